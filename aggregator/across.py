@@ -10,7 +10,7 @@ import numpy as np
 
 from aggregator.ordering import Lists, lists_of, silent_lists
 from aggregator.rates import Ints, Measured
-from aggregator.spread import Bounded, Tally, short, spread
+from aggregator.spread import BoundedValues, HeardTally, short, spread
 from collector.samples import Bools, Floats, Layout
 from config.model.counters import Counter
 from config.model.reductions import Reduce, Reduction
@@ -52,7 +52,7 @@ class Tracks:
     """Whether the unheard leave an answer within bounds at all: by a declared range, or because heads are counted."""
 
 
-class Seats(NamedTuple):
+class MemberColumns(NamedTuple):
     """Where the counted members of each run sit in one layout."""
 
     rows: Ints
@@ -67,7 +67,7 @@ class Seats(NamedTuple):
     """(run,) members that do not count yet."""
 
 
-class Row(NamedTuple):
+class TickRow(NamedTuple):
     """One tick of every track; all arrays are (track,), or (tick, track) for many at once: ``expected`` is (track,)."""
 
     low: Floats
@@ -83,11 +83,11 @@ class Row(NamedTuple):
     newest: Floats
     """Steady seconds of the newest answer; -inf where no member was heard."""
 
-    def pick(self, places: Ints) -> Row:
+    def pick(self, places: Ints) -> TickRow:
         """Take these tracks, in this order."""
         low, value, high, valid, *heads = self
         bounds = low[..., places], value[..., places], high[..., places]
-        return Row(*bounds, valid[..., places], *(column[..., places] for column in heads))
+        return TickRow(*bounds, valid[..., places], *(column[..., places] for column in heads))
 
 
 def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mapping[CounterId, Counter]) -> Tracks:
@@ -118,7 +118,7 @@ def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mappin
     )
 
 
-def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
+def seats_of(layout: Layout, runs: Ints, count: int) -> MemberColumns:
     """Find the counted members of every run.
 
     Args:
@@ -130,7 +130,7 @@ def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
     rows = counted[np.argsort(runs[counted], kind="stable")]
     expected = np.bincount(runs[rows], minlength=count)
     present = np.flatnonzero(expected)
-    return Seats(
+    return MemberColumns(
         rows=rows,
         starts=np.cumsum(expected[present]) - expected[present],
         runs=present,
@@ -139,7 +139,7 @@ def seats_of(layout: Layout, runs: Ints, count: int) -> Seats:
     )
 
 
-def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
+def tally(seats: MemberColumns, measured: Measured, replied_at: Floats) -> HeardTally:
     """Count and reduce what was heard of each run, at one tick or at many. A member that is warming up has no seat."""
     heard = silent_tally(seats.expected, replied_at.shape[:-1])
     if seats.rows.size:
@@ -152,17 +152,17 @@ def tally(seats: Seats, measured: Measured, replied_at: Floats) -> Tally:
     return heard
 
 
-def in_order(seats: Seats, measured: Measured) -> Lists:
+def in_order(seats: MemberColumns, measured: Measured) -> Lists:
     """What was heard of each run, in order."""
     heard = seats.rows[measured.usable[seats.rows]]
     owner = np.repeat(seats.runs, np.diff(np.append(seats.starts, seats.rows.size)))[measured.usable[seats.rows]]
     return lists_of(measured.value[heard], owner, seats.expected.size)
 
 
-def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> Tally:
+def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> HeardTally:
     """Tally a tick, or so many at once, at which nobody answered."""
     shape = (*ticks, expected.size)
-    return Tally(
+    return HeardTally(
         expected=expected,
         heard=np.zeros(shape),
         total=np.zeros(shape),
@@ -172,7 +172,7 @@ def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> Tally:
     )
 
 
-def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
+def reduced(tracks: Tracks, seen: HeardTally, lists: Lists | None = None) -> TickRow:
     """Reduce one tick to a row: over those who were heard, and bounded as if the others had answered.
 
     Each unheard member is given both ends of its counter's range. A run without members is bounded as if it had one
@@ -193,10 +193,10 @@ def reduced(tracks: Tracks, seen: Tally, lists: Lists | None = None) -> Row:
         low[places], value[places], high[places] = spread(how, mine, part, *ends)
         valid[places[short(how, part)]] = False
     value[~valid] = 0.0
-    return Row(low, value, high, valid, seen.heard, seen.expected, seen.newest)
+    return TickRow(low, value, high, valid, seen.heard, seen.expected, seen.newest)
 
 
-def borne(tracks: Tracks, row: Row, times: Floats) -> Row:
+def borne(tracks: Tracks, row: TickRow, times: Floats) -> TickRow:
     """Let members bear so many times what they share; a value stays within its declared range all the same.
 
     Sums and heads are of all members together, and stay as they are.
@@ -214,7 +214,7 @@ def borne(tracks: Tracks, row: Row, times: Floats) -> Row:
     return row._replace(low=scaled(row.low), value=scaled(row.value), high=scaled(row.high))
 
 
-def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:
+def silence(tracks: Tracks, before: Floats, after: Floats) -> TickRow:
     """Bound a tick that was missed altogether, from the members ``before`` and ``after`` it (both (track,)).
 
     Those who were there did not answer; how many they were is only known to be one of the two.
@@ -223,7 +223,7 @@ def silence(tracks: Tracks, before: Floats, after: Floats) -> Row:
     return one._replace(low=np.minimum(one.low, other.low), high=np.maximum(one.high, other.high))
 
 
-def _reduced(how: Reduce, seen: Tally, least: Floats, greatest: Floats) -> Bounded:
+def _reduced(how: Reduce, seen: HeardTally, least: Floats, greatest: Floats) -> BoundedValues:
     asked = np.maximum(seen.expected, 1.0)
     unheard = asked - seen.heard
     silent = unheard > 0
@@ -233,16 +233,16 @@ def _reduced(how: Reduce, seen: Tally, least: Floats, greatest: Floats) -> Bound
             low = seen.total + unheard * np.where(silent, least, 0.0)
             high = seen.total + unheard * np.where(silent, greatest, 0.0)
             if how is Reduce.SUM:
-                return Bounded(low, seen.total, high)
-            return Bounded(low / asked, seen.total / np.maximum(seen.heard, 1.0), high / asked)
+                return BoundedValues(low, seen.total, high)
+            return BoundedValues(low / asked, seen.total / np.maximum(seen.heard, 1.0), high / asked)
         case Reduce.MIN:
             low, high = np.where(silent, least, np.inf), np.where(silent, greatest, np.inf)
-            return Bounded(np.minimum(seen.least, low), seen.least, np.minimum(seen.least, high))
+            return BoundedValues(np.minimum(seen.least, low), seen.least, np.minimum(seen.least, high))
         case Reduce.MAX:
             low, high = np.where(silent, least, -np.inf), np.where(silent, greatest, -np.inf)
-            return Bounded(np.maximum(seen.greatest, low), seen.greatest, np.maximum(seen.greatest, high))
+            return BoundedValues(np.maximum(seen.greatest, low), seen.greatest, np.maximum(seen.greatest, high))
         case Reduce.COUNT:
-            return Bounded(seen.heard, seen.heard, asked)
+            return BoundedValues(seen.heard, seen.heard, asked)
         case Reduce.LAST:
             raise ValueError("members have no order, so there is no last of them")
         case _:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.across import Run, Seats, borne, in_order, reduced, seats_of, silence, tally
-from aggregator.cells import Answers, Cells, Ledger, answers
-from aggregator.cohorts import Ask, cohort_of
+from aggregator.across import MemberColumns, Run, borne, in_order, reduced, seats_of, silence, tally
+from aggregator.batch_frames import Reel
+from aggregator.cells import Answers, CellCache, Cells, answers
+from aggregator.cohorts import WindowQuery, cohort_of
 from aggregator.frames import Frame
 from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure, measure_all, readings_of
-from aggregator.reels import Reel
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
 from config.model.catalogue import Catalogue
@@ -81,7 +81,7 @@ class Aggregator:
             ValueError: the scrape belongs to a tick before the newest one.
         """
         found = self._taken(scrape, times)
-        ledgers = [Ledger(ask.length, each.rows) for ask, each in zip(self._asks, found, strict=True)]
+        ledgers = [CellCache(ask.length, each.rows) for ask, each in zip(self._asks, found, strict=True)]
         return {
             group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
             for group, places in self._cohort.cells.items()
@@ -187,7 +187,7 @@ class Aggregator:
         return Reel([scrape.at for scrape in scrapes], self._cohort.cells, self._asks, found)
 
     @property
-    def _asks(self) -> Sequence[Ask]:
+    def _asks(self) -> Sequence[WindowQuery]:
         return [ask for part in self._cohort.parts for ask in part.asks]
 
     def _tick_of(self, at: Moment) -> int:
@@ -225,4 +225,4 @@ class _Seating:
 
     layout: Layout
     columns: Columns
-    seats: Seats
+    seats: MemberColumns

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggregator.across import Row
-from aggregator.cohorts import Ask, Place
+from aggregator.across import TickRow
+from aggregator.cohorts import Place, WindowQuery
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.rates import Ints
-from aggregator.rings import Ring, Sweep
+from aggregator.rings import Ring, TickSweep
 from aggregator.windows import over
 from collector.samples import Bools, Floats
 
@@ -58,7 +58,9 @@ class Answers(NamedTuple):
         return np.where(bounded, self.low[:, place], -np.inf), np.where(bounded, self.high[:, place], np.inf)
 
 
-def answers(ask: Ask, ring: Ring | Sweep, row: Row, left_out: Floats, steady: float | Floats) -> Answers:
+def answers(
+    ask: WindowQuery, ring: Ring | TickSweep, row: TickRow, left_out: Floats, steady: float | Floats
+) -> Answers:
     """Reduce all windows of one ask.
 
     Args:
@@ -104,7 +106,7 @@ def _first(*lacking: Bools) -> Ints:
     return because
 
 
-class Ledger:
+class CellCache:
     """The answers of one ask at one tick, and the cells that somebody has looked at.
 
     Args:
@@ -157,7 +159,7 @@ class Cells(Mapping[WindowKey, Cell]):
 
     __slots__ = ("_ledgers", "_places")
 
-    def __init__(self, places: Mapping[WindowKey, Place], ledgers: Sequence[Ledger]) -> None:
+    def __init__(self, places: Mapping[WindowKey, Place], ledgers: Sequence[CellCache]) -> None:
         self._places = places
         self._ledgers = ledgers
 

@@ -25,7 +25,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ask:
+class WindowQuery:
     """All windows of one ring that have one length and one reduction over time; all arrays are (window,)."""
 
     length: int
@@ -43,7 +43,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Part:
+class RingPart:
     """The tracks whose longest window is ``length`` ticks: they share a ring, so nobody pays for another's day."""
 
     length: int
@@ -51,7 +51,7 @@ class Part:
     """(column,) which tracks of the cohort."""
     columns: Mapping[Track, int]
     """The way back: where each of them stands in the ring."""
-    asks: tuple[Ask, ...]
+    asks: tuple[WindowQuery, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +65,7 @@ class Cohort:
     runs: Mapping[Run, int]
     places: Mapping[Track, int]
     tracks: Tracks
-    parts: tuple[Part, ...]
+    parts: tuple[RingPart, ...]
     cells: Mapping[GroupId, Mapping[WindowKey, Place]]
     """Every window of every group."""
 
@@ -125,10 +125,10 @@ class _Ground(NamedTuple):
     places: Mapping[Track, int]
 
 
-def _part(length: int, homes: Sequence[Home], ground: _Ground) -> Part:
+def _part(length: int, homes: Sequence[Home], ground: _Ground) -> RingPart:
     columns = {track: column for column, track in enumerate(dict.fromkeys(map(_track, homes)))}
     alike = _gathered(homes, lambda home: (ticks_of(home[1].window, ground.interval), home[1].aggregate))
-    return Part(
+    return RingPart(
         length=length,
         tracks=_ints(ground.places[track] for track in columns),
         columns=columns,
@@ -136,9 +136,11 @@ def _part(length: int, homes: Sequence[Home], ground: _Ground) -> Part:
     )
 
 
-def _ask(ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Track, int], ground: _Ground) -> Ask:
+def _ask(
+    ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Track, int], ground: _Ground
+) -> WindowQuery:
     tracks = _ints(ground.places[_track(home)] for home in homes)
-    return Ask(
+    return WindowQuery(
         length=ticks,
         how=how,
         homes=tuple(homes),
@@ -149,7 +151,7 @@ def _ask(ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Tra
     )
 
 
-def _cells(groups: Iterable[GroupId], parts: Iterable[Part]) -> Mapping[GroupId, Mapping[WindowKey, Place]]:
+def _cells(groups: Iterable[GroupId], parts: Iterable[RingPart]) -> Mapping[GroupId, Mapping[WindowKey, Place]]:
     cells: dict[GroupId, dict[WindowKey, Place]] = {group: {} for group in groups}
     for number, ask in enumerate(ask for part in parts for ask in part.asks):
         for place, (group, key) in enumerate(ask.homes):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aggregator.ranges import LARGEST, Ranges, ranges_of, slack_of, within
 from collector.samples import Bools, Codes, Floats, Layout, Reply, Scrape, Series
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from config.units import Seconds
 
 Ints = npt.NDArray[np.intp]
@@ -34,7 +34,7 @@ CONSECUTIVE = 1.5
 """Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
 
 
-class Readings(NamedTuple):
+class SeriesReadings(NamedTuple):
     """What was read, as a `Scrape` has it: (series,), or (poll, series) of many polls at once."""
 
     value: Floats
@@ -49,9 +49,9 @@ class Readings(NamedTuple):
         return usable
 
 
-def readings_of(scrapes: Sequence[Scrape]) -> Readings:
+def readings_of(scrapes: Sequence[Scrape]) -> SeriesReadings:
     """Put polls of one layout together: (poll, series)."""
-    return Readings(
+    return SeriesReadings(
         value=np.stack([scrape.value for scrape in scrapes]),
         reply=np.stack([scrape.reply for scrape in scrapes]),
         replied_at=np.stack([scrape.replied_at for scrape in scrapes]),
@@ -136,7 +136,7 @@ def columns_of(layout: Layout, runs: Ints, counters: Sequence[Counter], interval
         interval: between two polls.
     """
     asked = np.flatnonzero(runs >= 0)
-    rises = np.array([counter.kind is Kind.RISING for counter in counters], dtype=np.bool_)
+    rises = np.array([counter.kind is CounterKind.RISING for counter in counters], dtype=np.bool_)
     rising = asked[rises[runs[asked]]]
     scale = np.ones(len(layout.series))
     scale[asked] = np.array([counter.scale for counter in counters])[runs[asked]]
@@ -162,12 +162,12 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
     Returns:
         The values, and the baseline for the next poll. A series that left the layout is forgotten.
     """
-    readings = Readings(scrape.value, scrape.reply, scrape.replied_at, scrape.uptime)
+    readings = SeriesReadings(scrape.value, scrape.reply, scrape.replied_at, scrape.uptime)
     earlier, now = _aligned(before, columns), _answers(columns, readings)
     return _measured(columns, readings, earlier, now), _newest(earlier, now)
 
 
-def measure_all(columns: Columns, before: Baseline, readings: Readings) -> tuple[Measured, Baseline]:
+def measure_all(columns: Columns, before: Baseline, readings: SeriesReadings) -> tuple[Measured, Baseline]:
     """Do the same for polls that follow on each other, all at once.
 
     Args:
@@ -183,7 +183,7 @@ def measure_all(columns: Columns, before: Baseline, readings: Readings) -> tuple
     return _measured(columns, readings, earlier, now), after
 
 
-def _measured(columns: Columns, readings: Readings, earlier: Baseline, now: Baseline) -> Measured:
+def _measured(columns: Columns, readings: SeriesReadings, earlier: Baseline, now: Baseline) -> Measured:
     answered, slack = readings.reply == Reply.OK, np.zeros(readings.value.shape)
     value = np.where(answered, readings.value, 0.0)
     wild = answered & ~readings.usable
@@ -213,7 +213,7 @@ def _fastest(counter: Counter) -> float:
     return min(max(map(abs, counter.range)) / abs(counter.scale), LARGEST)
 
 
-def _answers(columns: Columns, readings: Readings) -> Baseline:
+def _answers(columns: Columns, readings: SeriesReadings) -> Baseline:
     rows = columns.rising
     heard = readings.usable[..., rows]
     return Baseline(

@@ -8,9 +8,9 @@ from math import isqrt
 
 import numpy as np
 
-from aggregator.across import Row
+from aggregator.across import TickRow
 from aggregator.rates import Ints
-from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, Rows, Stretch
+from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, Stretch, TickRows
 from collector.samples import Floats
 from config.model.reductions import Reduction
 
@@ -52,7 +52,7 @@ class Ring:
         """The memory that it takes, whatever has been put into it."""
         return sum(array.nbytes for array in (*self._rows, *self._folds.values()))
 
-    def put(self, tick: int, row: Row, missed: Row) -> None:
+    def put(self, tick: int, row: TickRow, missed: TickRow) -> None:
         """Write one tick; a second row for the newest tick replaces the first.
 
         A tick at which a track has no members ends its watch: nobody was there to be seen, busy or idle.
@@ -83,7 +83,7 @@ class Ring:
             self._whole[ticks] = self._stretch(self.last, ticks, slice(None))
         return self._whole[ticks]
 
-    def sweep(self, rows: Row) -> Sweep:
+    def sweep(self, rows: TickRow) -> TickSweep:
         """Write ticks that follow on the newest, and read the windows as of each of them.
 
         Args:
@@ -97,7 +97,7 @@ class Ring:
         first, count = self.last + 1, len(rows.value)
         history = [tick % self.length for tick in range(first - self.length + 1, first)]
         new = _rows_of(rows)
-        swept = Rows(*(np.concatenate([old[history], fresh]) for old, fresh in zip(self._rows, new, strict=True)))
+        swept = TickRows(*(np.concatenate([old[history], fresh]) for old, fresh in zip(self._rows, new, strict=True)))
         self.last += count
         kept = range(max(first, self.last - self.length + 1), self.last + 1)
         for column, fresh in zip(self._rows, new, strict=True):
@@ -107,7 +107,7 @@ class Ring:
         for block in range(max(whole, first // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
         self.since = np.where(rows.expected > 0, np.minimum(self.since, first), _NEVER)
-        return Sweep(swept, self.since, range(first, self.last + 1))
+        return TickSweep(swept, self.since, range(first, self.last + 1))
 
     def watched(self) -> Ints:
         """Count the ticks for which each track has been watched, the newest included; missed ones count."""
@@ -118,7 +118,7 @@ class Ring:
         if self.last is None:
             self.last = tick
         nothing = np.zeros(self.since.size)
-        blank = Row(nothing - np.inf, nothing, nothing + np.inf, nothing > 0, nothing, nothing, nothing - np.inf)
+        blank = TickRow(nothing - np.inf, nothing, nothing + np.inf, nothing > 0, nothing, nothing, nothing - np.inf)
         for between in range(self.last + 1, tick + 1)[-self.length :]:
             self._write(between, blank)
         self.last = max(self.last, tick)
@@ -148,7 +148,7 @@ class Ring:
         for block in range(-(-(self.last - self.length + 1) // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
 
-    def _write(self, tick: int, row: Row) -> None:
+    def _write(self, tick: int, row: TickRow) -> None:
         place, rows = tick % self.length, self._rows
         for column, fresh in zip(rows, _rows_of(row), strict=True):
             column[place] = fresh
@@ -183,7 +183,7 @@ class Ring:
         return fold.joined([fold.of(self._rows, places, tracks) for places in _places(first, last, self.length)])
 
 
-class Sweep:
+class TickSweep:
     """Many ticks that follow on each other, read all at once: windows as of each of them; arrays are (tick, track).
 
     What it answers is what the ring would have answered at each of these ticks, to the last bit.
@@ -196,7 +196,7 @@ class Sweep:
 
     __slots__ = ("_numbers", "_rows", "_since")
 
-    def __init__(self, rows: Rows, since: Ints, numbers: range) -> None:
+    def __init__(self, rows: TickRows, since: Ints, numbers: range) -> None:
         self._rows = rows
         self._since = since
         self._numbers = numbers
@@ -233,14 +233,14 @@ _NEVER = 2**60
 """A tick that no ring gets to, and that can be shifted."""
 
 
-def _rows_of(row: Row) -> Rows:
+def _rows_of(row: TickRow) -> TickRows:
     share = row.heard / np.maximum(row.expected, 1.0)
-    return Rows(low=row.low, value=row.value, high=row.high, valid=row.valid, share=share, newest=row.newest)
+    return TickRows(low=row.low, value=row.value, high=row.high, valid=row.valid, share=share, newest=row.newest)
 
 
-def _never_written(length: int, tracks: int) -> Rows:
+def _never_written(length: int, tracks: int) -> TickRows:
     shape = (length, tracks)
-    return Rows(
+    return TickRows(
         low=np.full(shape, -np.inf),
         value=np.zeros(shape),
         high=np.full(shape, np.inf),

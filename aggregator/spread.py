@@ -12,7 +12,7 @@ from collector.samples import Bools, Floats
 from config.model.reductions import Rank, Statistic
 
 
-class Tally(NamedTuple):
+class HeardTally(NamedTuple):
     """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers.
 
     Of many ticks at once they are (tick, run), but for ``expected``.
@@ -30,12 +30,12 @@ class Tally(NamedTuple):
     newest: Floats
     """Steady seconds of the newest answer; -inf where no member was heard."""
 
-    def pick(self, places: Ints) -> Tally:
+    def pick(self, places: Ints) -> HeardTally:
         """Take these entries, in this order."""
-        return Tally(*(column[..., places] for column in self))
+        return HeardTally(*(column[..., places] for column in self))
 
 
-class Bounded(NamedTuple):
+class BoundedValues(NamedTuple):
     """Values and what they could have been. Not clamped: a value may lie outside bounds that it does not fit."""
 
     low: Floats
@@ -43,7 +43,7 @@ class Bounded(NamedTuple):
     high: Floats
 
 
-def spread(how: Statistic | Rank, lists: Lists, seen: Tally, least: Floats, greatest: Floats) -> Bounded:
+def spread(how: Statistic | Rank, lists: Lists, seen: HeardTally, least: Floats, greatest: Floats) -> BoundedValues:
     """Reduce each list, and bound it as if the unheard had answered.
 
     A percentile or rank never falls when one of its values rises, so it lies between what it is with all the unheard
@@ -62,17 +62,17 @@ def spread(how: Statistic | Rank, lists: Lists, seen: Tally, least: Floats, grea
         value = _deviation(lists, seen)
         half = (np.maximum(greatest, seen.greatest) - np.minimum(least, seen.least)) / 2
         silent = unheard > 0
-        return Bounded(np.where(silent, 0.0, value), value, np.where(silent, half, value))
+        return BoundedValues(np.where(silent, 0.0, value), value, np.where(silent, half, value))
     copies = unheard.astype(np.intp)
     value = np.nan_to_num(ordered(how, lists, nobody(lists)))
-    return Bounded(
+    return BoundedValues(
         ordered(how, lists, Joined(value=least, copies=copies)),
         value,
         ordered(how, lists, Joined(value=greatest, copies=copies)),
     )
 
 
-def short(how: Statistic | Rank, seen: Tally) -> Bools:
+def short(how: Statistic | Rank, seen: HeardTally) -> Bools:
     """Where too few were heard to tell: fewer than the rank, and than all."""
     if isinstance(how, Rank):
         few: Bools = seen.heard < np.minimum(how.nth, seen.expected)
@@ -80,7 +80,7 @@ def short(how: Statistic | Rank, seen: Tally) -> Bools:
     return np.zeros(seen.heard.size, dtype=np.bool_)
 
 
-def _deviation(lists: Lists, seen: Tally) -> Floats:
+def _deviation(lists: Lists, seen: HeardTally) -> Floats:
     heard = np.maximum(seen.heard, 1.0)
     owner = np.repeat(np.arange(lists.counts.size), lists.counts)
     rows = np.repeat(lists.starts - (np.cumsum(lists.counts) - lists.counts), lists.counts) + np.arange(owner.size)

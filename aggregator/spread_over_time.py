@@ -8,13 +8,13 @@ import numpy as np
 
 from aggregator.ordering import between
 from aggregator.rates import Ints
-from aggregator.spread import Bounded
+from aggregator.spread import BoundedValues
 from aggregator.stretches import Stretch, added
 from collector.samples import Bools, Floats
 from config.model.reductions import Rank, Reduction, Statistic
 
 
-def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> Bounded:
+def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> BoundedValues:
     """Reduce a stretch: the value over the ticks that have one, the bounds over all of them.
 
     Bounded as `aggregator.spread.spread`. Where everybody was heard at every tick there is one answer, and no bounds
@@ -28,7 +28,7 @@ def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> Bounded:
     low, high, open_ = value.copy(), value.copy(), np.flatnonzero(stretch.coverage < 1.0)
     if open_.size:
         low[open_], high[open_] = _bounds(how, stretch.column("low", open_), stretch.column("high", open_))
-    return Bounded(low, value, high)
+    return BoundedValues(low, value, high)
 
 
 def short_of_ticks(how: Reduction, stretch: Stretch) -> Bools:

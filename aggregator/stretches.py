@@ -16,7 +16,7 @@ Places = slice | Ints
 Place = int | slice
 
 
-class Rows(NamedTuple):
+class TickRows(NamedTuple):
     """Some ticks of some tracks; all arrays are (tick, track)."""
 
     low: Floats
@@ -29,9 +29,9 @@ class Rows(NamedTuple):
     newest: Floats
     """Steady seconds of the newest answer; -inf where nobody answered."""
 
-    def tick(self, place: Place, tracks: Places) -> Rows:
+    def tick(self, place: Place, tracks: Places) -> TickRows:
         """Take one row of these tracks, or one for each of many windows: each array is (track,) or (window, track)."""
-        return Rows(
+        return TickRows(
             low=self.low[place][..., tracks],
             value=self.value[place][..., tracks],
             high=self.high[place][..., tracks],
@@ -49,17 +49,17 @@ class Fold(NamedTuple):
     """
 
     column: str
-    """Of `Rows`."""
+    """Of `TickRows`."""
     by: np.ufunc
     absent: float | None = None
     """What a value that is not valid counts as; ``None``: every entry counts as it is."""
 
-    def of(self, rows: Rows, places: Places, tracks: Places) -> Floats:
+    def of(self, rows: TickRows, places: Places, tracks: Places) -> Floats:
         """Fold these rows of these tracks: (track,)."""
         folded: Floats = self.by.reduce(self.entries(rows, places, tracks), axis=0, dtype=np.float64)
         return folded
 
-    def entries(self, rows: Rows, places: Places, tracks: Places) -> npt.NDArray[Any]:
+    def entries(self, rows: TickRows, places: Places, tracks: Places) -> npt.NDArray[Any]:
         """What is folded of these rows of these tracks: (tick, track)."""
         column: npt.NDArray[Any] = getattr(rows, self.column)[places][:, tracks]
         return column if self.absent is None else np.where(rows.valid[places][:, tracks], column, self.absent)
@@ -88,7 +88,7 @@ class Stretch(NamedTuple):
     Of a `Sweep` it is the newest ticks as of each of many: then they are (window, track), and so is each tick of it.
     """
 
-    rows: Rows
+    rows: TickRows
     """All that there are, of all tracks."""
     order: Sequence[Place]
     """Which of them it has, the newest first; of many windows at once, where each has that tick."""
@@ -102,7 +102,7 @@ class Stretch(NamedTuple):
     newest: Floats
     """Steady seconds of the newest answer; -inf: nobody answered."""
 
-    def tick(self, back: int) -> Rows:
+    def tick(self, back: int) -> TickRows:
         """One tick, so many before the newest: each array is (track,)."""
         return self.rows.tick(self.order[back], self.tracks)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from aggregator.rates import Ints
-from aggregator.spread import Bounded
+from aggregator.spread import BoundedValues
 from aggregator.spread_over_time import short_of_ticks, spread_over_time
 from aggregator.stretches import GREATEST, LEAST, Stretch
 from collector.samples import Bools, Floats
@@ -65,7 +65,7 @@ def over(how: Reduction, stretch: Stretch, bounded: Bools) -> Window:
     )
 
 
-def _over(how: Reduce, stretch: Stretch) -> Bounded:
+def _over(how: Reduce, stretch: Stretch) -> BoundedValues:
     ticks, samples = float(len(stretch.order)), stretch.samples
     match how:
         case Reduce.AVG | Reduce.SUM:
@@ -73,18 +73,18 @@ def _over(how: Reduce, stretch: Stretch) -> Bounded:
             whole = bool((stretch.coverage == 1.0).all())  # then bounds are the value: there is nothing to add up
             low, high = (value, value) if whole else (stretch.total("low"), stretch.total("high"))
             if how is Reduce.SUM:
-                return Bounded(low, value, high)
-            return Bounded(low / ticks, value / np.maximum(samples, 1), high / ticks)
+                return BoundedValues(low, value, high)
+            return BoundedValues(low / ticks, value / np.maximum(samples, 1), high / ticks)
         case Reduce.MIN:
-            return Bounded(*map(stretch.fold, LEAST))
+            return BoundedValues(*map(stretch.fold, LEAST))
         case Reduce.MAX:
-            return Bounded(*map(stretch.fold, GREATEST))
+            return BoundedValues(*map(stretch.fold, GREATEST))
         case Reduce.LAST:
             newest = stretch.tick(0)
-            return Bounded(newest.low, _last(stretch), newest.high)
+            return BoundedValues(newest.low, _last(stretch), newest.high)
         case Reduce.COUNT:
             heard = samples.astype(np.float64)
-            return Bounded(heard, heard, np.full(samples.shape, ticks))
+            return BoundedValues(heard, heard, np.full(samples.shape, ticks))
         case _:
             assert_never(how)
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from aggregator.across import Row
+from aggregator.across import TickRow
 from aggregator.aggregate import Aggregator
 from aggregator.rings import Ring
 from aggregator.windows import over
 from collector.samples import Layout, Reply, Scrape
-from collector.targets import Member, Roster, layout_for
-from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
-from config.model.counters import Counter, HaproxyField, Kind
+from collector.targets import MemberTarget, Roster, layout_for
+from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compare, Condition, Group, Policy
+from config.model.counters import Counter, CounterKind, HaproxyField
 from config.model.reductions import Reduce, Reduction, Statistic
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 
@@ -66,7 +66,7 @@ def _window_ms(hows: Sequence[Reduction], tracks: int, *, silent: float) -> floa
         missing = heard == 0
         low, high = np.where(missing, 0.0, value), np.where(missing, 100.0, value)
         at = np.where(missing, -np.inf, float(tick))
-        row = Row(low, np.where(missing, 0.0, value), high, ~missing, heard, np.ones(tracks), at)
+        row = TickRow(low, np.where(missing, 0.0, value), high, ~missing, heard, np.ones(tracks), at)
         begun = time.process_time()
         ring.put(tick, row, row)
         for how in hows if tick >= ticks else ():
@@ -101,7 +101,7 @@ def _catalogue(names: Iterable[GroupId]) -> Catalogue:
     cpu, octets = CounterId("cpu"), CounterId("octets")
     counters = (
         Counter(id=cpu, source=HaproxyField(field="cpu"), range=(0.0, 100.0)),
-        Counter(id=octets, source=HaproxyField(field="bin"), kind=Kind.RISING),
+        Counter(id=octets, source=HaproxyField(field="bin"), kind=CounterKind.RISING),
     )
     conditions = (
         _condition("busy", cpu, Reduce.AVG, Compare.ABOVE),
@@ -109,9 +109,9 @@ def _catalogue(names: Iterable[GroupId]) -> Catalogue:
         _condition("flooded", octets, Reduce.SUM, Compare.ABOVE),
     )
     policies = (
-        _policy("out", Verb.ADD, "busy"),
-        _policy("in", Verb.REMOVE, "idle"),
-        _policy("more", Verb.ADD, "flooded"),
+        _policy("out", AdjustmentVerb.ADD, "busy"),
+        _policy("in", AdjustmentVerb.REMOVE, "idle"),
+        _policy("more", AdjustmentVerb.ADD, "flooded"),
     )
     groups = (
         Group(
@@ -149,7 +149,7 @@ def _condition(name: str, counter: CounterId, across: Reduce, compare: Compare) 
     )
 
 
-def _policy(name: str, verb: Verb, condition: str) -> Policy:
+def _policy(name: str, verb: AdjustmentVerb, condition: str) -> Policy:
     return Policy(id=PolicyId(name), when=(ConditionId(condition),), adjustment=Adjustment(verb=verb, amount=1))
 
 
@@ -157,9 +157,9 @@ def _layout(catalogue: Catalogue, names: Iterable[GroupId], members: int = 10) -
     return layout_for(catalogue, (Roster(group=name, members=tuple(_members(name, members))) for name in names))
 
 
-def _members(group: GroupId, count: int) -> Iterator[Member]:
+def _members(group: GroupId, count: int) -> Iterator[MemberTarget]:
     for number in range(count):
-        yield Member(name=MemberName(f"{group}-{number}"), address="", counted=True)
+        yield MemberTarget(name=MemberName(f"{group}-{number}"), address="", counted=True)
 
 
 def _copy(layout: Layout) -> Layout:

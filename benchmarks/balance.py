@@ -18,8 +18,8 @@ from pathlib import Path
 
 from config.model.balancers import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId, MemberName
-from handler.balancers.haproxy.several import haproxy as driver_of
-from handler.ports.balancer import Batched, Change, Move
+from handler.balancers.haproxy.several_endpoints import haproxy as driver_of
+from handler.ports.balancer import Batched, MemberMove, RegistrationChange
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, running_haproxy
 
@@ -71,9 +71,9 @@ def _together(way: str, haproxy: Haproxy, slots: int) -> Iterator[tuple[str, flo
     driver = driver_of(declared)
     assert isinstance(driver, Batched)
     names = [MemberName(f"web-k3f9ab-{number}") for number in range(1, _TOGETHER + 1)]
-    for move in Move:
+    for move in MemberMove:
         changes = [
-            Change(move=move, member=name, at=("127.0.0.1", at) if move is Move.JOIN else None)
+            RegistrationChange(move=move, member=name, at=("127.0.0.1", at) if move is MemberMove.JOIN else None)
             for at, name in enumerate(names, start=1001)
         ]
         began = time.perf_counter()

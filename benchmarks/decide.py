@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.beside import slots
-from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compare, Condition, Group, Policy
 from config.model.counters import Counter, HaproxyField
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, ProfileId
 from trigger.explain.words import say
@@ -60,8 +60,8 @@ def _catalogue(count: int) -> Catalogue:
         for compare, threshold in ((Compare.ABOVE, 80.0), (Compare.BELOW, 30.0))
     ]
     policies = [
-        _policy("out", Verb.ADD, ("cpu-above", "sessions-above")),
-        _policy("in", Verb.REMOVE, ("cpu-below", "sessions-below")),
+        _policy("out", AdjustmentVerb.ADD, ("cpu-above", "sessions-above")),
+        _policy("in", AdjustmentVerb.REMOVE, ("cpu-below", "sessions-below")),
     ]
     groups = [
         Group(
@@ -91,7 +91,7 @@ def _condition(id: str, counter: str, compare: Compare, threshold: float) -> Con
     return Condition(id=ConditionId(id), counter=CounterId(counter), window=60.0, compare=compare, threshold=threshold)
 
 
-def _policy(id: str, verb: Verb, when: tuple[str, ...]) -> Policy:
+def _policy(id: str, verb: AdjustmentVerb, when: tuple[str, ...]) -> Policy:
     return Policy(
         id=PolicyId(id),
         when=tuple(map(ConditionId, when)),

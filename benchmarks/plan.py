@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from config.gc_pause import uncollected
 from config.model.balancers import HaproxyBalancer
 from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
-from config.uncollected import uncollected
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY

@@ -17,11 +17,11 @@ from collector.samples import Layout, Reply, Scrape, Series
 from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
 from handler.recording import folder as disk
-from handler.recording.events import Wanted
+from handler.recording.events import RecordingSelection
 from handler.recording.exporting import Csv, export_series
 from handler.recording.files import Form
-from handler.recording.intake import Intake
-from handler.recording.writer import Writer
+from handler.recording.intake import RecordingIntake
+from handler.recording.writer import RecordingWriter
 
 INTERVAL = 15.0
 _START = 1_772_355_600.0
@@ -67,8 +67,8 @@ async def _record(folder: Path, names: tuple[GroupId, ...], scrapes: list[Scrape
         return Moment(wall=Instant(_START + passed[0]), steady=Monotonic(passed[0]))
 
     used = [0.0]
-    intake = Intake(samples_at_most=1 << 40)
-    writer = Writer(folder, intake, Recording(), clock=clock, say=lambda event, **fields: None)
+    intake = RecordingIntake(samples_at_most=1 << 40)
+    writer = RecordingWriter(folder, intake, Recording(), clock=clock, say=lambda event, **fields: None)
 
     def work() -> None:
         began = time.thread_time()
@@ -94,7 +94,7 @@ async def _record(folder: Path, names: tuple[GroupId, ...], scrapes: list[Scrape
 def _export(folder: Path) -> float:
     began = time.perf_counter()
     with Path("/dev/null").open("wb") as file:
-        export_series(folder, Wanted(), Csv(file), lambda done, of: None)
+        export_series(folder, RecordingSelection(), Csv(file), lambda done, of: None)
     return time.perf_counter() - began
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from config.load import load
 from config.model.catalogue import Catalogue
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.running import recorded_runs
 from handler.replay.samples import Samples
 from handler.replay.scrapes import ticks_by_group
@@ -60,7 +60,7 @@ def _series(days: float, values: tuple[float, float]) -> Iterable[tuple[str, flo
         count = _write(series, round(days * 86400 / INTERVAL), values)
         catalogue = load(model)
         began = time.perf_counter()
-        samples, _ = read_series(series, catalogue, tuple(catalogue.groups), Span())
+        samples, _ = read_series(series, catalogue, tuple(catalogue.groups), ReplaySpan())
         read = time.perf_counter() - began
         yield f"read {len(samples):,} samples ({days:g} days, {GROUPS} groups, {MEMBERS} members)", read, "s"
         yield from _measured(catalogue, samples, 1, count)

@@ -35,10 +35,10 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from benchmarks.beside import slots
 from benchmarks.beside.machine import resident
-from benchmarks.beside.prometheus import Series, Server, running, written
+from benchmarks.beside.prometheus import RealPrometheus, Series, running, written
 from collector.samples import Floats, Layout, Reply, Scrape
-from collector.targets import Member, Roster, layout_for
-from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Policy, Verb
+from collector.targets import MemberTarget, Roster, layout_for
+from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compare, Condition, Group, Policy
 from config.model.counters import Counter, HaproxyField
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 from handler.planning.launches import LaunchId
@@ -147,7 +147,7 @@ def _condition(name: GroupId, threshold: float) -> Condition:
 
 
 def _policy(name: GroupId) -> Policy:
-    adjustment = Adjustment(verb=Verb.ADD, amount=1)
+    adjustment = Adjustment(verb=AdjustmentVerb.ADD, amount=1)
     return Policy(id=PolicyId(name), when=(ConditionId(name),), adjustment=adjustment, quiet_time=0.0)
 
 
@@ -240,7 +240,7 @@ def _moment(tick: int) -> Moment:
 
 
 def _layout(fleet: _Fleet, groups: Iterable[GroupId]) -> Layout:
-    members = tuple(Member(name=_member(n), address="", counted=True) for n in range(fleet.samples.shape[2]))
+    members = tuple(MemberTarget(name=_member(n), address="", counted=True) for n in range(fleet.samples.shape[2]))
     return layout_for(fleet.catalogue, (Roster(group=group, members=members) for group in groups))
 
 
@@ -288,7 +288,7 @@ _AT_ONCE = 500
 """Groups in one request."""
 
 
-def _store(server: Server, fleet: _Fleet, end: float) -> None:
+def _store(server: RealPrometheus, fleet: _Fleet, end: float) -> None:
     """Write all samples, the newest at ``end``."""
     times = [round((end - (TICKS - 1 - tick) * INTERVAL) * 1000) for tick in range(TICKS)]
     for first in range(0, len(fleet.names), _AT_ONCE):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.units import CloudId
 from handler.planning.world import Phase
-from handler.ports.stored import Tick
+from handler.ports.stored import StoredTick
 from handler.store.sqlite import SqliteStore
 from tests.support.store import LOCAL, NOW, WEB, a_definition, a_record, a_state, a_tick, an_explanation, at, opened
 from trigger.reasons import Reason
@@ -59,7 +59,7 @@ def _rate(store: SqliteStore, writes: int, *, threads: int) -> float:
         return writes / (time.perf_counter() - began)
 
 
-def _ticks(turn: int, *, reason: Reason = Reason.STEADY) -> list[Tick]:
+def _ticks(turn: int, *, reason: Reason = Reason.STEADY) -> list[StoredTick]:
     sizes = (3, 4) if reason is Reason.SCALED_OUT else (3, 3)
     state = a_state(4) if reason is Reason.SCALED_OUT else None
     values = (50.0 + turn, 20.0)

@@ -27,7 +27,7 @@ def number(text: str) -> float | Reply:
     return value if math.isfinite(value) else Reply.MALFORMED
 
 
-class Twice(ValueError):
+class DuplicateKey(ValueError):
     """A key is there twice."""
 
 
@@ -39,7 +39,7 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
     >>> loads(b'{"a": 1, "b": {"c": 2, "c": 3}}')
     Traceback (most recent call last):
     ...
-    collector.parsing.Twice: the key 'c' is there twice
+    collector.parsing.DuplicateKey: the key 'c' is there twice
 
     Raises:
         Twice: a key is there twice.
@@ -54,7 +54,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise Twice(f"the key {twice[:60]!a} is there twice")
+        raise DuplicateKey(f"the key {twice[:60]!a} is there twice")
     return made
 
 

@@ -17,7 +17,7 @@ from config.units import CounterId, GroupId, MemberName, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MemberTarget:
     """A member that ought to answer."""
 
     name: MemberName
@@ -31,7 +31,7 @@ class Roster:
     """Who the members of a group are now, as the last convergence pass saw them, sorted by name."""
 
     group: GroupId
-    members: tuple[Member, ...]
+    members: tuple[MemberTarget, ...]
 
 
 def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
@@ -70,7 +70,7 @@ class Target:
     """One member and the rows of the layout that its answers belong to."""
 
     group: GroupId
-    member: Member
+    member: MemberTarget
     rows: Mapping[CounterId, int]
 
 
@@ -104,7 +104,7 @@ def whole_rows(layout: Layout, counters: Collection[CounterId]) -> Iterator[tupl
 
 def rows_of(
     layout: Layout, targets: Iterable[Target], counters: Collection[CounterId]
-) -> Iterator[tuple[int, CounterId, GroupId, Member | None]]:
+) -> Iterator[tuple[int, CounterId, GroupId, MemberTarget | None]]:
     """Find every row that these counters have, as (row, counter, group, member); ``None``: of the whole group."""
     for row, group, counter in whole_rows(layout, counters):
         yield row, counter, group, None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 
-class Cause(enum.Enum):
+class FailureCause(enum.Enum):
     """One sort of trouble with the other side."""
 
     LAUNCH_CONFIGURATION = "launch_configuration"
@@ -38,36 +38,36 @@ class Cause(enum.Enum):
     HEALTH_MONITOR = "health_monitor"
 
 
-MENDING: Mapping[Cause, str] = MappingProxyType(
+MENDING: Mapping[FailureCause, str] = MappingProxyType(
     {
-        Cause.LAUNCH_CONFIGURATION: "correct the profile",
-        Cause.IMAGE: "put the image back, or name another in the profile",
-        Cause.FLAVOR: "put the flavor back, or name another in the profile",
-        Cause.NETWORK: "put the network back, or name another in the profile",
-        Cause.KEY: "put the key pair back, or name another in the profile",
-        Cause.ZONE: "name another zone in the profile",
-        Cause.SERVER_GROUP: "put the server group back, make room in it, or name another in the profile",
-        Cause.QUOTA: "raise the account's limit, or lower max",
-        Cause.CAPACITY: "wait for room in the cloud, or name another zone or flavor in the profile",
-        Cause.CREDENTIALS: "check the credentials, and what they may do",
-        Cause.LIBRARY: "install what is named where Trimtab is installed, and start Trimtab again",
-        Cause.SERVICE: "check that the account is still active and has this service",
-        Cause.BALANCER: "put the balancer back, or detach the group from it",
-        Cause.BALANCER_GOING: "wait until it is gone, and detach the group from it",
-        Cause.BALANCER_BUSY: "wait: it takes one change at a time",
-        Cause.BALANCER_FULL: "raise the balancer's limit, or lower max",
-        Cause.POOL: "put the pool back, or detach the group from its balancer",
-        Cause.SEAT: "nothing: it is looked for again",
-        Cause.HEALTH_MONITOR: "put the health monitor back, or let the balancer do without",
+        FailureCause.LAUNCH_CONFIGURATION: "correct the profile",
+        FailureCause.IMAGE: "put the image back, or name another in the profile",
+        FailureCause.FLAVOR: "put the flavor back, or name another in the profile",
+        FailureCause.NETWORK: "put the network back, or name another in the profile",
+        FailureCause.KEY: "put the key pair back, or name another in the profile",
+        FailureCause.ZONE: "name another zone in the profile",
+        FailureCause.SERVER_GROUP: "put the server group back, make room in it, or name another in the profile",
+        FailureCause.QUOTA: "raise the account's limit, or lower max",
+        FailureCause.CAPACITY: "wait for room in the cloud, or name another zone or flavor in the profile",
+        FailureCause.CREDENTIALS: "check the credentials, and what they may do",
+        FailureCause.LIBRARY: "install what is named where Trimtab is installed, and start Trimtab again",
+        FailureCause.SERVICE: "check that the account is still active and has this service",
+        FailureCause.BALANCER: "put the balancer back, or detach the group from it",
+        FailureCause.BALANCER_GOING: "wait until it is gone, and detach the group from it",
+        FailureCause.BALANCER_BUSY: "wait: it takes one change at a time",
+        FailureCause.BALANCER_FULL: "raise the balancer's limit, or lower max",
+        FailureCause.POOL: "put the pool back, or detach the group from its balancer",
+        FailureCause.SEAT: "nothing: it is looked for again",
+        FailureCause.HEALTH_MONITOR: "put the health monitor back, or let the balancer do without",
     }
 )
 """What a person can do."""
 
 
-def mending(cause: Cause, thing: str) -> str:
+def mending(cause: FailureCause, thing: str) -> str:
     """Say what a person can do, in the other side's own word for the thing.
 
-    >>> mending(Cause.IMAGE, "template"), mending(Cause.SERVER_GROUP, "affinity group")[:27]
+    >>> mending(FailureCause.IMAGE, "template"), mending(FailureCause.SERVER_GROUP, "affinity group")[:27]
     ('put the template back, or name another in the profile', 'put the affinity group back')
     """
     return MENDING[cause].replace(f"the {cause.value.replace('_', ' ')} ", f"the {thing} ", 1)

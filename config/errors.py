@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from config.bounds import MOST_SHOWN
 
 if TYPE_CHECKING:
-    from config.causes import Cause
+    from config.causes import FailureCause
     from config.units import Seconds
 
 
@@ -76,7 +76,7 @@ class DriverError(TrimtabError):
     message. Where more can be done than `config.causes.MENDING` says of the cause, the message ends with ``mend``.
     """
 
-    def __init__(self, message: str = "", *, cause: Cause | None = None, mend: str = "") -> None:
+    def __init__(self, message: str = "", *, cause: FailureCause | None = None, mend: str = "") -> None:
         super().__init__(f"{message}: {mend}" if mend else message)
         self.cause = cause
         self.mend = mend
@@ -86,7 +86,7 @@ class Transient(DriverError):
     """It may work later. ``retry_after`` is the other side's own wish, in seconds, if it has one."""
 
     def __init__(
-        self, message: str, *, retry_after: Seconds | None = None, cause: Cause | None = None, mend: str = ""
+        self, message: str, *, retry_after: Seconds | None = None, cause: FailureCause | None = None, mend: str = ""
     ) -> None:
         super().__init__(message, cause=cause, mend=mend)
         self.retry_after = retry_after

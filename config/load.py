@@ -18,15 +18,15 @@ from config.checks.catalogue import check
 from config.counters.objects import Lexicon
 from config.counters.well_known import WELL_KNOWN
 from config.document.file import Document
-from config.document.places import Reading, read_places
+from config.document.places import ParsedText, read_places
 from config.document.salvage import salvage
 from config.document.statement import values_of
 from config.document.wording import problems_of
 from config.errors import DeclarationError, Problem
+from config.gc_pause import uncollected
 from config.model.catalogue import Catalogue, Site
 from config.model.where import Where, dotted
 from config.settings import cache_directory
-from config.uncollected import uncollected
 
 _ENTITY = 2
 _CHARACTERS = 10
@@ -100,7 +100,7 @@ def _bounded(found: Iterable[Problem], *, more: bool = False) -> tuple[Problem, 
     return (*problems, replace(last, column=last.column + 1, message=message))
 
 
-def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:
+def _lexicon(reading: ParsedText) -> tuple[Lexicon, tuple[Problem, ...]]:
     """What objects are called in this file: the well-known names, and those of the MIBs that it names."""
     written = reading.data.get("mibs")
     entries = enumerate(written) if isinstance(written, list) else ()
@@ -114,12 +114,12 @@ def _lexicon(reading: Reading) -> tuple[Lexicon, tuple[Problem, ...]]:
     return lexicon, tuple(_of_mibs(folders[fault.folder][0], fault.message, reading) for fault in faults)
 
 
-def _of_mibs(place: int, message: str, reading: Reading) -> Problem:
+def _of_mibs(place: int, message: str, reading: ParsedText) -> Problem:
     where = "mibs", str(place)
     return reading.problem(reading.site(where), f"{dotted(where)}: {message}")
 
 
-def _sites(reading: Reading) -> dict[Where, Site]:
+def _sites(reading: ParsedText) -> dict[Where, Site]:
     """Sections and entities are where their key stands, all else where its value begins."""
     return {**reading.values, **{where: site for where, site in reading.keys.items() if len(where) <= _ENTITY}}
 

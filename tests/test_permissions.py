@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.opennebula.answers import measured_question, question
+from collector.sources.opennebula.parsing import measured_question, question
 from config.errors import DriverError, Full, Transient
 from config.model.catalogue import Profile
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness, StickinessMethod
-from config.model.managed import HealthMonitor, ManagedBalancer, Part, Vip
-from config.model.parts import Address, Port, Volume
-from config.model.parts import Part as Belonging
+from config.model.managed import HealthMonitor, ManagedBalancer, ManagedPart, Vip
+from config.model.parts import FloatingAddress, NetworkPort, Volume
+from config.model.parts import MemberPart as Belonging
 from config.model.recipes import BootVolume
 from config.units import BalancerId, CloudId, GroupId, Instant, PartName
 from handler.balancers.cloudstack.making import RuleProvisioner
 from handler.balancers.octavia.provisioning import OctaviaProvisioner
 from handler.operations.examining import asked
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
-from handler.planning.provisioning import Act, Done, Make, PartStatus, Unmake, next_to_make, next_to_unmake
-from handler.ports.balancer import Change, Move, Provisioner
+from handler.planning.provisioning import Act, Make, PartStatus, Provisioned, Unmake, next_to_make, next_to_unmake
+from handler.ports.balancer import MemberMove, Provisioner, RegistrationChange
 from tests.support.balancers import a_name
 from tests.support.cloudstack import HERE, a_cloudstack, a_machine_recipe, cloudstack_stage
 from tests.support.cloudstack_making import making_wire
@@ -68,7 +68,7 @@ def sent(wire: CloudstackWire) -> set[str]:
     return {command for command, _ in wire.calls}
 
 
-def brought(driver: Provisioner, next_act: Callable[[ManagedBalancer, Mapping[Part, PartStatus]], Act]) -> None:
+def brought(driver: Provisioner, next_act: Callable[[ManagedBalancer, Mapping[ManagedPart, PartStatus]], Act]) -> None:
     """Act until nothing is left to do."""
     for _ in range(60):
         found = driver.parts()
@@ -77,7 +77,7 @@ def brought(driver: Provisioner, next_act: Callable[[ManagedBalancer, Mapping[Pa
                 driver.create(part, found)
             case Unmake(part=part, id=known):
                 driver.delete(part, known)
-            case Done():
+            case Provisioned():
                 return
     raise AssertionError(f"not done: {driver.parts()}")
 
@@ -167,8 +167,8 @@ def test_a_role_for_a_pool_of_octavia_allows_what_is_called_and_no_more(tmp_path
         for driver in (stage.driver(), stage.driver(pool=None, load_balancer="front")):
             driver.join(first, "10.0.0.1", 80)
             driver.enable(first)
-            driver.apply([Change(move=Move.JOIN, member=second, at=("10.0.0.2", 80))])
-            driver.apply([Change(move=Move.DRAIN, member=each) for each in (first, second)])
+            driver.apply([RegistrationChange(move=MemberMove.JOIN, member=second, at=("10.0.0.2", 80))])
+            driver.apply([RegistrationChange(move=MemberMove.DRAIN, member=each) for each in (first, second)])
             driver.leave(first)
             driver.leave(second)
         hold(patterns("octavia.md")[0], stage.wire.calls)
@@ -215,8 +215,8 @@ def test_a_role_for_members_on_openstack_allows_what_is_called_and_no_more() -> 
         Belonging(name=PartName(name), spec=spec)
         for name, spec in (
             ("data", volume),
-            ("front", Port(network="net")),
-            ("public", Address(network="public", port=PartName("front"))),
+            ("front", NetworkPort(network="net")),
+            ("public", FloatingAddress(network="public", port=PartName("front"))),
         )
     )
     fields = {"security_groups": ("web",), "server_group": "apart", "boot_volume": BootVolume(size=20 << 30)}

@@ -7,7 +7,7 @@ In this order:
    request so and change nothing. One exception: while paused, a person may set any size with force. A pause of one
    direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
-   size (`trigger.guards.unasked`). All bounds are those that stand at this moment (`trigger.policies.schedules`).
+   size (`trigger.guards.enforced_bounds`). All bounds are those that stand at this moment (`trigger.policies.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size: NOT_LISTED; of
 a
    schedule whose time passed too long ago: MISSED.
@@ -37,27 +37,27 @@ from dataclasses import replace
 from config.model.catalogue import Group, Mode, OnVanish, Projection
 from config.units import Instant, Moment
 from trigger.guards.combine import combined
-from trigger.guards.gate import Bid, Scene, bid, refused
+from trigger.guards.enforced_bounds import is_blind, least_size, unasked
+from trigger.guards.gate import Bid, GuardContext, bid, refused
 from trigger.guards.pacing import remembered
 from trigger.guards.stabilisation import observing, unobserved
 from trigger.guards.turns import brought_up, called, expired, must_wait, of_a_policy, queued_up
-from trigger.guards.unasked import is_blind, least_size, unasked
 from trigger.policies.schedules import bounded, limited_until, watching
 from trigger.policies.tracking import wished
 from trigger.reasons import Reason
 from trigger.requests import (
-    Answer,
-    Cause,
     Clamp,
     Decision,
     Fleet,
     GroupState,
-    Move,
     Observed,
     Quiet,
     Request,
+    RequestCause,
+    RequestOutcome,
+    ServiceTurn,
     Shrunk,
-    Turn,
+    SizeChange,
     Watched,
 )
 from trigger.verdicts import NOBODY_SAYS, Evaluation
@@ -204,16 +204,18 @@ def _halted(group: Group, fleet: Fleet, state: GroupState) -> Reason | None:
     return Reason.PAUSED if state.stopped.halts else None
 
 
-def _scene(group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluation: Evaluation | None) -> Scene | None:
+def _scene(
+    group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluation: Evaluation | None
+) -> GuardContext | None:
     if state.desired is None:
         return None
     least = least_size(group, state, blind=is_blind(evaluation))
     room = NOBODY_SAYS if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
-    return Scene(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=room)
+    return GuardContext(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=room)
 
 
-def _weighed(request: Request, halted: Reason | None, scene: Scene | None) -> Bid:
-    insists = halted is Reason.PAUSED and request.cause is Cause.PERSON and request.force
+def _weighed(request: Request, halted: Reason | None, scene: GuardContext | None) -> Bid:
+    insists = halted is Reason.PAUSED and request.cause is RequestCause.PERSON and request.force
     if scene is None:
         return refused(request, None, None, halted or Reason.NOT_LISTED)
     if halted and not insists:
@@ -242,7 +244,7 @@ def _allows(group: Group, size: int) -> bool:
     return group.minimum <= size <= group.maximum
 
 
-def _watching(declared: Group, state: GroupState, answers: Sequence[Answer], now: Instant) -> GroupState:
+def _watching(declared: Group, state: GroupState, answers: Sequence[RequestOutcome], now: Instant) -> GroupState:
     watched = watching(declared, state, answers, now)
     return state if watched == state.watched else replace(state, watched=watched)
 
@@ -251,7 +253,7 @@ def _in_turn(
     group: Group, fleet: Fleet, state: GroupState, requests: Sequence[Request], now: Instant, *, halted: bool
 ) -> tuple[GroupState, Sequence[Request], tuple[Bid, ...]]:
     """Bring a service's group up to this moment: who asks, the kept wish too if its turn has come, and what is over."""
-    if halted or state.turn == Turn() or group.mode is not Mode.ACT:
+    if halted or state.turn == ServiceTurn() or group.mode is not Mode.ACT:
         return state, requests, ()
     late, again = expired(state.turn, now), called(state.turn, requests, fleet, now)
     state = brought_up(group, state, fleet, now)
@@ -281,7 +283,7 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
     request, size, base = won.answer.request, won.size, settled.desired
     if size is None or base is None or won.direction is None:
         return settled
-    by_person = request.cause is Cause.PERSON
+    by_person = request.cause is RequestCause.PERSON
     quiet = Quiet(
         policy=request.policy,
         scope=request.quiet_scope,
@@ -298,13 +300,13 @@ def _carried_out(group: Group, state: GroupState, settled: GroupState, won: Bid,
         quiets=_with(settled.quiets, quiet) if request.quiet_time > 0 else settled.quiets,
         grown_at=now if size > base else settled.grown_at,
         moves=settled.moves if by_person else _moved_on(group, settled, base, size, now),
-        observed=settled.observed if request.cause is Cause.POLICY else Observed(),
+        observed=settled.observed if request.cause is RequestCause.POLICY else Observed(),
         turn=settled.turn if group.service is None else replace(settled.turn, began=now),
     )
 
 
-def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Instant) -> tuple[Move, ...]:
-    return remembered((*state.moves, Move(at=now, before=before, after=after)), group, now)
+def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Instant) -> tuple[SizeChange, ...]:
+    return remembered((*state.moves, SizeChange(at=now, before=before, after=after)), group, now)
 
 
 def _having_observed(state: GroupState, observed: Observed, watched: tuple[Watched, ...]) -> GroupState:
@@ -324,7 +326,7 @@ def _sort(quiet: Quiet) -> tuple[object, ...]:
     return quiet.policy, quiet.scope, quiet.direction
 
 
-def _told(group: Group, won: Bid, cause: Reason | None, before: int | None, after: int | None) -> Answer:
+def _told(group: Group, won: Bid, cause: Reason | None, before: int | None, after: int | None) -> RequestOutcome:
     """The winner's answer: with what changed unasked at the same moment, and as advice where that is all it is."""
     answer = won.answer
     if cause is not None and before is not None and after is not None:
@@ -339,7 +341,7 @@ def _cause_told(group: Group, cause: Reason | None) -> Reason | None:
     return None if cause is Reason.FIRST_LISTING else Reason.ADVISED
 
 
-def _unmoved(answers: Sequence[Answer], state: GroupState, evaluation: Evaluation | None) -> Reason:
+def _unmoved(answers: Sequence[RequestOutcome], state: GroupState, evaluation: Evaluation | None) -> Reason:
     """Why nothing changed."""
     if state.desired is None:
         return Reason.NOT_LISTED

@@ -12,7 +12,7 @@ from trigger.reasons import Reason
 from trigger.verdicts import Direction, Wish
 
 
-class Cause(enum.Enum):
+class RequestCause(enum.Enum):
     """Who asks."""
 
     POLICY = "policy"
@@ -31,7 +31,7 @@ class Request:
     id: str
     """Unique per group; the same id again gets the first answer."""
     group: GroupId
-    cause: Cause
+    cause: RequestCause
     by: str
     """Policy, alarm or user name, for history."""
     adjustment: Wish
@@ -158,7 +158,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class SizeChange:
     """A change of desired size by a policy or an alarm. Wall clock, persisted while a guard counts it."""
 
     at: Instant
@@ -207,7 +207,7 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ServiceTurn:
     """Where a group stands among those of its service. Wall clock, persisted."""
 
     began: Instant | None = None
@@ -257,17 +257,17 @@ class GroupState:
     signals: tuple[Signal, ...] = ()
     """Of alerts that last; sorted by alert, key and kind."""
     orphaned: bool = False
-    moves: tuple[Move, ...] = ()
+    moves: tuple[SizeChange, ...] = ()
     """Oldest first; only those that a guard of the group still counts."""
     observed: Observed = Observed()
     watched: tuple[Watched, ...] = ()
     """Of every schedule that changes the size, in the order of the group."""
-    turn: Turn = Turn()
+    turn: ServiceTurn = ServiceTurn()
     """In a service; of other groups it says nothing."""
     fresh: bool = False
     """The group was never known before it was declared: its first size may be the declared ``initial`` one."""
     older: OlderStore | None = None
-    """The store may be older than the fleet: nothing is removed or made until a person confirms (`guards.older`)."""
+    """The store may be older than the fleet: nothing is removed or made until a person confirms (`guards.outdated_requests`)."""
     shrunk: Shrunk | None = None
     """Members vanished, and desired size was lowered by them: should they come back, it returns."""
     fleet_pause: FleetPause | None = None
@@ -295,7 +295,7 @@ class Clamp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RequestOutcome:
     """What became of one request."""
 
     request: Request
@@ -317,9 +317,9 @@ class Decision:
     reason: Reason
     desired_from: int | None
     desired_to: int | None
-    answers: tuple[Answer, ...]
+    answers: tuple[RequestOutcome, ...]
     """One per request, in the order asked."""
-    winner: Answer | None
+    winner: RequestOutcome | None
     """Whose wish was carried out (or would have been, in mode `advise`)."""
     advised_to: int | None
     """In mode `advise`: the size that would have become desired."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from aggregator.frames import Cell
-from config.model.adjustments import Action, Adjustment, Verb
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -31,7 +31,7 @@ class Direction(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ConditionVerdict:
     """One condition as one policy judged it (the unheard weigh differently for growth and for shrinking)."""
 
     condition: ConditionId
@@ -49,7 +49,7 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Streak:
+class PolicyStreak:
     """How often in a row a policy's conditions were TRUE, evaluation by evaluation. Does not survive a restart."""
 
     true: int
@@ -58,7 +58,7 @@ class Streak:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class StreakCount:
     """How far a streak has come."""
 
     true: int
@@ -69,7 +69,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TakenStep:
     """The step that is taken, and why."""
 
     condition: ConditionId
@@ -83,7 +83,7 @@ class Taken:
 class Aim:
     """As many members as bear the load that was measured, each at the target: `trigger.policies.tracking`."""
 
-    verb: Verb
+    verb: AdjustmentVerb
     """ADD or REMOVE: an aim never goes the other way."""
     load: float
     """In members at their target; if ``relative``, in so many times those in service. Never below 0."""
@@ -108,20 +108,20 @@ class Advice:
     adjustment: Wish | None
     """What it comes to now: of steps the one that is taken, or the first while none is; ``None``: a target that is not
     missed."""
-    taken: Taken | None = None
+    taken: TakenStep | None = None
     """``None``: no steps, or no distance."""
     truth: Truth
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ConditionVerdict, ...]
     reason: Reason | None
     """NOT_MET, HOLDING or BLIND; ``None``: ready, and the door decides."""
     held: Seconds
     needed: Seconds
-    in_a_row: Counted | None = None
+    in_a_row: StreakCount | None = None
     """Where evaluations are counted; ``held`` and ``needed`` are then these in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Headroom:
+class ProjectedLoad:
     """How many times its load each member bears: `policies.projection`. Infinite where nobody says, or nobody asks."""
 
     of_those_in_service: float = math.inf
@@ -129,7 +129,7 @@ class Headroom:
     """By what is shared out over the desired size."""
 
 
-NOBODY_SAYS = Headroom()
+NOBODY_SAYS = ProjectedLoad()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +140,11 @@ class Evaluation:
     at: Moment
     advices: tuple[Advice, ...]
     """In the order of the group's policies."""
-    holds: Mapping[PolicyId, Hold | Streak]
+    holds: Mapping[PolicyId, Hold | PolicyStreak]
     """Only policies that hold something."""
-    carried: Mapping[PolicyId, Hold | Streak] = field(default_factory=lambda: MappingProxyType({}))
+    carried: Mapping[PolicyId, Hold | PolicyStreak] = field(default_factory=lambda: MappingProxyType({}))
     """Those of the last tick, which these came from."""
-    headroom: Headroom = NOBODY_SAYS
+    headroom: ProjectedLoad = NOBODY_SAYS
     """Looked at only while a policy is ready that may shrink the group, and infinite else."""
     size: int | None = None
     """The desired size that conditions per member went by; ``None``: there was none yet."""

@@ -23,7 +23,7 @@ Series = tuple[Mapping[str, str], Floats]
 """Labels, sorted by name, and values."""
 
 
-class Server(NamedTuple):
+class RealPrometheus(NamedTuple):
     """One that runs."""
 
     home: Path
@@ -101,7 +101,7 @@ _PATIENCE = 60.0
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Server]:
+def running(home: Path) -> Iterator[RealPrometheus]:
     """Run one on loopback, without targets, until the block ends."""
     (home / "prometheus.yaml").write_text(f"rule_files: ['{home}/*.rules']\n")
     port = free_tcp_port()
@@ -110,7 +110,7 @@ def running(home: Path) -> Iterator[Server]:
         f"--web.listen-address=127.0.0.1:{port}", "--web.enable-remote-write-receiver", "--web.enable-lifecycle",
     ]  # fmt: skip
     with (home / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-        server = Server(home, port, process.pid)
+        server = RealPrometheus(home, port, process.pid)
         try:
             _ready(server)
             yield server
@@ -119,7 +119,7 @@ def running(home: Path) -> Iterator[Server]:
             process.wait(60)
 
 
-def _ready(server: Server) -> None:
+def _ready(server: RealPrometheus) -> None:
     for _ in range(100):
         try:
             server.get("/-/ready")

@@ -33,8 +33,8 @@ from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.planning.world import Member, Phase, Record, Server, ServerState, World
 from handler.runtime.deciding import Decider, Slot, slots_of
-from handler.runtime.door import Door
-from handler.runtime.rooms import Room, Seen
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.store.sqlite import SqliteStore
 from trigger.requests import Fleet, GroupState
 
@@ -60,7 +60,7 @@ class _Memory:
         pass
 
 
-class Slots:
+class CatalogueSlots:
     """All slots of a catalogue, whose ticks are taken one after the other."""
 
     def __init__(self, catalogue: Catalogue, members: int, place: Path) -> None:
@@ -76,7 +76,7 @@ class Slots:
         self._decider = Decider(
             rooms=self.rooms,
             poller=Poller(clock=self._now, read_secret=_no_secret, sources=[self._source]),
-            door=Door(self._store, lambda: catalogue, reporter.decided),
+            door=DecisionQueue(self._store, lambda: catalogue, reporter.decided),
             clock=self._now,
             report=reporter.ticked,
         )
@@ -118,10 +118,10 @@ class Slots:
 
 
 @contextmanager
-def running(catalogue: Catalogue, members: int, place: Path) -> Iterator[Slots]:
+def running(catalogue: Catalogue, members: int, place: Path) -> Iterator[CatalogueSlots]:
     """Have slots with a store in ``place``, and the daemon's log written to memory, until the block ends."""
     logs.configure(stream=io.StringIO())
-    slots = Slots(catalogue, members, place)
+    slots = CatalogueSlots(catalogue, members, place)
     try:
         yield slots
     finally:
@@ -138,14 +138,14 @@ def _definition(catalogue: Catalogue, group: GroupId) -> Definition:
     )
 
 
-def _room(definition: Definition, count: int) -> Room:
+def _room(definition: Definition, count: int) -> GroupRuntime:
     """A group whose members all serve, as its last pass of convergence saw it."""
     group = definition.group.id
     members = tuple(_member(group, sequence) for sequence in range(1, count + 1))
     world = World(group=group, at=Instant(START), complete=True, because="", members=members, seatings={})
-    room = Room(id=group, definition=definition, state=GroupState(desired=count, revision=1))
+    room = GroupRuntime(id=group, definition=definition, state=GroupState(desired=count, revision=1))
     room.addresses = {member.name: "127.0.0.1" for member in members}
-    room.seen = Seen(
+    room.seen = LastPass(
         at=Instant(START),
         world=world,
         plan=Plan(group=group, revision=1, steps=(), waits=()),

@@ -40,7 +40,7 @@ class Position(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FailureRun:
     """Failures since the last answer, at least one."""
 
     count: int
@@ -54,14 +54,14 @@ class Row:
 class Closed:
     """Calls are made. ``row`` is ``None`` after an answer, and before the first call."""
 
-    row: Row | None = None
+    row: FailureRun | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
     """No call is made ``until`` the pause is over."""
 
-    row: Row
+    row: FailureRun
     pause: Seconds
     until: Monotonic
 
@@ -70,7 +70,7 @@ class Open:
 class Probing:
     """One call is made; the others are not."""
 
-    row: Row
+    row: FailureRun
     pause: Seconds
 
 
@@ -78,7 +78,7 @@ State = Closed | Open | Probing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CircuitCall:
     """One that was begun."""
 
     number: int
@@ -96,7 +96,7 @@ class Circuit:
     era: int = 0
     """Counts the changes between closed, open and probing."""
     begun: int = 0
-    under_way: tuple[Call, ...] = ()
+    under_way: tuple[CircuitCall, ...] = ()
 
     @property
     def position(self) -> Position:
@@ -113,31 +113,31 @@ class Circuit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class CircuitRefusal:
     """Why a call may not be made, and when to ask again."""
 
-    row: Row
+    row: FailureRun
     again_in: Seconds
     probing: bool
 
 
-def begun(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, Call | Refusal]:
+def begun(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, CircuitCall | CircuitRefusal]:
     """Ask to make a call that may take so long."""
     circuit = overdue(circuit, now)
     match circuit.state:
         case Closed():
             return _with_call(circuit, now, within)
         case Open(row=row, until=until) if now.steady < until:
-            return circuit, Refusal(row=row, again_in=until - now.steady, probing=False)
+            return circuit, CircuitRefusal(row=row, again_in=until - now.steady, probing=False)
         case Open(row=row, pause=pause):
             return _with_call(_turned(circuit, Probing(row=row, pause=pause)), now, within)
         case Probing(row=row):
-            return circuit, Refusal(row=row, again_in=_SOON, probing=True)
+            return circuit, CircuitRefusal(row=row, again_in=_SOON, probing=True)
         case _:
             assert_never(circuit.state)
 
 
-def answered(circuit: Circuit, call: Call) -> Circuit:
+def answered(circuit: Circuit, call: CircuitCall) -> Circuit:
     """Take in that a call was answered, if only by a refusal."""
     circuit = _without(circuit, call)
     if isinstance(circuit.state, Closed):
@@ -145,7 +145,7 @@ def answered(circuit: Circuit, call: Call) -> Circuit:
     return _turned(circuit, Closed())
 
 
-def failed(circuit: Circuit, call: Call, how: str, now: Moment) -> Circuit:
+def failed(circuit: Circuit, call: CircuitCall, how: str, now: Moment) -> Circuit:
     """Take in that nobody answered a call."""
     counts = call in circuit.under_way and call.era == circuit.era
     circuit = _without(circuit, call)
@@ -174,12 +174,12 @@ def overdue(circuit: Circuit, now: Moment) -> Circuit:
     return circuit
 
 
-def _with_call(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, Call]:
-    call = Call(number=circuit.begun + 1, era=circuit.era, due=_after(now, within), within=within)
+def _with_call(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, CircuitCall]:
+    call = CircuitCall(number=circuit.begun + 1, era=circuit.era, due=_after(now, within), within=within)
     return replace(circuit, begun=call.number, under_way=(*circuit.under_way, call)), call
 
 
-def _without(circuit: Circuit, call: Call) -> Circuit:
+def _without(circuit: Circuit, call: CircuitCall) -> Circuit:
     return replace(circuit, under_way=tuple(each for each in circuit.under_way if each != call))
 
 
@@ -187,8 +187,12 @@ def _turned(circuit: Circuit, state: State) -> Circuit:
     return replace(circuit, state=state, era=circuit.era + 1)
 
 
-def _longer(before: Row | None, how: str, now: Moment) -> Row:
-    return Row(count=1, since=now, last=how) if before is None else replace(before, count=before.count + 1, last=how)
+def _longer(before: FailureRun | None, how: str, now: Moment) -> FailureRun:
+    return (
+        FailureRun(count=1, since=now, last=how)
+        if before is None
+        else replace(before, count=before.count + 1, last=how)
+    )
 
 
 def _after(now: Moment, span: Seconds) -> Monotonic:

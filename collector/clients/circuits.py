@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from collector.clients.circuit import Call, Circuit, Closed, Position, Refusal, Row, answered, begun, failed, overdue
+from collector.clients.circuit import (
+    Circuit,
+    CircuitCall,
+    CircuitRefusal,
+    Closed,
+    FailureRun,
+    Position,
+    answered,
+    begun,
+    failed,
+    overdue,
+)
 from config.errors import Unsent
 from config.units import Instant, Moment, Monotonic, Seconds
 
@@ -102,18 +113,18 @@ class Circuits:
             entries = sorted(self._entries.items())
         return tuple(_status(endpoint, entry, now) for endpoint, entry in entries)
 
-    def _begun(self, endpoint: str, within: Seconds) -> Call:
+    def _begun(self, endpoint: str, within: Seconds) -> CircuitCall:
         now = self._clock()
         with self._turn:
             entry = self._entries.get(endpoint, _Entry(used=now.steady))
             circuit, call = begun(entry.circuit, now, within)
-            unsent = entry.unsent + isinstance(call, Refusal)
+            unsent = entry.unsent + isinstance(call, CircuitRefusal)
             self._entries[endpoint] = _Entry(used=now.steady, circuit=circuit, unsent=unsent)
-        if isinstance(call, Refusal):
+        if isinstance(call, CircuitRefusal):
             raise Unsent(_words(endpoint, call, now), retry_after=call.again_in)
         return call
 
-    def _ended(self, endpoint: str, call: Call, how: str | None) -> None:
+    def _ended(self, endpoint: str, call: CircuitCall, how: str | None) -> None:
         now = self._clock()
         with self._turn:
             entry = self._entries.get(endpoint, _Entry(used=now.steady))
@@ -180,19 +191,19 @@ def _status(endpoint: str, entry: _Entry, now: Moment) -> EndpointStatus:
     if not isinstance(state, Closed):
         again_in = getattr(state, "until", now.steady) - now.steady
         probing = entry.circuit.position is Position.HALF_OPEN
-        because = _words(endpoint, Refusal(row=state.row, again_in=again_in, probing=probing), now)
+        because = _words(endpoint, CircuitRefusal(row=state.row, again_in=again_in, probing=probing), now)
     return EndpointStatus(endpoint=endpoint, position=entry.circuit.position, because=because, unsent=entry.unsent)
 
 
-def _words(endpoint: str, refusal: Refusal, now: Moment) -> str:
+def _words(endpoint: str, refusal: CircuitRefusal, now: Moment) -> str:
     return f"{endpoint} is left alone: {_row(refusal.row)}; {_next(refusal, now)}"
 
 
-def _row(row: Row) -> str:
+def _row(row: FailureRun) -> str:
     return f"{row.count} calls in a row failed since {_at(row.since.wall)}, the last: {row.last}"
 
 
-def _next(refusal: Refusal, now: Moment) -> str:
+def _next(refusal: CircuitRefusal, now: Moment) -> str:
     if refusal.probing:
         return "one is being tried now"
     return f"the next is tried at {_at(Instant(now.wall + max(refusal.again_in, 0.0)))}"

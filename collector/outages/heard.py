@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from collector.outages.outages import Channel, Hearing
+from collector.outages.outages import Channel, OutageLayout
 from collector.samples import Reply, Scrape
 from config.units import GroupId, Instant, MemberName
 
@@ -44,7 +44,7 @@ class Heard:
     unanswered: Mapping[Channel, Unanswered] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def heard(before: Heard, scrape: Scrape, hearing: Hearing, group: GroupId, words: Set[str]) -> Heard:
+def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, words: Set[str]) -> Heard:
     """Return what was heard, after one more poll, of a group's members by some sources.
 
     Args:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from collector.outages.outages import Hearing
+from collector.outages.outages import OutageLayout
 from collector.samples import Reply, Scrape, one_line
 from config.model.counters import Counter
 from config.units import CounterId, GroupId, MemberName
@@ -32,7 +32,7 @@ UNBELIEVED = frozenset({Reply.OUTSIDE_RANGE, Reply.FUTURE})
 """Answers that came in a right form, and were not heard, since what they say cannot be."""
 
 
-def misses_of(scrape: Scrape, hearing: Hearing, group: GroupId) -> tuple[Miss, ...]:
+def misses_of(scrape: Scrape, hearing: OutageLayout, group: GroupId) -> tuple[Miss, ...]:
     """Gather one group's failures of a scrape, in the order of counters, the most frequent of each first.
 
     >>> from collector.outages.outages import hearing_of

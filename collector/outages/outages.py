@@ -44,7 +44,7 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Began:
+class OutageBegan:
     """An outage begins: of a channel, or (then ``channel`` is ``None``) of a counter."""
 
     group: GroupId
@@ -70,7 +70,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hearing:
+class OutageLayout:
     """What can be out, of one layout; made once for it."""
 
     layout: Layout
@@ -86,7 +86,7 @@ class Hearing:
     """Each group's members that are asked, by what the source is called."""
 
 
-def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
+def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> OutageLayout:
     """Work out the channels and counters of a layout.
 
     Args:
@@ -103,7 +103,7 @@ def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> Hearing:
         channel[row] = -1 if word is None else channels.setdefault(carrier, len(channels))
         counter[row] = counters.setdefault((series.group, series.counter), len(counters))
         bounds.setdefault(series.group, [row, row])[1] = row
-    return Hearing(
+    return OutageLayout(
         layout=layout,
         channels=tuple(channels),
         channel=channel,
@@ -123,8 +123,8 @@ def _members_by_source(channels: Iterable[Channel]) -> Mapping[GroupId, Mapping[
 
 
 def observe(
-    silence: Silence, scrape: Scrape, hearing: Hearing, group: GroupId
-) -> tuple[Silence, tuple[Began | Ended, ...]]:
+    silence: Silence, scrape: Scrape, hearing: OutageLayout, group: GroupId
+) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
     """Take note of one group's part of a scrape.
 
     What is not asked any more is forgotten, and nothing is told: leaving is no outage.
@@ -176,7 +176,7 @@ def silent_since(silence: Silence) -> Mapping[MemberName, Instant]:
     return since
 
 
-def _out(hearing: Hearing, rows: slice, ok: Bools) -> tuple[Sequence[int], Sequence[int]]:
+def _out(hearing: OutageLayout, rows: slice, ok: Bools) -> tuple[Sequence[int], Sequence[int]]:
     """Channels without any answer; counters without any, of which some channel is heard."""
     channel, counter = hearing.channel[rows], hearing.counter[rows]
     heard = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to
@@ -191,8 +191,8 @@ def _out(hearing: Hearing, rows: slice, ok: Bools) -> tuple[Sequence[int], Seque
 
 
 def _began(
-    before: Silence, scrape: Scrape, hearing: Hearing, rows: slice, out: tuple[Sequence[int], Sequence[int]]
-) -> Iterable[Began]:
+    before: Silence, scrape: Scrape, hearing: OutageLayout, rows: slice, out: tuple[Sequence[int], Sequence[int]]
+) -> Iterable[OutageBegan]:
     mute, lost = out
     fresh = [place for place in mute if hearing.channels[place] not in before.since]
     for place, whose in zip(fresh, _rows_of(hearing.channel[rows], fresh), strict=True):
@@ -212,13 +212,13 @@ def _rows_of(index: _Ints, places: Sequence[int]) -> Iterable[_Ints]:
     return (order[start:end] for start, end in zip(first, last, strict=True))
 
 
-def _told(scrape: Scrape, hearing: Hearing, rows: _Ints, channel: Channel | None) -> Began:
+def _told(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel | None) -> OutageBegan:
     codes = scrape.reply[rows]
     counts = np.bincount(codes)
     dominant = max(range(len(counts)), key=lambda code: (int(counts[code]), code))
     row = int(rows[np.flatnonzero(codes == dominant)[0]])
     series = hearing.layout.series[row]
-    return Began(
+    return OutageBegan(
         group=series.group,
         channel=channel,
         source=hearing.channels[int(hearing.channel[row])].source,
@@ -228,7 +228,7 @@ def _told(scrape: Scrape, hearing: Hearing, rows: _Ints, channel: Channel | None
     )
 
 
-def _ended(before: Silence, now: Silence, hearing: Hearing, rows: slice) -> Iterable[Ended]:
+def _ended(before: Silence, now: Silence, hearing: OutageLayout, rows: slice) -> Iterable[Ended]:
     """What was out, is no more, and is still asked."""
     channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist() if place >= 0}
     counters = {hearing.counters[place] for place in np.unique(hearing.counter[rows]).tolist()}

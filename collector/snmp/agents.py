@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from config.errors import TrimtabError
-from config.model.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpVersion
+from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpLibrary, SnmpVersion
 
 HASHES: Mapping[AuthProtocol, str] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ class Agent(NamedTuple):
     address: str
     """Numeric, or a name."""
     port: int
-    engine: Engine
+    engine: SnmpLibrary
     identity: Identity
 
 

@@ -44,7 +44,7 @@ class Trouble:
     cure: Cure = Cure.NONE
 
 
-class Session(Protocol):
+class SnmpSession(Protocol):
     """A conversation with one agent, one request at a time. A cancelled request leaves it usable."""
 
     async def get(self, oids: Sequence[str], patience: Seconds) -> Varbinds | Trouble:
@@ -63,7 +63,7 @@ class Session(Protocol):
 class Library(Protocol):
     """A library that speaks SNMP; for one event loop."""
 
-    async def open(self, agent: Agent, address: str, patience: Seconds) -> Session | Trouble:
+    async def open(self, agent: Agent, address: str, patience: Seconds) -> SnmpSession | Trouble:
         """Begin to speak with an agent.
 
         Args:

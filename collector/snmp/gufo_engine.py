@@ -39,10 +39,10 @@ from collector.samples import Reply
 from collector.snmp import messages
 from collector.snmp.agents import Agent, Community
 from collector.snmp.agents import User as OurUser
+from collector.snmp.conversation import DATAGRAM, Talk, unsent
 from collector.snmp.engine import FAULT, REPORTS, STATUSES, Cure, Trouble, Varbinds, silence
 from collector.snmp.messages import NO_VALUES, Binding, Message, dotted
 from collector.snmp.plain_engine import GARBAGE, PlainSession
-from collector.snmp.talk import DATAGRAM, Talk, unsent
 from collector.snmp.varbinds import Pairs, of_get, of_walk, unasked, valueless
 from config.model.access import AuthProtocol, PrivProtocol
 from config.units import Seconds

@@ -14,7 +14,7 @@ from config.units import Seconds
 _THREADS = 8
 
 
-class Names:
+class SnmpNameLookup:
     """Looks up names with what the system has for it."""
 
     def __init__(self) -> None:

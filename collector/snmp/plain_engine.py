@@ -15,9 +15,9 @@ from functools import lru_cache
 
 from collector.samples import Reply
 from collector.snmp.agents import Agent, Community
+from collector.snmp.conversation import Talk
 from collector.snmp.engine import FAULT, NO_SUCH_NAME, STATUSES, Cure, Raw, Trouble, Varbinds, silence
 from collector.snmp.messages import NO_VALUES, Binding, Plain, bindings, dotted, encoded, read_plain
-from collector.snmp.talk import Talk
 from collector.snmp.varbinds import Pairs, of_get, of_walk, valueless
 from config.model.access import SnmpVersion
 from config.units import Seconds

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from collector.samples import Reply
-from collector.snmp.asking import Found, get_all
+from collector.snmp.agent_state import AgentState
 from collector.snmp.engine import UPTIME, Cure, Raw, Trouble, Varbinds
-from collector.snmp.line import Line
-from collector.snmp.requests import Column, Request
+from collector.snmp.polling import Found, get_all
+from collector.snmp.requests import AgentRequest, TableColumn
 from collector.snmp.totals import Totals, law_of
 from collector.snmp.values import decode, described
 from collector.snmp.walking import walk
 from collector.targets import Round
-from config.model.counters import Kind, SnmpObject
+from config.model.counters import CounterKind, SnmpObject
 from config.model.reductions import Reduce
 from config.units import Seconds
 
@@ -74,7 +74,7 @@ _OF_THE_AGENT = frozenset({Reply.TIMEOUT, Reply.REFUSED, Reply.AUTH, Reply.UNREA
 _RESTARTED = Trouble(reply=Reply.INCOMPLETE, said="the agent restarted while it was read")
 
 
-class Readings:
+class AgentReadings:
     """Fills the rows of one agent; nobody else may use its line meanwhile.
 
     Args:
@@ -84,7 +84,7 @@ class Readings:
         totals: of rows that rise for ever, from round to round.
     """
 
-    def __init__(self, line: Line, request: Request, asked: Round, totals: Totals) -> None:
+    def __init__(self, line: AgentState, request: AgentRequest, asked: Round, totals: Totals) -> None:
         self._line = line
         self._request = request
         self._asked = asked
@@ -100,7 +100,7 @@ class Readings:
             return
         uptime = _seconds(found.get(UPTIME)) if self._request.rising else math.nan
         self._write(found, uptime)
-        columns: dict[str, list[Column]] = {}
+        columns: dict[str, list[TableColumn]] = {}
         for column in self._request.columns:
             columns.setdefault(column.oid, []).append(column)
         while columns:
@@ -134,11 +134,11 @@ class Readings:
             for row in rows:
                 self._sheet.put(row, value, at=arrived, uptime=uptime)
 
-    async def _column(self, oid: str, wanted: Sequence[Column], uptime: Seconds) -> Trouble | None:
+    async def _column(self, oid: str, wanted: Sequence[TableColumn], uptime: Seconds) -> Trouble | None:
         """Walk a column and write what it comes to; hand back why it could not be walked."""
         rows = await walk(self._after, oid, self._line.habits)
         arrived = self._asked.clock().steady
-        rising = [column for column in wanted if column.counter.kind is Kind.RISING]
+        rising = [column for column in wanted if column.counter.kind is CounterKind.RISING]
         if rising and not isinstance(rows, Trouble) and not math.isnan(uptime):
             rows = await self._of_one_life(rows, uptime)
         if isinstance(rows, Trouble):
@@ -155,8 +155,8 @@ class Readings:
             return answer
         return _RESTARTED if _seconds(answer.get(UPTIME)) < uptime else rows
 
-    def _reduce(self, column: Column, rows: Mapping[str, Raw], arrived: float, uptime: Seconds) -> None:
-        if column.counter.kind is Kind.RISING:
+    def _reduce(self, column: TableColumn, rows: Mapping[str, Raw], arrived: float, uptime: Seconds) -> None:
+        if column.counter.kind is CounterKind.RISING:
             numbers = numbers_of(rows)
             if isinstance(numbers, Trouble):
                 self._fail([column.row], numbers)

@@ -10,14 +10,14 @@ from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
 from collector.targets import Round, Target
 from config.model.catalogue import Catalogue
-from config.model.counters import Counter, Kind, SnmpObject
+from config.model.counters import Counter, CounterKind, SnmpObject
 from config.units import CounterId, GroupId, ProfileId, Seconds
 
 _KEPT_INTERVALS = 3
 """A session without a good answer for so many intervals of its group belongs to an agent that has left."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column whose rows become the reading of one row of the sheet."""
 
     oid: str
@@ -27,12 +27,12 @@ class Column(NamedTuple):
 
 
 @dataclass(slots=True)
-class Request:
+class AgentRequest:
     """Everything that one round wants from one agent."""
 
     rows: dict[str, list[int]] = field(default_factory=dict)
     """OID → rows of the sheet; several where groups share an agent."""
-    columns: list[Column] = field(default_factory=list)
+    columns: list[TableColumn] = field(default_factory=list)
     rising: bool = False
     """A rising counter is among them: whether the agent has restarted must be known too."""
     keep: Seconds = 0.0
@@ -51,20 +51,20 @@ class Request:
         if counter.rows is None:
             self.rows.setdefault(source.oid, []).append(row)
         else:
-            self.columns.append(Column(source.oid, row, counter, interval))
-        self.rising = self.rising or counter.kind is Kind.RISING
+            self.columns.append(TableColumn(source.oid, row, counter, interval))
+        self.rising = self.rising or counter.kind is CounterKind.RISING
         self.keep = max(self.keep, _KEPT_INTERVALS * interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PollPlan:
     """What follows from a catalogue, targets and identities, for as many rounds as those are the same."""
 
     catalogue: Catalogue
     targets: Sequence[Target]
     identities: Mapping[ProfileId, Identity | str]
     """A text: why it cannot be said as whom to ask."""
-    requests: Mapping[Agent, Request]
+    requests: Mapping[Agent, AgentRequest]
     refused: Mapping[int, str]
     """Rows of the sheet that nobody can be asked for, and why."""
 
@@ -74,9 +74,9 @@ class Plans:
 
     def __init__(self) -> None:
         self._identities = Identities()
-        self._kept: dict[GroupId, Plan] = {}
+        self._kept: dict[GroupId, PollPlan] = {}
 
-    def of(self, asked: Round) -> Plan:
+    def of(self, asked: Round) -> PollPlan:
         """Plan a round. Secrets are read at every one of them: they may have been changed."""
         if not asked.targets:
             return plan_of(asked.catalogue, (), {})
@@ -95,9 +95,11 @@ class Plans:
         return kept
 
 
-def plan_of(catalogue: Catalogue, targets: Sequence[Target], identities: Mapping[ProfileId, Identity | str]) -> Plan:
+def plan_of(
+    catalogue: Catalogue, targets: Sequence[Target], identities: Mapping[ProfileId, Identity | str]
+) -> PollPlan:
     """Gather what is wanted from each agent; members whose address is not known yet are not asked."""
-    requests: dict[Agent, Request] = {}
+    requests: dict[Agent, AgentRequest] = {}
     refused: dict[int, str] = {}
     for target in targets:
         wanted = _wanted(catalogue.counters, target) if target.member.address else []
@@ -110,10 +112,10 @@ def plan_of(catalogue: Catalogue, targets: Sequence[Target], identities: Mapping
             continue
         access = catalogue.profiles[group.profile].snmp
         agent = Agent(target.member.address, access.port, access.engine, identity)
-        request = requests.setdefault(agent, Request())
+        request = requests.setdefault(agent, AgentRequest())
         for row, counter, source in wanted:
             request.add(counter, source, row, group.interval)
-    return Plan(catalogue=catalogue, targets=targets, identities=identities, requests=requests, refused=refused)
+    return PollPlan(catalogue=catalogue, targets=targets, identities=identities, requests=requests, refused=refused)
 
 
 def _profiles(asked: Round) -> Set[ProfileId]:

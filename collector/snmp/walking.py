@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from collector.samples import Reply
-from collector.snmp.asking import Habits
 from collector.snmp.engine import Cure, Raw, Trouble, Varbinds
+from collector.snmp.polling import Habits
 
 MOST_ROWS = 10_000
 _REPETITIONS = 40

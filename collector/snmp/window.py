@@ -11,7 +11,7 @@ _SOON: Seconds = 0.1
 """An agent that is going to answer does so within this time; after it, others may go."""
 
 
-class Window:
+class RequestWindow:
     """At most so many requests in flight; for one event loop.
 
     One that is not answered soon gives up its place, though not its wait: otherwise as many silent agents as there
@@ -21,10 +21,10 @@ class Window:
     def __init__(self, places: int) -> None:
         self._free = places
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._held: deque[Place] = deque()
+        self._held: deque[FlightSlot] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self) -> Place:
+    async def enter(self) -> FlightSlot:
         """Wait for a place; first come, first served."""
         loop = asyncio.get_running_loop()
         if self._free:
@@ -38,7 +38,7 @@ class Window:
                 if turn.done() and not turn.cancelled():
                     self.give_back()
                 raise
-        place = Place(self, loop.time() + _SOON)
+        place = FlightSlot(self, loop.time() + _SOON)
         self._held.append(place)
         if self._timer is None:
             self._timer = loop.call_at(place.until, self._sweep)
@@ -67,12 +67,12 @@ class Window:
         self._timer = loop.call_at(self._held[0].until, self._sweep) if self._held else None
 
 
-class Place:
+class FlightSlot:
     """One of the places, until it is left; at the latest soon."""
 
     __slots__ = ("_window", "left", "until")
 
-    def __init__(self, window: Window, until: float) -> None:
+    def __init__(self, window: RequestWindow, until: float) -> None:
         self._window = window
         self.until = until
         self.left = False

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import Reply, Series
 from collector.snmp.totals import Totals, law_of
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from config.model.reductions import Reduce
 from config.units import Seconds
 
@@ -29,7 +29,7 @@ _WAYS: Mapping[Reduce, Callable[[Sequence[float]], float]] = MappingProxyType(
 _KEPT: Seconds = 900.0
 
 
-class Number(NamedTuple):
+class RowNumber(NamedTuple):
     """One row of an answer."""
 
     value: float
@@ -37,7 +37,7 @@ class Number(NamedTuple):
     """By which the row is known again in the next answer; ``None``: it has none."""
 
 
-class Reading(NamedTuple):
+class ReducedRows(NamedTuple):
     """What the rows come to."""
 
     value: float
@@ -54,11 +54,11 @@ class Reducer:
 
     def __init__(self) -> None:
         self._totals = Totals()
-        self._last: dict[Series, tuple[float, Reading]] = {}
+        self._last: dict[Series, tuple[float, ReducedRows]] = {}
 
     def reading(
-        self, series: Series, counter: Counter, rows: Sequence[Number], *, at: float, interval: Seconds
-    ) -> Reading | Failure:
+        self, series: Series, counter: Counter, rows: Sequence[RowNumber], *, at: float, interval: Seconds
+    ) -> ReducedRows | HttpFailure:
         """Make one of several rows.
 
         Args:
@@ -70,19 +70,21 @@ class Reducer:
         """
         values = [row.value for row in rows]
         if counter.rows is None:
-            many = Failure(reply=Reply.AMBIGUOUS, said=f"{len(rows)} values")
-            return Reading(values[0], math.nan) if len(rows) == 1 else many
-        if counter.kind is not Kind.RISING:
-            return Reading(reduced(values, counter.rows), math.nan)
+            many = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(rows)} values")
+            return ReducedRows(values[0], math.nan) if len(rows) == 1 else many
+        if counter.kind is not CounterKind.RISING:
+            return ReducedRows(reduced(values, counter.rows), math.nan)
         named = {row.name: row.value for row in rows if row.name is not None}
         if len(named) < len(rows):
-            return Failure(reply=Reply.AMBIGUOUS, said="counts of a list, whose places are no names to know them by")
+            return HttpFailure(
+                reply=Reply.AMBIGUOUS, said="counts of a list, whose places are no names to know them by"
+            )
         if not all(map(math.isfinite, values)):
-            return Reading(math.nan, math.nan)
-        before, reading = self._last.get(series, (math.nan, Reading(math.nan, math.nan)))
+            return ReducedRows(math.nan, math.nan)
+        before, reading = self._last.get(series, (math.nan, ReducedRows(math.nan, math.nan)))
         if before != at:
             total = self._totals.advance(series, named, at=at, uptime=math.nan, law=law_of(counter, interval))
-            reading = Reading(total.value, total.uptime)
+            reading = ReducedRows(total.value, total.uptime)
             self._last[series] = at, reading
         return reading
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from collector.clients.http.client import Answer
+from collector.clients.http.client import HttpResponse
 from collector.clients.http.failures import instant_of
 from collector.samples import Series
 from config.units import Moment, Seconds
@@ -49,7 +49,7 @@ class SampleTimes:
         self._known = {series: known for series, known in self._known.items() if known.asked > now - _KEPT}
 
 
-def clock_of(answer: Answer, now: Moment) -> float:
+def clock_of(answer: HttpResponse, now: Moment) -> float:
     """What time it was over there, in seconds since the epoch: by its own word where our clock is another."""
     date = instant_of(answer.headers.get("date", ""))
     return now.wall if date is None or abs(date - now.wall) <= _AGREEING else date

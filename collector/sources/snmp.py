@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from collector.samples import Reply
+from collector.snmp.agent_state import AgentState, Exchange
 from collector.snmp.agents import Agent
 from collector.snmp.engine import Library
 from collector.snmp.gufo_engine import GufoLibrary
-from collector.snmp.line import Exchange, Line
-from collector.snmp.names import Names
-from collector.snmp.readings import Readings
-from collector.snmp.requests import Plans, Request
+from collector.snmp.names import SnmpNameLookup
+from collector.snmp.readings import AgentReadings
+from collector.snmp.requests import AgentRequest, Plans
 from collector.snmp.totals import Totals
-from collector.snmp.window import Window
+from collector.snmp.window import RequestWindow
 from collector.targets import Round
-from config.model.access import Engine
+from config.model.access import SnmpLibrary
 from config.units import Seconds
 
 _IN_FLIGHT = 256
@@ -41,10 +41,10 @@ class SnmpSource:
     """
 
     def __init__(self, *, patience: Sequence[Seconds] = (1.0, 1.5)) -> None:
-        self._exchange = Exchange(window=Window(_IN_FLIGHT), names=Names(), patience=tuple(patience))
+        self._exchange = Exchange(window=RequestWindow(_IN_FLIGHT), names=SnmpNameLookup(), patience=tuple(patience))
         self._plans = Plans()
-        self._libraries: dict[Engine, Library] = {}
-        self._lines: dict[Agent, Line] = {}
+        self._libraries: dict[SnmpLibrary, Library] = {}
+        self._lines: dict[Agent, AgentState] = {}
         self._totals = Totals()
         self._tidied_at = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -79,18 +79,18 @@ class SnmpSource:
         """How many sockets are kept."""
         return sum(line.session is not None for line in self._lines.values())
 
-    async def _ask(self, line: Line, request: Request, asked: Round) -> None:
+    async def _ask(self, line: AgentState, request: AgentRequest, asked: Round) -> None:
         async with line.lock:
-            await Readings(line, request, asked, self._totals).fill()
+            await AgentReadings(line, request, asked, self._totals).fill()
             if len(self._lines) > self._most_kept:
                 line.hang_up()  # descriptors are needed for more than agents that may wait
 
-    def _line(self, agent: Agent, now: float, request: Request) -> Line:
+    def _line(self, agent: Agent, now: float, request: AgentRequest) -> AgentState:
         line = self._lines.get(agent)
         if line is None:
             if agent.engine not in self._libraries:
                 self._libraries[agent.engine] = _library(agent.engine)
-            line = Line(agent=agent, library=self._libraries[agent.engine], exchange=self._exchange)
+            line = AgentState(agent=agent, library=self._libraries[agent.engine], exchange=self._exchange)
             self._lines[agent] = line
         line.until = max(line.until, now + max(request.keep, _LEAST_KEPT))
         return line
@@ -105,11 +105,11 @@ class SnmpSource:
         self._totals.tidy(now)
 
 
-def _library(engine: Engine) -> Library:
+def _library(engine: SnmpLibrary) -> Library:
     match engine:
-        case Engine.GUFO:
+        case SnmpLibrary.GUFO:
             return GufoLibrary()
-        case Engine.PYSNMP:
+        case SnmpLibrary.PYSNMP:
             from collector.snmp.pysnmp_engine import PysnmpLibrary  # half a second, for those who want it
 
             return PysnmpLibrary()

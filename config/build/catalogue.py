@@ -28,7 +28,7 @@ from config.model.catalogue import (
 )
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.model.observability import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
-from config.model.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
+from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times
 from config.units import (
     AlertId,
     BalancerId,
@@ -51,7 +51,7 @@ def schedule_of(id: PolicyId, entry: PolicyDocument) -> Schedule:
     times: Times = _times(entry.schedule, entry.timezone) if entry.at is None else _once(entry.at, entry.timezone)
     size = entry.ceiling if entry.floor is None else entry.floor
     if size is not None and entry.until is not None:
-        limit = Limit.CEILING if entry.floor is None else Limit.FLOOR
+        limit = ScheduledBound.CEILING if entry.floor is None else ScheduledBound.FLOOR
         return ScheduledLimit(id=id, times=times, until=_end(entry.until, entry.timezone), limit=limit, size=size)
     return ScheduledChange(
         id=id,
@@ -70,7 +70,7 @@ def _end(until: str | datetime | Seconds, timezone: str | None) -> End:
         case datetime():
             return _once(until, timezone)
         case span:
-            return Lasting(span=span)
+            return LastsFor(span=span)
 
 
 def _times(cron: str | None, timezone: str | None) -> Calendar:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import assert_never
 
-from config.counters.objects import Shape
+from config.counters.objects import ObjectShape
 from config.document import sources as written
 from config.document.counters import CounterDocument, HttpCounterDocument
 from config.model.access import HaproxyStats, NetscalerStats, PrometheusServer, ServerSource
@@ -59,7 +59,7 @@ def server(id: SourceId, entry: written.SourceDocument) -> ServerSource:
 
 def counter(id: CounterId, entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -> Counter:
     """One entry of ``counters``: what is written wins over what is known of the source; units convert."""
-    shape = entry.shape or Shape(bits=64)
+    shape = entry.shape or ObjectShape(bits=64)
     unit = entry.unit or shape.unit
     converted = (factor(shape.unit, unit) if shape.unit else None) or 1.0
     return Counter(
@@ -77,7 +77,7 @@ def counter(id: CounterId, entry: CounterDocument, sources: Mapping[SourceId, Se
     )
 
 
-def _range(entry: CounterDocument, shape: Shape, converted: float) -> tuple[float, float] | None:
+def _range(entry: CounterDocument, shape: ObjectShape, converted: float) -> tuple[float, float] | None:
     if entry.range is not None:
         low, high = entry.range
         return float(low), float(high)

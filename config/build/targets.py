@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from config.document.quantities import brought
 from config.document.scalars import Amount
 from config.document.targets import FollowedDocument, InDocument, OutDocument, TargetDocument
-from config.model.adjustments import Adjustment, Load, Tracking, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, TargetLoad, Tracking
 from config.model.catalogue import Compare, Condition, Policy
 from config.model.counters import Counter, Per
 from config.model.reductions import Reduce
@@ -41,7 +41,7 @@ def conditions(name: str, entry: FollowedDocument, counters: Mapping[CounterId, 
     """When the size is too small, and when too large. Whether the counter is declared is not looked at."""
     level, in_unit = _level(entry, counters)
     tolerance = entry.tolerance if isinstance(entry, TargetDocument) else 0.0
-    total = _load(entry, counters) is Load.TOTAL
+    total = _load(entry, counters) is TargetLoad.TOTAL
     for side in sides_of(entry):
         yield Condition(
             id=ConditionId(name + side),
@@ -62,7 +62,7 @@ def policies(name: str, entry: FollowedDocument, counters: Mapping[CounterId, Co
     level, _ = _level(entry, counters)
     for side in sides_of(entry):
         pace: OutDocument | InDocument = entry.out if side == OUT else entry.in_
-        verb = Verb.ADD if side == OUT else Verb.REMOVE
+        verb = AdjustmentVerb.ADD if side == OUT else AdjustmentVerb.REMOVE
         yield Policy(
             id=PolicyId(name + side),
             when=(ConditionId(name + side),),
@@ -87,10 +87,10 @@ def _level(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> tu
     return (1.0, None) if quantity is None else brought(quantity, counters.get(CounterId(entry.counter)))
 
 
-def _load(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Load:
+def _load(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> TargetLoad:
     if not isinstance(entry, TargetDocument) or entry.each is not None:
-        return Load.TOTAL
-    return Load.WHOLE if _per(entry, counters) is Per.GROUP else Load.EACH
+        return TargetLoad.TOTAL
+    return TargetLoad.WHOLE if _per(entry, counters) is Per.GROUP else TargetLoad.EACH
 
 
 def _per(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Per:
@@ -98,5 +98,5 @@ def _per(entry: FollowedDocument, counters: Mapping[CounterId, Counter]) -> Per:
     return Per.MEMBER if counter is None else counter.per
 
 
-def _at_most(verb: Verb, amount: Amount | None) -> Adjustment | None:
+def _at_most(verb: AdjustmentVerb, amount: Amount | None) -> Adjustment | None:
     return None if amount is None else Adjustment(verb=verb, amount=amount.number, percent=amount.percent)

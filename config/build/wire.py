@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from config.model.access import (
     Basic,
-    Bearer,
+    BearerToken,
     HaproxyStats,
     HttpAccess,
     NetscalerStats,
@@ -76,23 +76,23 @@ from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFlo
 from config.model.expressions import (
     And,
     Calculation,
-    Call,
     Comparison,
     Expression,
     Fallback,
+    FunctionCall,
     Name,
     Negative,
     Not,
-    Number,
+    NumberLiteral,
     Or,
 )
 from config.model.freezes import FreezeWindow, Freezing
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
-from config.model.managed import HealthMonitor, Listener, ManagedBalancer, Pool, SessionPersistence, Vip
+from config.model.managed import HealthMonitor, ListenerSpec, ManagedBalancer, PoolSpec, SessionPersistence, Vip
 from config.model.observability import Notify, NotifyCommand, NotifyUrl, Recording
 from config.model.openstack import ApplicationCredential, CloudsYaml, OctaviaBalancer, OpenstackAccess
 from config.model.pacing import Budget, FlapDamping, Granted, Pace
-from config.model.parts import Address, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.model.recipes import (
     Attribute,
     BootVolume,
@@ -108,13 +108,13 @@ from config.model.recipes import (
 from config.model.reductions import Rank
 from config.model.repair import HealthRepair, Repair
 from config.model.rolling import Allowance, RollBudgets
-from config.model.schedules import Lasting, Once, ScheduledChange, ScheduledLimit, Standing
+from config.model.schedules import BoundInForce, LastsFor, Once, ScheduledChange, ScheduledLimit
 from config.model.simulation import Behaviour, BootTime, CallFaults, CallRate, Incident, ListingFaults
 from config.units import Moment
 
 TAGS: Final[Mapping[type, str]] = {
     Basic: "Basic",
-    Bearer: "Bearer",
+    BearerToken: "Bearer",
     HaproxyStats: "HaproxyStats",
     HttpAccess: "HttpAccess",
     NetscalerStats: "NetscalerStats",
@@ -165,14 +165,14 @@ TAGS: Final[Mapping[type, str]] = {
     Shield: "Shield",
     And: "And",
     Calculation: "Calculation",
-    Call: "Call",
+    FunctionCall: "Call",
     Comparison: "Comparison",
     Expression: "Expression",
     Fallback: "Fallback",
     Name: "Name",
     Negative: "Negative",
     Not: "Not",
-    Number: "Number",
+    NumberLiteral: "Number",
     Or: "Or",
     FreezeWindow: "FreezeWindow",
     Freezing: "Freezing",
@@ -180,9 +180,9 @@ TAGS: Final[Mapping[type, str]] = {
     MadeRule: "MadeRule",
     Stickiness: "Stickiness",
     HealthMonitor: "HealthMonitor",
-    Listener: "Listener",
+    ListenerSpec: "Listener",
     ManagedBalancer: "ManagedBalancer",
-    Pool: "Pool",
+    PoolSpec: "Pool",
     SessionPersistence: "SessionPersistence",
     Vip: "Vip",
     BalancerUse: "BalancerUse",
@@ -207,9 +207,9 @@ TAGS: Final[Mapping[type, str]] = {
     OpenstackAccess: "OpenstackAccess",
     FlapDamping: "FlapDamping",
     Pace: "Pace",
-    Address: "Address",
-    Part: "Part",
-    Port: "Port",
+    FloatingAddress: "Address",
+    MemberPart: "Part",
+    NetworkPort: "Port",
     Volume: "Volume",
     Attribute: "Attribute",
     BootVolume: "BootVolume",
@@ -227,11 +227,11 @@ TAGS: Final[Mapping[type, str]] = {
     ResourceLimits: "ResourceLimits",
     Allowance: "Allowance",
     RollBudgets: "RollBudgets",
-    Lasting: "Lasting",
+    LastsFor: "Lasting",
     Once: "Once",
     ScheduledChange: "ScheduledChange",
     ScheduledLimit: "ScheduledLimit",
-    Standing: "Standing",
+    BoundInForce: "Standing",
     Behaviour: "Behaviour",
     BootTime: "BootTime",
     CallFaults: "CallFaults",

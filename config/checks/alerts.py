@@ -7,9 +7,19 @@ from itertools import combinations
 from typing import assert_never
 
 from config.checks.findings import Finding, followed_at
-from config.model.catalogue import Catalogue, Group, Verb
+from config.model.catalogue import AdjustmentVerb, Catalogue, Group
 from config.model.counters import AlertedValue
-from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
+from config.model.effects import (
+    Alert,
+    BringValue,
+    Effect,
+    FirePolicy,
+    Freeze,
+    FrozenDirection,
+    RaiseFloor,
+    Shield,
+    kind_of,
+)
 from config.model.where import Where, hint
 from config.units import AlertId, PolicyId
 
@@ -100,10 +110,10 @@ def _read_by(catalogue: Catalogue, name: PolicyId) -> Iterator[Alert]:
     return (catalogue.alerts[alert] for alert in sorted(read) if alert in catalogue.alerts)
 
 
-_BOTH = frozenset({Way.OUT, Way.IN})
+_BOTH = frozenset({FrozenDirection.OUT, FrozenDirection.IN})
 
 
-def _wants(catalogue: Catalogue, alert: Alert) -> frozenset[Way]:
+def _wants(catalogue: Catalogue, alert: Alert) -> frozenset[FrozenDirection]:
     """The directions that an alert may move a group in."""
     effect: Effect = alert.effect
     match effect:
@@ -111,30 +121,34 @@ def _wants(catalogue: Catalogue, alert: Alert) -> frozenset[Way]:
             policy = catalogue.policies.get(name)
             return _MOVES[policy.adjustment.verb] if policy else frozenset()
         case RaiseFloor():
-            return frozenset({Way.OUT})
+            return frozenset({FrozenDirection.OUT})
         case Shield() | Freeze() | BringValue():
             return frozenset()
         case _:
             assert_never(effect)
 
 
-_MOVES = {Verb.ADD: frozenset({Way.OUT}), Verb.REMOVE: frozenset({Way.IN}), Verb.SET: _BOTH}
+_MOVES = {
+    AdjustmentVerb.ADD: frozenset({FrozenDirection.OUT}),
+    AdjustmentVerb.REMOVE: frozenset({FrozenDirection.IN}),
+    AdjustmentVerb.SET: _BOTH,
+}
 
 
-def _forbids(alert: Alert) -> frozenset[Way]:
+def _forbids(alert: Alert) -> frozenset[FrozenDirection]:
     effect: Effect = alert.effect
     match effect:
         case Shield():
-            return frozenset({Way.IN})
+            return frozenset({FrozenDirection.IN})
         case Freeze(way=way):
-            return _BOTH if way is Way.BOTH else frozenset({way})
+            return _BOTH if way is FrozenDirection.BOTH else frozenset({way})
         case FirePolicy() | RaiseFloor() | BringValue():
             return frozenset()
         case _:
             assert_never(effect)
 
 
-def _clash(one: frozenset[Way], other: frozenset[Way]) -> bool:
+def _clash(one: frozenset[FrozenDirection], other: frozenset[FrozenDirection]) -> bool:
     return bool(one and other) and not one & other
 
 

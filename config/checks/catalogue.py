@@ -18,7 +18,7 @@ from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem
 from config.model.adjustments import Adjustment
 from config.model.balancers import HaproxyBalancer, SharedListener
-from config.model.catalogue import AnyCondition, BalancerUse, Catalogue, Condition, Group, Holds, Policy, Verb
+from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Condition, Group, Holds, Policy
 from config.model.counters import AlertedValue, Counter
 from config.model.effects import FirePolicy
 from config.model.where import Where, hint
@@ -140,7 +140,7 @@ def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
 def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
     for policy in catalogue.policies.values():
         action = policy.adjustment
-        if isinstance(action, Adjustment) and action.verb is Verb.SET and action.at_least:
+        if isinstance(action, Adjustment) and action.verb is AdjustmentVerb.SET and action.at_least:
             message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
             yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
 

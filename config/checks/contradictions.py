@@ -1,7 +1,7 @@
 """Policies that contradict themselves, or one another.
 
 Two of one group that can grow and shrink it at the same instant would have the fleet swing for ever. Looked at is every
-way in which each of the two can be ready (`config.checks.ways`): all conditions, any, or so many of them. Where
+way in which each of the two can be ready (`config.checks.satisfiability`): all conditions, any, or so many of them. Where
 thresholds of expressions are needed to see it, it is a warning: an expression may hold for less than they tell.
 
 One alone may wait for what excludes itself, need more conditions than it has, or have steps that no distance leads to.
@@ -17,8 +17,8 @@ from itertools import combinations, product
 from config.build.targets import owner_of
 from config.checks.findings import Finding
 from config.checks.overlaps import comparable, overlap_of, true_for
-from config.checks.ways import Way, place_of, ways
-from config.model.adjustments import Steps, Verb
+from config.checks.satisfiability import PassedThresholds, place_of, ways
+from config.model.adjustments import AdjustmentVerb, Steps
 from config.model.catalogue import Catalogue, Compare, Condition, ExpressionCondition, Policy
 from config.model.counters import Counter
 from config.model.reductions import OUTGROWING
@@ -46,8 +46,8 @@ def _opposed(catalogue: Catalogue) -> Iterable[tuple[Policy, Policy]]:
 def _in_each_group(catalogue: Catalogue) -> Iterator[tuple[Policy, Policy]]:
     for group in catalogue.groups.values():
         mine = [catalogue.policies[name] for name in group.policies if name in catalogue.policies]
-        growing = [policy for policy in mine if policy.adjustment.verb is Verb.ADD]
-        yield from product(growing, [policy for policy in mine if policy.adjustment.verb is Verb.REMOVE])
+        growing = [policy for policy in mine if policy.adjustment.verb is AdjustmentVerb.ADD]
+        yield from product(growing, [policy for policy in mine if policy.adjustment.verb is AdjustmentVerb.REMOVE])
 
 
 def _overlap(
@@ -97,7 +97,7 @@ def never_together(catalogue: Catalogue) -> Iterator[Finding]:
             yield Finding(("policies", policy.id, "when"), f"no value of {first.counter} is {what}: {remedy}")
 
 
-def _clash(way: Way) -> tuple[Condition, Condition] | None:
+def _clash(way: PassedThresholds) -> tuple[Condition, Condition] | None:
     pairs = combinations(way.thresholds, 2)
     return next((pair for pair in pairs if _excludes(*pair)), None)
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from config.checks import contradictions, timings, vain_schedules
 from config.checks.balancers import unpinned
 from config.checks.findings import Finding, problem_of
-from config.checks.reach import Certain, certainties
-from config.checks.swings import Resize, overlapping
+from config.checks.oscillation import Resize, overlapping
+from config.checks.reachability import Certain, certainties
 from config.checks.vain_entries import unchecked, unheard, unused
 from config.errors import Problem
-from config.model.adjustments import Verb, outright
+from config.model.adjustments import AdjustmentVerb, outright
 from config.model.catalogue import Catalogue, Group, Policy, ProcessCloud, Profile, SimulatedCloud, Victims
 from config.units import PolicyId, Seconds, format_span
 
@@ -54,7 +54,7 @@ def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:
     for group, policy in _followed(catalogue):
         profile = catalogue.profiles[group.profile]
         lasts = group.warm_up + (profile.ready.within if profile.ready else 0.0)
-        short = policy.adjustment.verb is Verb.ADD and policy.quiet_time < lasts
+        short = policy.adjustment.verb is AdjustmentVerb.ADD and policy.quiet_time < lasts
         if short and (policy.id not in slowest or lasts > slowest[policy.id][0]):
             slowest[policy.id] = lasts, group, profile
     for name, (lasts, group, profile) in slowest.items():
@@ -93,7 +93,7 @@ def _sizes_out_of_bounds(catalogue: Catalogue) -> Iterator[Finding]:
     seen: set[PolicyId] = set()
     for group, policy in _followed(catalogue):
         action = outright(policy.adjustment)
-        if action is None or action.verb is not Verb.SET or action.percent or policy.id in seen:
+        if action is None or action.verb is not AdjustmentVerb.SET or action.percent or policy.id in seen:
             continue
         size = min(max(action.amount, group.minimum), group.maximum)
         if size != action.amount:

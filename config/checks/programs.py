@@ -28,7 +28,7 @@ from config.model.catalogue import (
     Profile,
     SimulatedCloud,
 )
-from config.model.parts import Port
+from config.model.parts import NetworkPort
 from config.model.where import Where
 from config.units import CloudId, GroupId
 
@@ -135,7 +135,7 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
 
 
 def _on_no_network(profile: Profile) -> Iterator[Finding]:
-    ports = [part.name for part in profile.parts if isinstance(part.spec, Port)]
+    ports = [part.name for part in profile.parts if isinstance(part.spec, NetworkPort)]
     if ports and isinstance(profile.recipe, OpenstackRecipe) and profile.recipe.no_network:
         here = ("profiles", profile.id)
         message = f"members with ports ({', '.join(ports)}) are on a network: write no networks, or those besides"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from config.checks.findings import Finding
-from config.model.adjustments import Load, Tracking
+from config.model.adjustments import TargetLoad, Tracking
 from config.model.catalogue import Catalogue, Condition
 from config.model.counters import Counter, Per
 from config.model.effects import FirePolicy
@@ -92,12 +92,12 @@ def targets(catalogue: Catalogue) -> Iterator[Finding]:
             if reduction in _NO_LEVEL:
                 message = f"{reduction.value} is no load that members bear: write avg, max or a percentile"
                 yield Finding(("conditions", condition.id, key), message, leans[:1])
-        if action.load is Load.TOTAL and not _is_total(catalogue, condition):
+        if action.load is TargetLoad.TOTAL and not _is_total(catalogue, condition):
             message = (
                 f"a size is made of a total, and {condition.counter} is measured of each member: write across: sum"
             )
             yield Finding(("conditions", condition.id, "across"), message, leans)
-        if action.load is not Load.TOTAL and condition.across is Reduce.SUM:
+        if action.load is not TargetLoad.TOTAL and condition.across is Reduce.SUM:
             message = "a sum is of all members, and no level of one: write each instead of value"
             yield Finding(("conditions", condition.id, "across"), message, leans)
 

@@ -11,13 +11,13 @@ from itertools import product
 
 from config.checks.findings import Finding, problem_of
 from config.errors import Problem
-from config.model.adjustments import Verb
+from config.model.adjustments import AdjustmentVerb
 from config.model.calendars import Calendar, longest_gap
 from config.model.catalogue import Catalogue, Group
 from config.model.schedules import (
-    Lasting,
-    Limit,
+    LastsFor,
     Schedule,
+    ScheduledBound,
     ScheduledChange,
     ScheduledLimit,
     Times,
@@ -50,7 +50,7 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
     if isinstance(schedule, ScheduledChange):
         change = schedule.adjustment
         comes_to = min(max(change.amount, group.minimum), group.maximum)
-        if change.verb is not Verb.SET or change.percent or comes_to == change.amount:
+        if change.verb is not AdjustmentVerb.SET or change.percent or comes_to == change.amount:
             return None
         key, said = "set", f"{change.amount:g} is outside the bounds of the group {group.id}, {bounds}"
         return Finding(
@@ -58,8 +58,8 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
         )
     key = schedule.limit.value
     where = "policies", schedule.id, key
-    if schedule.size == (group.minimum if schedule.limit is Limit.FLOOR else group.maximum):
-        bound = "min" if schedule.limit is Limit.FLOOR else "max"
+    if schedule.size == (group.minimum if schedule.limit is ScheduledBound.FLOOR else group.maximum):
+        bound = "min" if schedule.limit is ScheduledBound.FLOOR else "max"
         return Finding(where, f"{schedule.size} is {bound} of the group {group.id} anyway, so it does nothing there")
     if group.minimum <= schedule.size <= group.maximum:
         return None
@@ -69,7 +69,7 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
 
 
 def _endless(schedule: Schedule) -> Iterator[Finding]:
-    if not isinstance(schedule, ScheduledLimit) or not isinstance(schedule.until, Lasting):
+    if not isinstance(schedule, ScheduledLimit) or not isinstance(schedule.until, LastsFor):
         return
     if isinstance(schedule.times, Calendar) and schedule.until.span >= (gap := longest_gap(schedule.times)):
         lasts, again = format_span(schedule.until.span), format_span(gap)
@@ -96,8 +96,8 @@ def _past(catalogue: Catalogue, now: Instant) -> Iterator[Finding]:
 def _meeting(catalogue: Catalogue, now: Instant) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         limits = [schedule for schedule in group.schedules if isinstance(schedule, ScheduledLimit)]
-        floors = [limit for limit in limits if limit.limit is Limit.FLOOR]
-        ceilings = [limit for limit in limits if limit.limit is Limit.CEILING]
+        floors = [limit for limit in limits if limit.limit is ScheduledBound.FLOOR]
+        ceilings = [limit for limit in limits if limit.limit is ScheduledBound.CEILING]
         for floor, ceiling in product(floors, ceilings):
             met = _met(floor, ceiling, now) if floor.size > ceiling.size else None
             if met is not None:

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from config.counters.objects import Shape
-from config.model.counters import Kind
+from config.counters.objects import ObjectShape
+from config.model.counters import CounterKind
 
 
-def _gauge(unit: str, description: str, scale: float = 1.0, range: tuple[float, float] | None = None) -> Shape:
-    return Shape(bits=64, unit=unit, scale=scale, range=range, description=description)
+def _gauge(unit: str, description: str, scale: float = 1.0, range: tuple[float, float] | None = None) -> ObjectShape:
+    return ObjectShape(bits=64, unit=unit, scale=scale, range=range, description=description)
 
 
-def _rising(unit: str, description: str, scale: float = 1.0) -> Shape:
-    return Shape(kind=Kind.RISING, bits=64, unit=unit, scale=scale, description=description)
+def _rising(unit: str, description: str, scale: float = 1.0) -> ObjectShape:
+    return ObjectShape(kind=CounterKind.RISING, bits=64, unit=unit, scale=scale, description=description)
 
 
 _CYCLE = "in one collection: 60 s as CloudStack is delivered (vm.stats.interval)."
 
-CLOUDSTACK_FIELDS: Mapping[str, Shape] = MappingProxyType(
+CLOUDSTACK_FIELDS: Mapping[str, ObjectShape] = MappingProxyType(
     {
         "cpuused": _gauge("percent", "Processor time; 100 when all its cores are busy."),
         "memorykbs": _gauge("bytes", "Memory that the machine has.", 1024.0),
@@ -46,7 +46,7 @@ CLOUDSTACK_FIELDS: Mapping[str, Shape] = MappingProxyType(
 CLOUDSTACK_MOVED = frozenset(name for name in CLOUDSTACK_FIELDS if name.startswith(("network", "disk")))
 """Fields that CloudStack before 4.17 adds up, whatever it is asked."""
 
-NOVA_FIELDS: Mapping[str, Shape] = MappingProxyType(
+NOVA_FIELDS: Mapping[str, ObjectShape] = MappingProxyType(
     {
         "cpu_details.time": _rising("percent", "Processor time; 100 for each core that is busy.", 1e-7),
         "cpu_details.utilisation": _gauge(
@@ -73,7 +73,7 @@ NOVA_FIELDS: Mapping[str, Shape] = MappingProxyType(
 )
 """Field → shape. What is counted begins anew when a machine is started again, or moves to another host."""
 
-GNOCCHI_METRICS: Mapping[str, Shape] = MappingProxyType(
+GNOCCHI_METRICS: Mapping[str, ObjectShape] = MappingProxyType(
     {
         "cpu": _rising("percent", "Processor time; 100 for each core that is busy.", 1e-7),
         "memory": _gauge("MiB", "Memory of the flavour."),
@@ -85,10 +85,12 @@ GNOCCHI_METRICS: Mapping[str, Shape] = MappingProxyType(
 """Metric → shape of its values over time, if they are not differences already (``rate:…``)."""
 
 
-OPENNEBULA_ATTRIBUTES: Mapping[str, Shape] = MappingProxyType(
+OPENNEBULA_ATTRIBUTES: Mapping[str, ObjectShape] = MappingProxyType(
     {
-        "CPU": Shape(bits=64, unit="percent", description="Processor time; 100 for each core that is busy."),
-        "MEMORY": Shape(bits=64, unit="bytes", scale=1024.0, description="Memory that the hypervisor has given it."),
+        "CPU": ObjectShape(bits=64, unit="percent", description="Processor time; 100 for each core that is busy."),
+        "MEMORY": ObjectShape(
+            bits=64, unit="bytes", scale=1024.0, description="Memory that the hypervisor has given it."
+        ),
         "NETRX": _rising("bytes/s", "Bytes received."),
         "NETTX": _rising("bytes/s", "Bytes sent."),
         "DISKRDBYTES": _rising("bytes/s", "Bytes read from disks."),

@@ -10,30 +10,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from config.counters.objects import Shape
-from config.model.counters import Kind
+from config.counters.objects import ObjectShape
+from config.model.counters import CounterKind
 from config.model.reductions import Reduce
 
 
-def _rising(unit: str) -> Shape:
-    return Shape(kind=Kind.RISING, bits=64, unit=unit)
+def _rising(unit: str) -> ObjectShape:
+    return ObjectShape(kind=CounterKind.RISING, bits=64, unit=unit)
 
 
-def _told(shape: Shape, description: str) -> Shape:
+def _told(shape: ObjectShape, description: str) -> ObjectShape:
     return replace(shape, description=description)
 
 
-_MILLISECONDS = Shape(unit="ms", bits=64)
+_MILLISECONDS = ObjectShape(unit="ms", bits=64)
 
-COLUMNS: Mapping[str, Shape] = MappingProxyType(
+COLUMNS: Mapping[str, ObjectShape] = MappingProxyType(
     {
-        "qcur": _told(Shape(unit="requests", bits=64), "Requests waiting in its own queue."),
+        "qcur": _told(ObjectShape(unit="requests", bits=64), "Requests waiting in its own queue."),
         "qmax": _told(
-            Shape(unit="requests", bits=64), "Greatest number of requests that ever waited in its own queue."
+            ObjectShape(unit="requests", bits=64), "Greatest number of requests that ever waited in its own queue."
         ),
-        "scur": _told(Shape(unit="sessions", bits=64), "Sessions now."),
-        "smax": _told(Shape(unit="sessions", bits=64), "Greatest number of sessions ever."),
-        "slim": _told(Shape(unit="sessions", bits=64), "Sessions that there may be."),
+        "scur": _told(ObjectShape(unit="sessions", bits=64), "Sessions now."),
+        "smax": _told(ObjectShape(unit="sessions", bits=64), "Greatest number of sessions ever."),
+        "slim": _told(ObjectShape(unit="sessions", bits=64), "Sessions that there may be."),
         "stot": _told(_rising("sessions/s"), "Sessions that began."),
         "bin": _told(_rising("bytes/s"), "Bytes from clients."),
         "bout": _told(_rising("bytes/s"), "Bytes to clients."),
@@ -42,17 +42,20 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "eresp": _told(_rising("errors/s"), "Responses that failed."),
         "wretr": _told(_rising("retries/s"), "Connections tried again."),
         "wredis": _told(_rising("redispatches/s"), "Requests sent to another server than the one that was chosen."),
-        "weight": _told(Shape(bits=64), "Weight as it is now."),
-        "uweight": _told(Shape(bits=64), "Weight as it was set."),
+        "weight": _told(ObjectShape(bits=64), "Weight as it is now."),
+        "uweight": _told(ObjectShape(bits=64), "Weight as it was set."),
         "chkfail": _told(_rising("checks/s"), "Health checks that failed."),
         "chkdown": _told(_rising("transitions/s"), "Changes from up to down."),
-        "downtime": _told(Shape(unit="s", bits=64), "Time that it has been down."),
+        "downtime": _told(ObjectShape(unit="s", bits=64), "Time that it has been down."),
         "throttle": _told(
-            Shape(unit="percent", bits=64, range=(0.0, 100.0)), "Share of its work that it gets while it starts slowly."
+            ObjectShape(unit="percent", bits=64, range=(0.0, 100.0)),
+            "Share of its work that it gets while it starts slowly.",
         ),
         "lbtot": _told(_rising("requests/s"), "Times that it was chosen."),
-        "rate": _told(Shape(unit="sessions/s", bits=64), "Sessions that began in the last second."),
-        "rate_max": _told(Shape(unit="sessions/s", bits=64), "Greatest number of sessions that began in one second."),
+        "rate": _told(ObjectShape(unit="sessions/s", bits=64), "Sessions that began in the last second."),
+        "rate_max": _told(
+            ObjectShape(unit="sessions/s", bits=64), "Greatest number of sessions that began in one second."
+        ),
         "check_duration": _told(_MILLISECONDS, "Time that the last health check took."),
         "agent_duration": _told(_MILLISECONDS, "Time that the last agent check took."),
         "hanafail": _told(_rising("failures/s"), "Failures seen in its traffic."),
@@ -65,7 +68,7 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "req_tot": _told(_rising("requests/s"), "HTTP requests."),
         "cli_abrt": _told(_rising("sessions/s"), "Transfers that clients broke off."),
         "srv_abrt": _told(_rising("sessions/s"), "Transfers that servers broke off."),
-        "lastsess": _told(Shape(unit="s", bits=64), "Time since a session was last given to it."),
+        "lastsess": _told(ObjectShape(unit="s", bits=64), "Time since a session was last given to it."),
         "qtime": _told(_MILLISECONDS, "Time in the queue, on average over the last 1,024 requests."),
         "ctime": _told(_MILLISECONDS, "Time to connect, on average over the last 1,024 requests."),
         "rtime": _told(_MILLISECONDS, "Time to the response, on average over the last 1,024 requests; 0 for TCP."),
@@ -74,11 +77,15 @@ COLUMNS: Mapping[str, Shape] = MappingProxyType(
         "reuse": _told(_rising("connections/s"), "Connections used again."),
         "wrew": _told(_rising("failures/s"), "Headers that could not be rewritten."),
         "eint": _told(_rising("errors/s"), "Internal errors."),
-        "srv_icur": _told(Shape(unit="connections", bits=64), "Idle connections that can be used again."),
-        "idle_conn_cur": _told(Shape(unit="connections", bits=64), "Idle connections that are not safe to use again."),
-        "safe_conn_cur": _told(Shape(unit="connections", bits=64), "Idle connections that are safe to use again."),
-        "used_conn_cur": _told(Shape(unit="connections", bits=64), "Connections in use."),
-        "need_conn_est": _told(Shape(unit="connections", bits=64), "Connections that it is thought to need."),
+        "srv_icur": _told(ObjectShape(unit="connections", bits=64), "Idle connections that can be used again."),
+        "idle_conn_cur": _told(
+            ObjectShape(unit="connections", bits=64), "Idle connections that are not safe to use again."
+        ),
+        "safe_conn_cur": _told(
+            ObjectShape(unit="connections", bits=64), "Idle connections that are safe to use again."
+        ),
+        "used_conn_cur": _told(ObjectShape(unit="connections", bits=64), "Connections in use."),
+        "need_conn_est": _told(ObjectShape(unit="connections", bits=64), "Connections that it is thought to need."),
         "qtime_max": _told(_MILLISECONDS, "Greatest time in the queue."),
         "ctime_max": _told(_MILLISECONDS, "Greatest time to connect."),
         "rtime_max": _told(_MILLISECONDS, "Greatest time to a response."),
@@ -94,11 +101,11 @@ _OF_BACKENDS_TOO = (
     *("qtime_max", "ctime_max", "rtime_max", "ttime_max"),
 )
 
-BACKEND_COLUMNS: Mapping[str, Shape] = MappingProxyType(
+BACKEND_COLUMNS: Mapping[str, ObjectShape] = MappingProxyType(
     {column: COLUMNS[column] for column in _OF_BACKENDS_TOO}
     | {
-        "act": _told(Shape(unit="members", bits=64), "Active members that are up."),
-        "bck": _told(Shape(unit="members", bits=64), "Backup members that are up."),
+        "act": _told(ObjectShape(unit="members", bits=64), "Active members that are up."),
+        "bck": _told(ObjectShape(unit="members", bits=64), "Backup members that are up."),
         "dreq": _told(_rising("requests/s"), "Requests refused by a rule."),
         "comp_in": _told(_rising("bytes/s"), "Bytes of responses fed into compression."),
         "comp_out": _told(_rising("bytes/s"), "Bytes of responses that compression gave out."),

@@ -9,7 +9,7 @@ from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS, OPENN
 from config.counters.cloudstack import SHIPPED
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
-from config.counters.objects import KnownObject, Shape
+from config.counters.objects import KnownObject, ObjectShape
 from config.counters.well_known import ENTRIES, WELL_KNOWN
 from config.model.counters import Per
 
@@ -28,7 +28,7 @@ class Listed:
     """Who can answer."""
     table: bool = False
     """A column of a table: write an instance (``.1``) after the name, or ``rows`` beside it."""
-    shape: Shape
+    shape: ObjectShape
     """Of what answers for members, where that differs from groups."""
 
 
@@ -65,7 +65,9 @@ def _cloudstack() -> Iterator[Listed]:
             key, name = next(iter(shipped.keys.items()))
             known = WELL_KNOWN.resolve(name)
             shape = known.shape if known is not None else shapes[key][name]
-            told = Shape(kind=shape.kind, unit=shipped.keys.get("unit", shape.unit), description=shipped.description)
+            told = ObjectShape(
+                kind=shape.kind, unit=shipped.keys.get("unit", shape.unit), description=shipped.description
+            )
             yield Listed(group="CloudStack", key="builtin", name=shipped.name, per=(Per.MEMBER,), shape=told)
 
 
@@ -73,7 +75,9 @@ def _module(entry: KnownObject) -> str:
     return entry.name.partition("::")[0]
 
 
-def _of_both(group: str, key: str, members: Mapping[str, Shape], groups: Mapping[str, Shape]) -> Iterator[Listed]:
+def _of_both(
+    group: str, key: str, members: Mapping[str, ObjectShape], groups: Mapping[str, ObjectShape]
+) -> Iterator[Listed]:
     for name in sorted(members.keys() | groups.keys()):
         per = tuple(who for who, table in ((Per.MEMBER, members), (Per.GROUP, groups)) if name in table)
         yield Listed(group=group, key=key, name=name, per=per, shape=members.get(name) or groups[name])

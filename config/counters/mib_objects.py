@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from config.counters.mib_syntax import Leaf, Module
-from config.counters.objects import KnownObject, Shape, numeric
-from config.model.counters import Kind
+from config.counters.objects import KnownObject, ObjectShape, numeric
+from config.model.counters import CounterKind
 
 _INTERNET = "1.3.6.1"
 _ROOTS: Mapping[str, str] = {
@@ -195,19 +195,19 @@ class _Linker:
         raise _Missing(Gap(module=module.name, wanted=module.name, symbol=syntax))
 
 
-def _shape(leaf: Leaf, primitive: str) -> Shape | None:
+def _shape(leaf: Leaf, primitive: str) -> ObjectShape | None:
     """What readings of a primitive type are; ``None`` for what is never a number."""
     if primitive in _NO_NUMBERS:
         return None
     if primitive == "TimeTicks":
-        return Shape(unit="s", scale=0.01, description=leaf.description)
+        return ObjectShape(unit="s", scale=0.01, description=leaf.description)
     unit, scale = _UNITS.get(leaf.units.lower(), (leaf.units, 1.0))
     bits = 64 if primitive in {"Counter64", "Gauge64"} else 32
     if primitive in {"Counter", "Counter32", "Counter64"}:
         unit = f"{unit}/s" if unit else ""
-        return Shape(kind=Kind.RISING, bits=bits, unit=unit, scale=scale, description=leaf.description)
+        return ObjectShape(kind=CounterKind.RISING, bits=bits, unit=unit, scale=scale, description=leaf.description)
     span = leaf.span if unit == "percent" else None
-    return Shape(bits=bits, unit=unit, scale=scale, range=_range(span), description=leaf.description)
+    return ObjectShape(bits=bits, unit=unit, scale=scale, range=_range(span), description=leaf.description)
 
 
 def _range(span: tuple[int, int] | None) -> tuple[float, float] | None:

@@ -31,7 +31,7 @@ _CERTAINLY = frozenset((".mib", ".my"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Fault:
+class MibProblem:
     """One thing that is wrong with one folder, or with a MIB in it."""
 
     folder: int
@@ -52,16 +52,16 @@ class _Shelf:
 
     modules: dict[str, Module] = field(default_factory=dict)
     files: dict[str, _File] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[MibProblem] = field(default_factory=list)
 
 
-def read_mibs(folders: Sequence[str], cache: Path | None) -> tuple[Lexicon, tuple[Fault, ...]]:
+def read_mibs(folders: Sequence[str], cache: Path | None) -> tuple[Lexicon, tuple[MibProblem, ...]]:
     """Name the objects of some folders' MIBs beside the well-known ones. Arguments: as of `read_objects`."""
     objects, faults = read_objects(folders, cache)
     return Lexicon.of((*ENTRIES, *objects), whole=not faults), faults
 
 
-def read_objects(folders: Sequence[str], cache: Path | None) -> tuple[tuple[KnownObject, ...], tuple[Fault, ...]]:
+def read_objects(folders: Sequence[str], cache: Path | None) -> tuple[tuple[KnownObject, ...], tuple[MibProblem, ...]]:
     """Read every MIB of some folders; folders in them are left alone.
 
     Args:
@@ -72,7 +72,7 @@ def read_objects(folders: Sequence[str], cache: Path | None) -> tuple[tuple[Know
     for number, folder in enumerate(folders):
         files = tuple(_files(number, Path(folder), shelf.faults))
         if not files and not any(fault.folder == number for fault in shelf.faults):
-            shelf.faults.append(Fault(folder=number, message=f"the folder {folder} holds no MIB"))
+            shelf.faults.append(MibProblem(folder=number, message=f"the folder {folder} holds no MIB"))
         for file in files:
             _shelve(file, cache, shelf)
     linked = link(shelf.modules.values())
@@ -80,23 +80,23 @@ def read_objects(folders: Sequence[str], cache: Path | None) -> tuple[tuple[Know
     return linked.objects, tuple(sorted(set(shelf.faults)))
 
 
-def _files(number: int, folder: Path, faults: list[Fault]) -> Iterator[_File]:
+def _files(number: int, folder: Path, faults: list[MibProblem]) -> Iterator[_File]:
     try:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except (OSError, ValueError) as error:
-        faults.append(Fault(folder=number, message=f"the folder {folder} cannot be read: {_why(error)}"))
+        faults.append(MibProblem(folder=number, message=f"the folder {folder} cannot be read: {_why(error)}"))
         return
     for path in paths:
         try:
             text = _text(path)
         except (OSError, ValueError) as error:
-            faults.append(Fault(folder=number, message=f"{path} cannot be read: {_why(error)}"))
+            faults.append(MibProblem(folder=number, message=f"{path} cannot be read: {_why(error)}"))
             continue
         if text is not None and is_mib(text):
             yield _File(folder=number, path=path, text=text)
         elif text is not None and path.suffix.lower() in _CERTAINLY:
             said = f"{path}: no MIB, for want of DEFINITIONS ::= BEGIN: take it out of the folder"
-            faults.append(Fault(folder=number, message=said))
+            faults.append(MibProblem(folder=number, message=said))
 
 
 def _text(path: Path) -> str | None:
@@ -122,24 +122,24 @@ def _shelve(file: _File, cache: Path | None, shelf: _Shelf) -> None:
         modules = _parsed(file.text, cache)
     except MibSyntaxError as error:
         said = f"{file.path}:{error.line}: {error}: correct the MIB, or take it out of the folder"
-        shelf.faults.append(Fault(folder=file.folder, message=said))
+        shelf.faults.append(MibProblem(folder=file.folder, message=said))
         return
     for module in modules:
         if shelf.modules.setdefault(module.name, module) is module:
             shelf.files[module.name] = file
         elif shelf.modules[module.name] != module:
             said = f"{file.path}: {shelf.files[module.name].path} defines another {module.name}: keep one of the two"
-            shelf.faults.append(Fault(folder=file.folder, message=said))
+            shelf.faults.append(MibProblem(folder=file.folder, message=said))
 
 
-def _unmet(gaps: Iterable[Gap], shelf: _Shelf) -> Iterator[Fault]:
+def _unmet(gaps: Iterable[Gap], shelf: _Shelf) -> Iterator[MibProblem]:
     """One fault for all that a module misses of another."""
     for (name, wanted), group in groupby(gaps, key=lambda gap: (gap.module, gap.wanted)):
         file, symbols = shelf.files[name], [gap.symbol for gap in group]
         shown = ", ".join(symbols[:_MOST_SYMBOLS]) + (", …" if len(symbols) > _MOST_SYMBOLS else "")
         line = import_line(file.text, wanted) if wanted else 1
         message = f"{file.path}:{line}: {name} {_unmet_words(shown, name, wanted, shelf)}"
-        yield Fault(folder=file.folder, message=message)
+        yield MibProblem(folder=file.folder, message=message)
 
 
 def _unmet_words(shown: str, name: str, wanted: str, shelf: _Shelf) -> str:

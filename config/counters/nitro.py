@@ -12,25 +12,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from config.counters.objects import Shape
-from config.model.counters import Kind
+from config.counters.objects import ObjectShape
+from config.model.counters import CounterKind
 
 
-def _rising(unit: str) -> Shape:
-    return Shape(kind=Kind.RISING, bits=64, unit=unit)
+def _rising(unit: str) -> ObjectShape:
+    return ObjectShape(kind=CounterKind.RISING, bits=64, unit=unit)
 
 
-def _gauge(unit: str = "", span: tuple[float, float] | None = None) -> Shape:
-    return Shape(bits=64, unit=unit, range=span)
+def _gauge(unit: str = "", span: tuple[float, float] | None = None) -> ObjectShape:
+    return ObjectShape(bits=64, unit=unit, range=span)
 
 
-def _told(shape: Shape, description: str) -> Shape:
+def _told(shape: ObjectShape, description: str) -> ObjectShape:
     return replace(shape, description=description)
 
 
 _PERCENT = _gauge("percent", (0.0, 100.0))
 
-MEMBER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
+MEMBER_STATISTICS: Mapping[str, ObjectShape] = MappingProxyType(
     {
         "avgsvrttfb": _told(_gauge("ms"), "Time to the first byte of an answer."),
         "curclntconnections": _told(_gauge("connections"), "Connections with clients."),
@@ -61,7 +61,7 @@ MEMBER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
     }
 )
 
-VSERVER_STATISTICS: Mapping[str, Shape] = MappingProxyType(
+VSERVER_STATISTICS: Mapping[str, ObjectShape] = MappingProxyType(
     {
         "actsvcs": _told(_gauge("members"), "Members that are up."),
         "inactsvcs": _told(_gauge("members"), "Members that are not up."),

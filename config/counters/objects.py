@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 
 _PART = r"(?:[0-9]{1,10}|\"[ !#-~]{1,100}\")"
 _NAME = re.compile(
@@ -27,10 +27,10 @@ _MOST_NEAR = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class ObjectShape:
     """What the readings of an object are."""
 
-    kind: Kind = Kind.GAUGE
+    kind: CounterKind = CounterKind.GAUGE
     bits: int = 32
     unit: str = ""
     """Of the value: of the reading times ``scale``, or of its rate per second times ``scale``."""
@@ -52,7 +52,7 @@ class KnownObject:
     """A column of a table, so any instance; else the one instance 0."""
     compound: bool = False
     """Of a column: rows may be told apart by several numbers or by text, and not by one number."""
-    shape: Shape
+    shape: ObjectShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

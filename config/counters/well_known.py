@@ -11,27 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from config.counters.objects import KnownObject, Lexicon, Shape
-from config.model.counters import Kind
+from config.counters.objects import KnownObject, Lexicon, ObjectShape
+from config.model.counters import CounterKind
 
-_PERCENT = Shape(unit="percent", range=(0.0, 100.0))
-_NUMBER = Shape()
-_KIBIBYTES = Shape(unit="KiB")
-_WIDE_KIBIBYTES = Shape(unit="KiB", bits=64)
-_HUNDREDTHS = Shape(scale=0.01)
-_TICKS = Shape(unit="s", scale=0.01)
-_SPEED = Shape(unit="bits/s")
-_MEGABITS = Shape(unit="Mbit/s")
-_PROCESSES = Shape(unit="processes")
+_PERCENT = ObjectShape(unit="percent", range=(0.0, 100.0))
+_NUMBER = ObjectShape()
+_KIBIBYTES = ObjectShape(unit="KiB")
+_WIDE_KIBIBYTES = ObjectShape(unit="KiB", bits=64)
+_HUNDREDTHS = ObjectShape(scale=0.01)
+_TICKS = ObjectShape(unit="s", scale=0.01)
+_SPEED = ObjectShape(unit="bits/s")
+_MEGABITS = ObjectShape(unit="Mbit/s")
+_PROCESSES = ObjectShape(unit="processes")
 
 
-def _rising(unit: str, bits: int = 32, scale: float = 1.0) -> Shape:
-    return Shape(kind=Kind.RISING, bits=bits, unit=unit, scale=scale)
+def _rising(unit: str, bits: int = 32, scale: float = 1.0) -> ObjectShape:
+    return ObjectShape(kind=CounterKind.RISING, bits=bits, unit=unit, scale=scale)
 
 
 _CPU_TICKS = _rising("ticks/s")
 
-_Row = tuple[str, str, Shape, str]
+_Row = tuple[str, str, ObjectShape, str]
 """Name, arcs after the stem, shape, description."""
 
 
@@ -57,12 +57,12 @@ _CPU: tuple[KnownObject, ...] = (
         "UCD-SNMP-MIB",
         f"{_UCD}.11",
         [
-            ("ssSwapIn", "3", Shape(unit="KiB/s"), "Memory swapped in, over the last minute."),
-            ("ssSwapOut", "4", Shape(unit="KiB/s"), "Memory swapped out, over the last minute."),
-            ("ssIOSent", "5", Shape(unit="blocks/s"), "Blocks written to disks, over the last minute."),
-            ("ssIOReceive", "6", Shape(unit="blocks/s"), "Blocks read from disks, over the last minute."),
-            ("ssSysInterrupts", "7", Shape(unit="interrupts/s"), "Interrupts, over the last minute."),
-            ("ssSysContext", "8", Shape(unit="switches/s"), "Context switches, over the last minute."),
+            ("ssSwapIn", "3", ObjectShape(unit="KiB/s"), "Memory swapped in, over the last minute."),
+            ("ssSwapOut", "4", ObjectShape(unit="KiB/s"), "Memory swapped out, over the last minute."),
+            ("ssIOSent", "5", ObjectShape(unit="blocks/s"), "Blocks written to disks, over the last minute."),
+            ("ssIOReceive", "6", ObjectShape(unit="blocks/s"), "Blocks read from disks, over the last minute."),
+            ("ssSysInterrupts", "7", ObjectShape(unit="interrupts/s"), "Interrupts, over the last minute."),
+            ("ssSysContext", "8", ObjectShape(unit="switches/s"), "Context switches, over the last minute."),
             ("ssCpuUser", "9", _PERCENT, "CPU time in user code, over the last minute."),
             ("ssCpuSystem", "10", _PERCENT, "CPU time in the kernel, over the last minute."),
             ("ssCpuIdle", "11", _PERCENT, "CPU time idle, over the last minute."),
@@ -83,7 +83,7 @@ _CPU: tuple[KnownObject, ...] = (
             ("ssCpuRawSteal", "64", _CPU_TICKS, "CPU time that the hypervisor gave to others, all CPUs."),
             ("ssCpuRawGuest", "65", _CPU_TICKS, "CPU time in virtual machines of its own, all CPUs."),
             ("ssCpuRawGuestNice", "66", _CPU_TICKS, "CPU time in its virtual machines of lowered priority, all CPUs."),
-            ("ssCpuNumCpus", "67", Shape(unit="CPUs"), "CPUs."),
+            ("ssCpuNumCpus", "67", ObjectShape(unit="CPUs"), "CPUs."),
         ],
     ),
     *_columns(
@@ -171,7 +171,7 @@ _PROGRAMS: tuple[KnownObject, ...] = (
         f"{_NET_SNMP}.1.3.2.3.1",
         [
             ("nsExtendOutput1Line", "1", _NUMBER, 'First line of an `extend` script\'s output (instance "name").'),
-            ("nsExtendOutNumLines", "3", Shape(unit="lines"), 'Lines of its output (instance "name").'),
+            ("nsExtendOutNumLines", "3", ObjectShape(unit="lines"), 'Lines of its output (instance "name").'),
             ("nsExtendResult", "4", _NUMBER, 'Exit status of an `extend` script (instance "name").'),
         ],
         compound=True,
@@ -187,9 +187,9 @@ _PROGRAMS: tuple[KnownObject, ...] = (
 _SENSORS: tuple[KnownObject, ...] = tuple(
     entry
     for stem, row in {
-        "2": ("lmTempSensorsValue", "3", Shape(unit="degrees C", scale=0.001), "A temperature."),
-        "3": ("lmFanSensorsValue", "3", Shape(unit="turns/min"), "A fan's speed."),
-        "4": ("lmVoltSensorsValue", "3", Shape(unit="volts", scale=0.001), "A voltage."),
+        "2": ("lmTempSensorsValue", "3", ObjectShape(unit="degrees C", scale=0.001), "A temperature."),
+        "3": ("lmFanSensorsValue", "3", ObjectShape(unit="turns/min"), "A fan's speed."),
+        "4": ("lmVoltSensorsValue", "3", ObjectShape(unit="volts", scale=0.001), "A voltage."),
         "5": ("lmMiscSensorsValue", "3", _NUMBER, "What another sensor reads."),
     }.items()
     for entry in _columns("LM-SENSORS-MIB", f"{_UCD}.13.16.{stem}.1", [row])
@@ -202,7 +202,7 @@ _HOST: tuple[KnownObject, ...] = (
         f"{_MIB_2}.25",
         [
             ("hrSystemUptime", "1.1", _TICKS, "Time since the machine started."),
-            ("hrSystemNumUsers", "1.5", Shape(unit="sessions"), "User sessions."),
+            ("hrSystemNumUsers", "1.5", ObjectShape(unit="sessions"), "User sessions."),
             ("hrSystemProcesses", "1.6", _PROCESSES, "Processes."),
             ("hrSystemMaxProcesses", "1.7", _PROCESSES, "Processes that there can be; 0 where there is no limit."),
             ("hrMemorySize", "2.2", _KIBIBYTES, "All physical memory."),
@@ -212,9 +212,14 @@ _HOST: tuple[KnownObject, ...] = (
         "HOST-RESOURCES-MIB",
         f"{_MIB_2}.25",
         [
-            ("hrStorageAllocationUnits", "2.3.1.4", Shape(unit="bytes"), "Size of one unit of a storage area."),
-            ("hrStorageSize", "2.3.1.5", Shape(unit="units"), "Size of a storage area, in its own allocation units."),
-            ("hrStorageUsed", "2.3.1.6", Shape(unit="units"), "Used part of a storage area, in its own units."),
+            ("hrStorageAllocationUnits", "2.3.1.4", ObjectShape(unit="bytes"), "Size of one unit of a storage area."),
+            (
+                "hrStorageSize",
+                "2.3.1.5",
+                ObjectShape(unit="units"),
+                "Size of a storage area, in its own allocation units.",
+            ),
+            ("hrStorageUsed", "2.3.1.6", ObjectShape(unit="units"), "Used part of a storage area, in its own units."),
             ("hrStorageAllocationFailures", "2.3.1.7", _rising("failures/s"), "Wishes for storage that failed."),
             ("hrDeviceStatus", "3.2.1.5", _NUMBER, "1 unknown, 2 running, 3 warning, 4 testing, 5 down."),
             ("hrDeviceErrors", "3.2.1.6", _rising("errors/s"), "Errors of a device."),
@@ -224,12 +229,12 @@ _HOST: tuple[KnownObject, ...] = (
 )
 
 _INTERFACES: tuple[KnownObject, ...] = (
-    *_scalars("IF-MIB", f"{_MIB_2}.2", [("ifNumber", "1", Shape(unit="interfaces"), "Interfaces.")]),
+    *_scalars("IF-MIB", f"{_MIB_2}.2", [("ifNumber", "1", ObjectShape(unit="interfaces"), "Interfaces.")]),
     *_columns(
         "IF-MIB",
         f"{_MIB_2}.2.2.1",
         [
-            ("ifMtu", "4", Shape(unit="bytes"), "Greatest packet of an interface."),
+            ("ifMtu", "4", ObjectShape(unit="bytes"), "Greatest packet of an interface."),
             ("ifSpeed", "5", _SPEED, "Speed of an interface; stops at 4.3 Gbit/s."),
             ("ifAdminStatus", "7", _NUMBER, "What an interface should be: 1 up, 2 down, 3 testing."),
             ("ifOperStatus", "8", _NUMBER, "What an interface is: 1 up, 2 down, and others."),
@@ -244,7 +249,7 @@ _INTERFACES: tuple[KnownObject, ...] = (
             ("ifOutNUcastPkts", "18", _rising("packets/s"), "Other than unicast packets sent."),
             ("ifOutDiscards", "19", _rising("packets/s"), "Packets to send, dropped for want of room."),
             ("ifOutErrors", "20", _rising("packets/s"), "Packets that could not be sent for errors."),
-            ("ifOutQLen", "21", Shape(unit="packets"), "Packets waiting to be sent."),
+            ("ifOutQLen", "21", ObjectShape(unit="packets"), "Packets waiting to be sent."),
         ],
     ),
     *_columns(
@@ -273,12 +278,12 @@ _TRANSPORT: tuple[KnownObject, ...] = (
         "TCP-MIB",
         f"{_MIB_2}.6",
         [
-            ("tcpMaxConn", "4", Shape(unit="connections"), "Connections that there can be; -1 where it varies."),
+            ("tcpMaxConn", "4", ObjectShape(unit="connections"), "Connections that there can be; -1 where it varies."),
             ("tcpActiveOpens", "5", _rising("connections/s"), "Connections opened from here."),
             ("tcpPassiveOpens", "6", _rising("connections/s"), "Connections accepted."),
             ("tcpAttemptFails", "7", _rising("connections/s"), "Connections that failed to open."),
             ("tcpEstabResets", "8", _rising("connections/s"), "Connections cut off."),
-            ("tcpCurrEstab", "9", Shape(unit="connections"), "Connections that are open."),
+            ("tcpCurrEstab", "9", ObjectShape(unit="connections"), "Connections that are open."),
             ("tcpInSegs", "10", _rising("segments/s"), "Segments received."),
             ("tcpOutSegs", "11", _rising("segments/s"), "Segments sent."),
             ("tcpRetransSegs", "12", _rising("segments/s"), "Segments sent again."),
@@ -308,7 +313,7 @@ _DEMO: tuple[KnownObject, ...] = _scalars(
     [
         ("busyPercent", "1", _PERCENT, "Busy share of a demo member's worker slots."),
         ("requests", "2", _rising("requests/s", 64), "Requests that a demo member has answered."),
-        ("cpuPercent", "3", Shape(unit="percent"), "CPU time of a demo member's process; 100 is one core."),
+        ("cpuPercent", "3", ObjectShape(unit="percent"), "CPU time of a demo member's process; 100 is one core."),
     ],
 )
 

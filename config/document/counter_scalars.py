@@ -13,7 +13,7 @@ from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
 from config.counters.cloudstack import SHIPPED, read_builtin
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import CLOUDSTACK_NAMES, MEMBER_STATISTICS, VSERVER_STATISTICS
-from config.counters.objects import Lexicon, Shape, numeric
+from config.counters.objects import Lexicon, ObjectShape, numeric
 from config.counters.well_known import WELL_KNOWN
 from config.document.declared import worded
 from config.model.counters import SnmpObject
@@ -25,7 +25,7 @@ class WrittenObject:
     """An SNMP object as it is written, and what is known of its readings."""
 
     object: SnmpObject
-    shape: Shape | None
+    shape: ObjectShape | None
 
 
 def read_object(value: object, lexicon: Lexicon) -> WrittenObject:

@@ -12,7 +12,7 @@ from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS, OPENN
 from config.counters.cloudstack import written_out
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
-from config.counters.objects import Shape
+from config.counters.objects import ObjectShape
 from config.document.counter_scalars import (
     AttributeName,
     BuiltinName,
@@ -28,7 +28,7 @@ from config.document.declared import NO_UNIT, Declared, key, must
 from config.document.gnocchi import GnocchiCounterDocument
 from config.document.scalars import BaseUrl, Given, HttpPath, Label, Name, Port, PositiveSpan, Span, Text
 from config.document.sources import HttpAccessDocument
-from config.model.counters import Kind, Per
+from config.model.counters import CounterKind, Per
 from config.model.measures import alternatives, factor
 from config.model.reductions import Reduce
 
@@ -185,7 +185,7 @@ class CounterDocument(Declared):
     per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
         "Who answers: every member, or the group as a whole.", "member", left_out="it follows from the source"
     )
-    kind: Annotated[Annotated[Kind, _Lax] | None, Given] = key(
+    kind: Annotated[Annotated[CounterKind, _Lax] | None, Given] = key(
         "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second.",
         "counter",
         left_out="known for well-known names, else gauge",
@@ -261,15 +261,15 @@ class CounterDocument(Declared):
     def reduction(self) -> Reduce | None:
         """How rows become one value. Of Nova's parts, counts are added up unless it is written."""
         if self.rows is None and self.nova is not None:
-            return Reduce.SUM if NOVA_FIELDS[self.nova].kind is Kind.RISING else None
+            return Reduce.SUM if NOVA_FIELDS[self.nova].kind is CounterKind.RISING else None
         return None if self.rows is None else Reduce(self.rows)
 
     @property
-    def shape(self) -> Shape | None:
+    def shape(self) -> ObjectShape | None:
         """What is known of the source, if it is a well-known one. Of another kind, its values are something else."""
         shape = _known(self)
         if shape is not None and self.kind not in {None, shape.kind}:
-            return Shape(bits=shape.bits)
+            return ObjectShape(bits=shape.bits)
         return shape
 
 
@@ -312,7 +312,7 @@ _WHO_ANSWERS: Mapping[str, str] = {
 
 
 def _who_answers(entry: CounterDocument) -> _Wrong | None:
-    if entry.alert is not None and entry.kind is Kind.RISING:
+    if entry.alert is not None and entry.kind is CounterKind.RISING:
         return "kind", "an alert brings a value, not a count that rises for ever: remove kind"
     if entry.gnocchi is not None and (said := entry.gnocchi.misread(entry.kind)) is not None:
         return "kind", said
@@ -360,15 +360,15 @@ def _columns(entry: CounterDocument) -> _Wrong | None:
 def _rising_rows(entry: CounterDocument) -> _Wrong | None:
     """Counts that rise can be added up row by row; the greatest of them, say, is no count that rises."""
     known = _known(entry)
-    kind = entry.kind or (known.kind if known else Kind.GAUGE)
-    if kind is Kind.RISING and entry.rows not in {None, "sum"}:
+    kind = entry.kind or (known.kind if known else CounterKind.GAUGE)
+    if kind is CounterKind.RISING and entry.rows not in {None, "sum"}:
         return "rows", "counts that rise for ever can only be added up: write rows: sum"
-    if kind is Kind.RISING and entry.over is not None:
+    if kind is CounterKind.RISING and entry.over is not None:
         return "over", "a count that rises for ever has no sum over time: remove over, or write rate(...) in the query"
     return None
 
 
-def _known(entry: CounterDocument) -> Shape | None:
+def _known(entry: CounterDocument) -> ObjectShape | None:
     if entry.snmp is not None:
         return entry.snmp.shape
     whole = entry.answers is Per.GROUP
@@ -379,7 +379,7 @@ def _known(entry: CounterDocument) -> Shape | None:
     return _known_to_cloud(entry)
 
 
-def _known_to_cloud(entry: CounterDocument) -> Shape | None:
+def _known_to_cloud(entry: CounterDocument) -> ObjectShape | None:
     if entry.opennebula is not None:
         return OPENNEBULA_ATTRIBUTES.get(entry.opennebula)
     if entry.cloudstack is not None:

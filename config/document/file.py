@@ -45,7 +45,7 @@ from config.document.scalars import (
 from config.document.schedules import FreezeDocument
 from config.document.sources import SecretDocument, SourceDocument
 from config.model.catalogue import Mode, OnVanish, Projection, Victims
-from config.model.effects import EffectKind, Way
+from config.model.effects import EffectKind, FrozenDirection
 from config.model.observability import Severity
 
 
@@ -69,7 +69,7 @@ class AlertDocument(Declared):
         "While it fires: at least this many members.", 8, unit="members"
     )
     shield: Annotated[Yes | None, Given] = key("While it fires: no scale-in, except by a person.", True)
-    freeze: Annotated[Annotated[Way, Strict(False)] | None, Given] = key(
+    freeze: Annotated[Annotated[FrozenDirection, Strict(False)] | None, Given] = key(
         "While it fires: no change of size in this direction, except by a person: in, out or both.", "in"
     )
     value: Annotated[Label | None, Given] = key(

@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import PlainValidator
 
 from config.counters.cloud_measures import GNOCCHI_METRICS
-from config.counters.objects import Shape
+from config.counters.objects import ObjectShape
 from config.document.declared import Declared, key, must, worded
 from config.document.scalars import PositiveSpan
-from config.model.counters import GnocchiMetric, Kind
+from config.model.counters import CounterKind, GnocchiMetric
 
 _METRIC = r"[^/\s]{1,255}"
 _LEVELS = frozenset({"mean", "min", "max", "first", "last", "median"})
@@ -65,12 +65,12 @@ class GnocchiCounterDocument(Declared):
         return GnocchiMetric(name=self.metric, aggregation=self.aggregation, granularity=self.granularity)
 
     @property
-    def shape(self) -> Shape | None:
+    def shape(self) -> ObjectShape | None:
         """What is known of its values; ``None``: they are not what was sampled, but a difference, a sum, a count."""
         return GNOCCHI_METRICS.get(self.metric) if self.aggregation in _LEVELS else None
 
-    def misread(self, kind: Kind | None) -> str | None:
+    def misread(self, kind: CounterKind | None) -> str | None:
         """What is wrong with the kind that is written; ``None``: nothing."""
-        if kind is Kind.RISING and self.aggregation not in _LEVELS:
+        if kind is CounterKind.RISING and self.aggregation not in _LEVELS:
             return f"{self.aggregation} is no count that rises for ever: remove kind, or write aggregation: mean"
         return None

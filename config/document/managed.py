@@ -16,14 +16,14 @@ from config.model.managed import (
     HANDS_ON,
     WITH_REQUESTS,
     HealthMonitor,
-    Listener,
+    ListenerSpec,
     Method,
     Persistence,
-    Pool,
+    PoolSpec,
     Probe,
+    ProbeMethod,
     Protocol,
     SessionPersistence,
-    Verb,
     Vip,
 )
 from config.units import format_span
@@ -122,9 +122,9 @@ class ListenerDocument(Declared):
     admin_state_up: Up = key("Whether the listener is up.", False, True, default=True)
 
     @property
-    def listener(self) -> Listener:
+    def listener(self) -> ListenerSpec:
         """As the core sees it."""
-        return Listener(
+        return ListenerSpec(
             protocol=self.protocol,
             port=self.port,
             connection_limit=self.connection_limit,
@@ -179,10 +179,10 @@ class PoolDocument(Declared):
         return self
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> PoolSpec:
         """As the core sees it."""
         kept = self.session_persistence
-        return Pool(
+        return PoolSpec(
             id=self.id,
             protocol=self.protocol,
             lb_method=self.lb_method,
@@ -207,7 +207,7 @@ class HealthMonitorDocument(Declared):
         default=3,
         unit="probes",
     )
-    http_method: Annotated[Annotated[Verb, _Lax] | None, Given] = key(
+    http_method: Annotated[Annotated[ProbeMethod, _Lax] | None, Given] = key(
         "The method of the request, with HTTP and HTTPS.", "HEAD", implied="GET"
     )
     url_path: Annotated[HttpPath | None, Given] = key(
@@ -244,7 +244,7 @@ class HealthMonitorDocument(Declared):
             delay=self.delay,
             timeout=self.timeout,
             max_retries=self.max_retries,
-            http_method=self.http_method or Verb.GET,
+            http_method=self.http_method or ProbeMethod.GET,
             url_path=self.url_path or "/",
             expected_codes=self.expected_codes or "200",
             admin_state_up=self.admin_state_up,

@@ -11,10 +11,10 @@ from pydantic_core import PydanticCustomError
 from config.document.declared import SIZE_PATTERN, Declared, key, must, worded
 from config.document.quantities import size_of
 from config.document.scalars import Given, Name, Text
-from config.model.parts import Address, OnDelete, Part, Port, Spec, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, OnDelete, Spec, Volume
 from config.units import PartName
 
-_ORDER = (Volume, Port, Address)
+_ORDER = (Volume, NetworkPort, FloatingAddress)
 """Addresses lead to ports, so ports come first."""
 
 Size = Annotated[int, PlainValidator(size_of), worded("size with a unit", type="string", pattern=SIZE_PATTERN)]
@@ -67,15 +67,17 @@ class PartDocument(Declared):
         if self.volume is not None:
             return Volume(size=self.volume.size, kind=self.volume.type)
         if self.port is not None:
-            return Port(network=self.port.network)
+            return NetworkPort(network=self.port.network)
         if self.address is not None:
-            return Address(network=self.address.network, port=PartName(self.address.port))
+            return FloatingAddress(network=self.address.network, port=PartName(self.address.port))
         raise AssertionError("a part without a kind was validated")
 
 
-def parts_of(entries: Mapping[str, PartDocument]) -> tuple[Part, ...]:
+def parts_of(entries: Mapping[str, PartDocument]) -> tuple[MemberPart, ...]:
     """The parts in the order in which they are made: volumes, ports, addresses; each kind as written."""
-    parts = [Part(name=PartName(name), spec=each.spec, on_delete=each.on_delete) for name, each in entries.items()]
+    parts = [
+        MemberPart(name=PartName(name), spec=each.spec, on_delete=each.on_delete) for name, each in entries.items()
+    ]
     return tuple(sorted(parts, key=lambda part: _ORDER.index(type(part.spec))))
 
 

@@ -23,7 +23,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsedText:
     """What a text says, and where it says it."""
 
     file: str
@@ -51,7 +51,7 @@ class Reading:
         return Problem(file=site.file, line=site.line, column=site.column, message=message)
 
 
-def read_places(text: str, file: str) -> Reading:
+def read_places(text: str, file: str) -> ParsedText:
     """Read a YAML text whose top level is a mapping.
 
     Raises:
@@ -66,7 +66,7 @@ def read_places(text: str, file: str) -> Reading:
         )
     unfolding = _Unfolding(file=file)
     data = unfolding.mapping(root, ())
-    return Reading(
+    return ParsedText(
         file=file,
         data=data,
         keys=unfolding.keys,

@@ -15,7 +15,7 @@ from config.document.declared import Declared, key, must
 from config.document.scalars import Given, Growth, Name, Shrinkage, Size, Span
 from config.document.schedules import At, Cron, Missed, Timezone, Until, misfits
 from config.document.targets import FollowedDocument, PassThroughDocument, TargetDocument
-from config.model.adjustments import Action, Adjustment, Rounding, Step, Steps, Verb
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb, Rounding, Step, Steps
 from config.model.catalogue import Holds, QuietScope
 from config.units import ConditionId
 
@@ -43,9 +43,9 @@ class StepDocument(Declared):
     )
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> AdjustmentVerb:
         """What it does."""
-        return Verb.REMOVE if self.add is None else Verb.ADD
+        return AdjustmentVerb.REMOVE if self.add is None else AdjustmentVerb.ADD
 
 
 class InARowDocument(Declared):
@@ -222,9 +222,9 @@ class PolicyDocument(Declared):
     @property
     def outright(self) -> Adjustment:
         """The one adjustment that is written."""
-        return self._one(self, next(verb for verb in Verb if getattr(self, verb.value) is not None))
+        return self._one(self, next(verb for verb in AdjustmentVerb if getattr(self, verb.value) is not None))
 
-    def _one(self, entry: PolicyDocument | StepDocument, verb: Verb) -> Adjustment:
+    def _one(self, entry: PolicyDocument | StepDocument, verb: AdjustmentVerb) -> Adjustment:
         amount = getattr(entry, verb.value)
         return Adjustment(
             verb=verb,

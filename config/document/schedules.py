@@ -13,7 +13,7 @@ from pydantic import PlainValidator, Strict, WithJsonSchema
 from config.document.declared import Declared, key, must, worded
 from config.document.scalars import PositiveSpan, read_positive_span, read_span
 from config.model.calendars import Calendar, instant_at, read_cron, read_timezone
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.model.freezes import FreezeWindow
 from config.units import Instant, Seconds
 
@@ -116,7 +116,7 @@ _OF_SCHEDULES = ("until", "timezone", "floor", "ceiling", "missed")
 _OF_CHANGES = ("missed", "at_least", "rounding", "quiet_time", "quiet_scope")
 
 
-class Begun(Protocol):
+class ScheduledStart(Protocol):
     """A policy as it is written, as far as it matters how it is begun."""
 
     @property
@@ -141,7 +141,7 @@ class Begun(Protocol):
     def at_least(self) -> int | None: ...  # noqa: D102
 
 
-def misfits(entry: Begun) -> Iterator[tuple[str, str]]:
+def misfits(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     """Which key does not go with how the policy is begun, and why; the first is told."""
     if entry.is_scheduled:
         yield from _strays(entry, _OF_CONDITIONS, "belongs to conditions, and a schedule has none: leave it out")
@@ -154,17 +154,17 @@ def misfits(entry: Begun) -> Iterator[tuple[str, str]]:
         yield from _strays(entry, _OF_SCHEDULES, "belongs to a schedule: write schedule or at, too")
 
 
-def _strays(entry: Begun, keys: Sequence[str], why: str) -> Iterator[tuple[str, str]]:
+def _strays(entry: ScheduledStart, keys: Sequence[str], why: str) -> Iterator[tuple[str, str]]:
     yield from ((key, f"{key} {why}") for key in keys if key in entry.model_fields_set)
 
 
-def _misfits_of_a_change(entry: Begun) -> Iterator[tuple[str, str]]:
+def _misfits_of_a_change(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     yield from _strays(entry, ("until",), "ends a floor or a ceiling: what is done once has no end")
     if entry.set is not None and entry.at_least is not None:
         yield "at_least", "a policy that sets the size changes it by no amount: at_least goes with add or remove"
 
 
-def _misfits_of_a_limit(entry: Begun) -> Iterator[tuple[str, str]]:
+def _misfits_of_a_limit(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     why = "belongs to add, remove or set: a floor or a ceiling stands from the first moment on"
     yield from _strays(entry, _OF_CHANGES, why)
     if entry.until is None:
@@ -175,11 +175,11 @@ def _misfits_of_a_limit(entry: Begun) -> Iterator[tuple[str, str]]:
         yield "until", "until is not after at: a floor or a ceiling ends after it began"
 
 
-def _is_after(until: datetime, entry: Begun) -> bool:
+def _is_after(until: datetime, entry: ScheduledStart) -> bool:
     return entry.at is None or instant_of(until, entry.timezone) > instant_of(entry.at, entry.timezone)
 
 
-def _misfits_of_zones(entry: Begun) -> Iterator[tuple[str, str]]:
+def _misfits_of_zones(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     moments = [("at", entry.at), ("until", entry.until)]
     local = [key for key, moment in moments if isinstance(moment, datetime) and moment.tzinfo is None]
     if local and entry.timezone is None:
@@ -199,7 +199,7 @@ class FreezeDocument(Declared):
     schedule: Cron = must("When it begins: five fields as cron has them.", "0 22 * * fri")
     duration: PositiveSpan = must("How long it lasts each time.", "58h")
     timezone: Timezone = key("Where the clock stands that the schedule means.", "Europe/Paris", default="UTC")
-    direction: Annotated[Way, Strict(False)] = key(
+    direction: Annotated[FrozenDirection, Strict(False)] = key(
         "Which changes of size are frozen: in, out or both.", "in", default="both"
     )
 

@@ -15,9 +15,9 @@ from config.model.simulation import (
     BootTime,
     CallFaults,
     CallRate,
-    Happening,
     Incident,
     ListingFaults,
+    ScriptedEvent,
 )
 
 _SPAN = {"title": "duration", "type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"}
@@ -139,8 +139,8 @@ class IncidentDocument(Declared):
     def incident(self) -> Incident:
         """As the core sees it."""
         if self.outage is not None:
-            return Incident(at=self.at, what=Happening.OUTAGE, lasts=self.outage)
-        amounts = {what: getattr(self, what.value) for what in Happening if what is not Happening.OUTAGE}
+            return Incident(at=self.at, what=ScriptedEvent.OUTAGE, lasts=self.outage)
+        amounts = {what: getattr(self, what.value) for what in ScriptedEvent if what is not ScriptedEvent.OUTAGE}
         what, amount = next((what, amount) for what, amount in amounts.items() if amount is not None)
         lasts = self.lasts if what in LIES else 0.0
         if amount.percent:

@@ -13,13 +13,13 @@ from config.document.scalars import AbsolutePath, BackendName, BaseUrl, Given, P
 from config.model.access import (
     AuthProtocol,
     Basic,
-    Bearer,
+    BearerToken,
     Credentials,
-    Engine,
     HttpAccess,
     PrivProtocol,
     SecretRef,
     SnmpAccess,
+    SnmpLibrary,
     SnmpUser,
     SnmpVersion,
     Trust,
@@ -106,7 +106,7 @@ class SnmpDocument(Declared):
     priv: Annotated[PrivDocument | None, Given] = key(
         "What version 3 encrypts with.", {"aes": {"env": "SNMP_PRIV"}}, left_out="not encrypted"
     )
-    engine: Annotated[Engine, _Lax] = key(
+    engine: Annotated[SnmpLibrary, _Lax] = key(
         "The library: gufo, or pysnmp where gufo has no wheel; it takes 58 times the processor time.",
         "gufo",
         default="gufo",
@@ -207,7 +207,7 @@ class HttpAccessDocument(TrustingDocument):
         if self.user is not None and self.password is not None:
             credentials = Basic(user=self.user, password=self.password.ref)
         elif self.bearer is not None:
-            credentials = Bearer(token=self.bearer.ref)
+            credentials = BearerToken(token=self.bearer.ref)
         return HttpAccess(credentials=credentials, trust=self.trust, body_limit=self.body_limit)
 
 

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from config.document.declared import Declared
 from config.document.fields import example_at, is_hidden, mapping_at
-from config.document.places import Plain, Reading
+from config.document.places import ParsedText, Plain
 from config.document.profile_keys import known_keys
 from config.document.sources import SecretDocument
 from config.errors import Problem
@@ -20,7 +20,7 @@ from config.model.where import Where, dotted, hint, nearest_of
 _LONGEST_SHOWN = 60
 
 
-def problems_of(errors: Sequence[ErrorDetails], reading: Reading) -> tuple[Problem, ...]:
+def problems_of(errors: Sequence[ErrorDetails], reading: ParsedText) -> tuple[Problem, ...]:
     """Say what is wrong, in the order of the file; complaints that follow from another are left out."""
     later, unknown = _stray_keys(errors)
     problems = [
@@ -65,7 +65,7 @@ def _follows(
     error: ErrorDetails,
     later: Mapping[Where, Mapping[str, Sequence[str]]],
     unknown: Mapping[Where, Sequence[str]],
-    reading: Reading,
+    reading: ParsedText,
 ) -> bool:
     """Whether a complaint has the cause of a stray key: what is missing is misspelt, or all is for a later version."""
     where = place(error)
@@ -78,7 +78,7 @@ def _follows(
     return where[:-1] in later or where[-1] in misspelt
 
 
-def _not_yet(where: Where, feature: str, keys: Sequence[str], reading: Reading) -> Problem:
+def _not_yet(where: Where, feature: str, keys: Sequence[str], reading: ParsedText) -> Problem:
     """The first key of a feature stands for all: there is one cause."""
     head = f"{dotted(where)}: " if where else ""
     names = f"{', '.join(keys)} ({feature})" if [feature] != list(keys) else feature
@@ -86,7 +86,7 @@ def _not_yet(where: Where, feature: str, keys: Sequence[str], reading: Reading) 
     return reading.problem(reading.key_site((*where, keys[0])), f"{head}{names} {verb} not supported in this version")
 
 
-def _unknown_key(where: Where, reading: Reading) -> Problem:
+def _unknown_key(where: Where, reading: ParsedText) -> Problem:
     owner = mapping_at(where[:-1])
     known = known_keys(where[:-1], owner.keys(), reading.data) if owner else ()
     head = f"{dotted(where[:-1])}: " if where[:-1] else ""
@@ -97,7 +97,7 @@ def _unknown_key(where: Where, reading: Reading) -> Problem:
     return reading.problem(reading.key_site(where), f"{head}{said}{tail}")
 
 
-def _wrong_value(error: ErrorDetails, reading: Reading) -> Problem:
+def _wrong_value(error: ErrorDetails, reading: ParsedText) -> Problem:
     where, context = place(error), error.get("ctx", {})
     if error["type"] in {"sentence", "later"}:
         key = str(context.get("key", ""))

@@ -33,7 +33,7 @@ def secrets_in(value: object) -> Iterator[SecretRef]:
 # SNMP: how to speak with the agents of a profile's members.
 
 
-class Engine(enum.Enum):
+class SnmpLibrary(enum.Enum):
     """Which library speaks SNMP."""
 
     GUFO = "gufo"
@@ -90,7 +90,7 @@ class SnmpAccess:
     """Of v1 and v2c. ``None``: ``public``."""
     user: SnmpUser | None = None
     """Of v3, and then always."""
-    engine: Engine = Engine.GUFO
+    engine: SnmpLibrary = SnmpLibrary.GUFO
 
 
 PUBLIC = SnmpAccess()
@@ -109,13 +109,13 @@ class Basic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bearer:
+class BearerToken:
     """A token (RFC 6750)."""
 
     token: SecretRef
 
 
-Credentials = Basic | Bearer
+Credentials = Basic | BearerToken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

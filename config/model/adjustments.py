@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 from config.units import ConditionId
 
 
-class Verb(enum.Enum):
+class AdjustmentVerb(enum.Enum):
     """What an adjustment does to the desired size."""
 
     ADD = "add"
@@ -38,7 +38,7 @@ class Rounding(enum.Enum):
 class Adjustment:
     """A change of desired size: a count (or percentage of the desired size), lifted to ``at_least`` members."""
 
-    verb: Verb
+    verb: AdjustmentVerb
     amount: float
     percent: bool = False
     at_least: int = 0
@@ -47,7 +47,7 @@ class Adjustment:
     @property
     def may_shrink(self) -> bool:
         """Whether carrying it out can remove members: it is then judged as a scale-in."""
-        return self.verb is not Verb.ADD
+        return self.verb is not AdjustmentVerb.ADD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +69,17 @@ class Steps:
     """At least one; ``over`` begins with 0 and ascends; all add, or all remove."""
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> AdjustmentVerb:
         """What all of them do."""
         return self.steps[0].adjustment.verb
 
     @property
     def may_shrink(self) -> bool:
         """As of an adjustment."""
-        return self.verb is not Verb.ADD
+        return self.verb is not AdjustmentVerb.ADD
 
 
-class Load(enum.Enum):
+class TargetLoad(enum.Enum):
     """What a target is held against, and so how a measured value becomes a number of members."""
 
     EACH = "each"
@@ -96,18 +96,18 @@ class Tracking:
 
     by: ConditionId
     """The one condition of its policy: the value is further from the target than is tolerated."""
-    verb: Verb
+    verb: AdjustmentVerb
     """ADD or REMOVE: one policy goes one way."""
     level: float
     """The target, in the unit of the counter; above 0. Of a total, what one member is to bear."""
-    load: Load
+    load: TargetLoad
     at_most: Adjustment | None = None
     """The largest change at once."""
 
     @property
     def may_shrink(self) -> bool:
         """As of an adjustment."""
-        return self.verb is not Verb.ADD
+        return self.verb is not AdjustmentVerb.ADD
 
 
 Action: TypeAlias = Adjustment | Steps | Tracking

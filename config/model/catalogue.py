@@ -15,7 +15,7 @@ from types import MappingProxyType
 from config.model.access import PUBLIC, ServerSource, SnmpAccess
 from config.model.adjustments import Action
 from config.model.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
-from config.model.adjustments import Verb as Verb  # noqa: PLC0414 part of the model to its readers
+from config.model.adjustments import AdjustmentVerb as AdjustmentVerb  # noqa: PLC0414 part of the model to its readers
 from config.model.balancers import Balancer
 from config.model.balancers import CloudstackRuleBalancer as CloudstackRuleBalancer  # noqa: PLC0414 part of the model
 from config.model.balancers import NetscalerBalancer as NetscalerBalancer  # noqa: PLC0414 part of the model to its readers
@@ -36,7 +36,7 @@ from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: P
 from config.model.pacing import STOCK, FlapDamping, Pace
 from config.model.pacing import Budget as Budget  # noqa: PLC0414 part of the model to its readers
 from config.model.pacing import Granted as Granted  # noqa: PLC0414 part of the model to its readers
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.model.recipes import CloudstackRecipe as CloudstackRecipe  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import NoProgram as NoProgram  # noqa: PLC0414 part of the model to its readers
 from config.model.recipes import OneflowRecipe as OneflowRecipe  # noqa: PLC0414 part of the model to its readers
@@ -196,7 +196,7 @@ class Profile:
     recipe: Recipe
     snmp: SnmpAccess = PUBLIC
     ready: ReadyProbe | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MemberPart, ...] = ()
     """In the order in which they are made, before the member's machine."""
 
 

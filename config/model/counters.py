@@ -19,7 +19,7 @@ class Per(enum.Enum):
     GROUP = "group"
 
 
-class Kind(enum.Enum):
+class CounterKind(enum.Enum):
     """How a reading is to be understood."""
 
     GAUGE = "gauge"
@@ -217,7 +217,7 @@ class Counter:
     per: Per = Per.MEMBER
     rows: Reduce | None = None
     """How an answer of several rows (of a table, a path, a query) becomes one reading. ``None``: it has one row."""
-    kind: Kind = Kind.GAUGE
+    kind: CounterKind = CounterKind.GAUGE
     bits: int = 64
     """Width at which a RISING counter wraps. 64 never wraps in practice: going back is then a reset."""
     unit: str = ""

@@ -29,7 +29,7 @@ class Shield:
     """While it fires: no scale-in, except by a person."""
 
 
-class Way(enum.Enum):
+class FrozenDirection(enum.Enum):
     """Which changes of size are frozen."""
 
     OUT = "out"
@@ -41,7 +41,7 @@ class Way(enum.Enum):
 class Freeze:
     """While it fires: no change of size in this direction, except by a person."""
 
-    way: Way
+    way: FrozenDirection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

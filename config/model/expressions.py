@@ -50,7 +50,7 @@ class Function(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberLiteral:
     """A number as written."""
 
     value: float
@@ -84,7 +84,7 @@ class Negative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class FunctionCall:
     """A function of quantities."""
 
     function: Function
@@ -99,7 +99,7 @@ class Fallback:
     second: Quantity
 
 
-Quantity = Number | Name | Calculation | Negative | Call | Fallback
+Quantity = NumberLiteral | Name | Calculation | Negative | FunctionCall | Fallback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,9 +198,9 @@ def quantities_of(tree: Proposition | Quantity) -> Iterator[Quantity]:
 def number_of(tree: Quantity) -> float | None:
     """The number that is written, with its sign; ``None``: it is something else."""
     match tree:
-        case Number(value=value):
+        case NumberLiteral(value=value):
             return value
-        case Negative(of=Number(value=value)):
+        case Negative(of=NumberLiteral(value=value)):
             return -value
         case _:
             return None
@@ -221,11 +221,11 @@ def depth_of(tree: Proposition | Quantity) -> int:
 
 def _parts(tree: Proposition | Quantity) -> tuple[Proposition | Quantity, ...]:
     match tree:
-        case Name() | Number():
+        case Name() | NumberLiteral():
             return ()
         case Negative(of=of) | Not(of=of):
             return (of,)
-        case Call(arguments=arguments):
+        case FunctionCall(arguments=arguments):
             return arguments
         case Fallback(first=left, second=right):
             return (left, right)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from config.model.calendars import Calendar, last_before, next_after
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.units import Instant, Seconds
 
 
@@ -16,7 +16,7 @@ class FreezeWindow:
 
     calendar: Calendar
     duration: Seconds
-    way: Way = Way.BOTH
+    way: FrozenDirection = FrozenDirection.BOTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,14 @@ def freezing(window: FreezeWindow, instant: Instant) -> Freezing:
     return found
 
 
-def frozen_until(windows: Collection[FreezeWindow], way: Way, instant: Instant) -> Instant | None:
+def frozen_until(windows: Collection[FreezeWindow], way: FrozenDirection, instant: Instant) -> Instant | None:
     """When the last active window ends that freezes this way, in or out; ``None``: none is active."""
     ends = [
         state.until
         for window in windows
-        if window.way in {way, Way.BOTH} and (state := freezing(window, instant)).active and state.until is not None
+        if window.way in {way, FrozenDirection.BOTH}
+        and (state := freezing(window, instant)).active
+        and state.until is not None
     ]
     return max(ends, default=None)
 

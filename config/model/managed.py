@@ -68,7 +68,7 @@ WITH_REQUESTS = frozenset({Probe.HTTP, Probe.HTTPS})
 """Probes that ask for a page."""
 
 
-class Verb(enum.Enum):
+class ProbeMethod(enum.Enum):
     """The method of a probe's request."""
 
     GET = "GET"
@@ -95,7 +95,7 @@ class Vip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class ListenerSpec:
     """What is taken in there."""
 
     protocol: Protocol = Protocol.HTTP
@@ -114,7 +114,7 @@ class SessionPersistence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class PoolSpec:
     """Who gets it."""
 
     id: str | None = None
@@ -137,7 +137,7 @@ class HealthMonitor:
     delay: Seconds = 10.0
     timeout: Seconds = 5.0
     max_retries: int = 3
-    http_method: Verb = Verb.GET
+    http_method: ProbeMethod = ProbeMethod.GET
     url_path: str = "/"
     expected_codes: str = "200"
     admin_state_up: bool = True
@@ -155,8 +155,8 @@ class ManagedBalancer:
     """One that exists, by name or id."""
     vip: Vip | None = None
     """``None`` where the load balancer exists."""
-    listener: Listener = Listener()
-    pool: Pool = Pool()
+    listener: ListenerSpec = ListenerSpec()
+    pool: PoolSpec = PoolSpec()
     health_monitor: HealthMonitor | None = None
     rule: MadeRule | None = None
     """On CloudStack, where all of the above means nothing."""
@@ -164,7 +164,7 @@ class ManagedBalancer:
     """How long a part may be pending before that is an error."""
 
 
-class Part(enum.Enum):
+class ManagedPart(enum.Enum):
     """What a managed balancer is made of, in the order of making; it is deleted in the reverse one.
 
     Octavia has the first four, CloudStack the others.
@@ -180,7 +180,7 @@ class Part(enum.Enum):
     HEALTHCHECK = "healthcheck"
 
 
-def made_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
+def made_parts(declared: ManagedBalancer) -> tuple[ManagedPart, ...]:
     """Those of a balancer's parts that Trimtab makes, and only those: what the file names exists without it.
 
     A pool that exists has its listener.
@@ -189,20 +189,20 @@ def made_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
         return _made_of(declared.rule)
     pool, monitor = declared.pool, declared.health_monitor
     own = {
-        Part.LOADBALANCER: declared.loadbalancer is None,
-        Part.LISTENER: pool.id is None,
-        Part.POOL: pool.id is None,
-        Part.HEALTHMONITOR: monitor is not None and monitor.id is None,
+        ManagedPart.LOADBALANCER: declared.loadbalancer is None,
+        ManagedPart.LISTENER: pool.id is None,
+        ManagedPart.POOL: pool.id is None,
+        ManagedPart.HEALTHMONITOR: monitor is not None and monitor.id is None,
     }
     return tuple(part for part, is_made in own.items() if is_made)
 
 
-def _made_of(rule: MadeRule) -> tuple[Part, ...]:
+def _made_of(rule: MadeRule) -> tuple[ManagedPart, ...]:
     own = {
-        Part.ADDRESS: rule.address is None,
-        Part.RULE: True,
-        Part.STICKINESS: rule.stickiness is not None,
-        Part.HEALTHCHECK: rule.health_check is not None,
+        ManagedPart.ADDRESS: rule.address is None,
+        ManagedPart.RULE: True,
+        ManagedPart.STICKINESS: rule.stickiness is not None,
+        ManagedPart.HEALTHCHECK: rule.health_check is not None,
     }
     return tuple(part for part, is_made in own.items() if is_made)
 

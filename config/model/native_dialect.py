@@ -15,17 +15,17 @@ from config.bounds import DEEPEST_BRACKETS, DEEPEST_EXPRESSION, MOST_TERMS
 from config.model.expressions import (
     And,
     Calculation,
-    Call,
     Comparison,
     Dialect,
     Expression,
     ExpressionError,
     Fallback,
     Function,
+    FunctionCall,
     Name,
     Negative,
     Not,
-    Number,
+    NumberLiteral,
     Or,
     Proposition,
     Quantity,
@@ -164,7 +164,7 @@ class _Reader:
         if self.number is not None:
             value = self.number
             self._next()
-            return Number(value=value)
+            return NumberLiteral(value=value)
         if self.name:
             return self._named(depth)
         if self._takes("("):
@@ -186,7 +186,7 @@ class _Reader:
             self._next()
         return Name(name=written.strip("\"'"), statistic=statistic, column=column)
 
-    def _call(self, written: str, column: int, depth: int) -> Call:
+    def _call(self, written: str, column: int, depth: int) -> FunctionCall:
         function = next((each for each in Function if each.value == written), None)
         if function is None:
             raise ExpressionError(self.text, f"one of the functions {', '.join(f.value for f in Function)}", column)
@@ -197,7 +197,7 @@ class _Reader:
                 raise ExpressionError(self.text, "one quantity only", self.column)
             arguments.append(self._argument(depth))
         self._closed()
-        return Call(function=function, arguments=tuple(arguments))
+        return FunctionCall(function=function, arguments=tuple(arguments))
 
     def _argument(self, depth: int) -> Quantity:
         at = self.column

@@ -18,7 +18,7 @@ from config.model.expressions import (
     ExpressionError,
     Name,
     Not,
-    Number,
+    NumberLiteral,
     Or,
     Proposition,
     Quantity,
@@ -97,7 +97,7 @@ class _Reader:
     def _operand(self, what: str) -> Quantity:
         if number := _NUMBER.match(self.text, self.place):
             self.place = number.end()
-            return Number(value=float(number[0]))
+            return NumberLiteral(value=float(number[0]))
         if name := _NAME.match(self.text, self.place):
             column = self.place + 1
             self.place = name.end()

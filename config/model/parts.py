@@ -27,14 +27,14 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
+class NetworkPort:
     """A place on a network."""
 
     network: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class FloatingAddress:
     """An address that leads from another network to one of the member's ports."""
 
     network: str
@@ -43,12 +43,12 @@ class Address:
     """The port that it leads to."""
 
 
-Spec = Volume | Port | Address
+Spec = Volume | NetworkPort | FloatingAddress
 """Closed union of what a part is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class MemberPart:
     """One part of every member of a profile."""
 
     name: PartName

@@ -31,7 +31,7 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lasting:
+class LastsFor:
     """So long after it began: real seconds, whatever the clock on the wall does."""
 
     span: Seconds
@@ -40,11 +40,11 @@ class Lasting:
 Times: TypeAlias = Calendar | Once
 """Closed union of when something is due."""
 
-End: TypeAlias = Calendar | Once | Lasting
+End: TypeAlias = Calendar | Once | LastsFor
 """Closed union of when something ends that is due at times."""
 
 
-class Limit(enum.Enum):
+class ScheduledBound(enum.Enum):
     """Which bound a schedule moves."""
 
     FLOOR = "floor"
@@ -58,7 +58,7 @@ class ScheduledLimit:
     id: PolicyId
     times: Times
     until: End
-    limit: Limit
+    limit: ScheduledBound
     size: int
 
 
@@ -80,7 +80,7 @@ Schedule: TypeAlias = ScheduledLimit | ScheduledChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BoundInForce:
     """A limit as it is at one instant."""
 
     limit: ScheduledLimit
@@ -95,7 +95,7 @@ class Standing:
         return self.since is not None
 
 
-def standing(schedule: ScheduledLimit, instant: Instant) -> Standing:
+def standing(schedule: ScheduledLimit, instant: Instant) -> BoundInForce:
     """Say whether a limit stands, and until when that stays so. One that ends when it begins stands until the next."""
     known = _KNOWN.get(schedule)
     if known is not None and known[0] <= instant < known[1]:
@@ -103,10 +103,10 @@ def standing(schedule: ScheduledLimit, instant: Instant) -> Standing:
     since, following = last_time(schedule.times, instant), next_time(schedule.times, instant)
     ends = None if since is None else _end(schedule.until, since)
     if since is not None and (ends is None or instant < ends):
-        found, begin = Standing(limit=schedule, since=since, until=ends), since
+        found, begin = BoundInForce(limit=schedule, since=since, until=ends), since
         changes = [each for each in (ends, following) if each is not None]
     else:
-        found, begin = Standing(limit=schedule, since=None, until=following), instant
+        found, begin = BoundInForce(limit=schedule, since=None, until=following), instant
         changes = [] if following is None else [following]
     if len(_KNOWN) >= _MANY:
         _KNOWN.clear()
@@ -126,7 +126,7 @@ def next_time(times: Times, instant: Instant) -> Instant | None:
 
 def _end(until: End, since: Instant) -> Instant | None:
     match until:
-        case Lasting(span=span):
+        case LastsFor(span=span):
             return Instant(since + span)
         case Once(at=at):
             return at
@@ -156,5 +156,5 @@ def _around(times: Times, instant: Instant) -> tuple[Instant | None, Instant | N
 _MANY = 10_000
 _TIMES: dict[Calendar, tuple[Instant | None, Instant | None]] = {}
 """The times around the last instant: calendars are asked at every tick, and change their answer once a day."""
-_KNOWN: dict[ScheduledLimit, tuple[Instant, Instant, Standing]] = {}
+_KNOWN: dict[ScheduledLimit, tuple[Instant, Instant, BoundInForce]] = {}
 """From when to when the last answer holds."""

@@ -43,7 +43,7 @@ class CallFaults:
     """All was done, and nothing is answered."""
 
 
-class Happening(enum.Enum):
+class ScriptedEvent(enum.Enum):
     """What can be scripted."""
 
     ERROR = "error"
@@ -60,7 +60,7 @@ class Happening(enum.Enum):
     """Servers that are left alone are said to be being deleted."""
 
 
-LIES = frozenset({Happening.HIDE, Happening.DENY, Happening.DELETING})
+LIES = frozenset({ScriptedEvent.HIDE, ScriptedEvent.DENY, ScriptedEvent.DELETING})
 """What the cloud says wrongly for a while; the servers themselves are as they were."""
 
 
@@ -69,7 +69,7 @@ class Incident:
     """Something that happens once, ``at`` so long after the cloud began."""
 
     at: Seconds
-    what: Happening
+    what: ScriptedEvent
     count: int = 0
     """Servers that it befalls: so many…"""
     share: float = 0.0

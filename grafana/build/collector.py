@@ -10,8 +10,8 @@ from grafana.build.panels import (
     PER_SECOND,
     SECONDS,
     SHARE,
-    Ask,
     Panel,
+    PanelQuery,
     figure,
     hiding,
     lines,
@@ -43,20 +43,24 @@ def _figures() -> list[Panel]:
     share = f"sum({_GOOD}) / sum({_REPLIES})"
     oldest = f"max(trimtab_counter_age_seconds{{{HERE}}})"
     return [
-        figure("Questions", "Readings asked for, per second.", Ask(f"sum({_REPLIES})"), unit=PER_SECOND),
-        figure("Answered", "Share of questions that brought a value.", Ask(share), unit=SHARE).decimals(2),
+        figure("Questions", "Readings asked for, per second.", PanelQuery(f"sum({_REPLIES})"), unit=PER_SECOND),
+        figure("Answered", "Share of questions that brought a value.", PanelQuery(share), unit=SHARE).decimals(2),
         figure(
             "Unheard members",
             "Members that have not answered for more than ten intervals.",
-            Ask(f"sum(trimtab_group_unheard_members{{{HERE}}})"),
+            PanelQuery(f"sum(trimtab_group_unheard_members{{{HERE}}})"),
             bad_from=1,
         ),
-        figure("Oldest value", "Age of the oldest value that a condition is judged by.", Ask(oldest), unit=SECONDS),
-        figure("Slow polls", "95 % of polls end within this.", Ask(quantile(0.95, "poll_duration")), unit=SECONDS),
+        figure(
+            "Oldest value", "Age of the oldest value that a condition is judged by.", PanelQuery(oldest), unit=SECONDS
+        ),
+        figure(
+            "Slow polls", "95 % of polls end within this.", PanelQuery(quantile(0.95, "poll_duration")), unit=SECONDS
+        ),
         figure(
             "Daemons that answer",
             "Daemons whose metrics Prometheus can read.",
-            Ask(f"sum(up{{{HERE}}} and on (instance, job) trimtab_build_info)"),
+            PanelQuery(f"sum(up{{{HERE}}} and on (instance, job) trimtab_build_info)"),
         ),
     ]
 
@@ -78,16 +82,16 @@ def _answers() -> list[Panel]:
         lines(
             "Duration of polls",
             "From the first question to the end of waiting. A poll waits at most 80 % of the interval, or 10 s.",
-            Ask(quantile(0.5, "poll_duration"), "half"),
-            Ask(quantile(0.95, "poll_duration"), "95 %"),
-            Ask(mean("poll_duration"), "mean"),
+            PanelQuery(quantile(0.5, "poll_duration"), "half"),
+            PanelQuery(quantile(0.95, "poll_duration"), "95 %"),
+            PanelQuery(mean("poll_duration"), "mean"),
             unit=SECONDS,
         ),
         lines(
             "Round trip by source",
             "From the first question to a source's last answer.",
-            Ask(quantile(0.5, "poll_answer", "source"), "{{source}} half"),
-            Ask(quantile(0.95, "poll_answer", "source"), "{{source}} 95 %"),
+            PanelQuery(quantile(0.5, "poll_answer", "source"), "{{source}} half"),
+            PanelQuery(quantile(0.95, "poll_answer", "source"), "{{source}} 95 %"),
             unit=SECONDS,
         ),
     ]
@@ -101,13 +105,13 @@ def _silence() -> list[Panel]:
         lines(
             "Age by counter",
             "Age of the newest answer behind any condition, the oldest of each counter.",
-            Ask(f"max by (counter) ({age})", "{{counter}}"),
+            PanelQuery(f"max by (counter) ({age})", "{{counter}}"),
             unit=SECONDS,
         ),
         lines(
             "Age in intervals",
             "The same in intervals of the group: from 3 on a value is no longer fresh. The ten worst.",
-            Ask(
+            PanelQuery(
                 f"topk(10, max by (instance, group) (trimtab_counter_age_seconds{{{HERE}}})"
                 f" / on (instance, group) trimtab_group_interval_seconds)",
                 "{{group}}",
@@ -123,7 +127,7 @@ def _silence() -> list[Panel]:
         lines(
             "Share of members heard",
             "Members behind the values, of those that should be.",
-            Ask(f"{heard} / {expected}", "{{group}}"),
+            PanelQuery(f"{heard} / {expected}", "{{group}}"),
             unit=SHARE,
         ),
         hiding(
@@ -137,7 +141,7 @@ def _silence() -> list[Panel]:
             steps(
                 "Unknown conditions",
                 "Conditions without a value at the last tick, by group.",
-                Ask(
+                PanelQuery(
                     f"sum by (group) (trimtab_condition_info{{{HERE}}}"
                     f" unless on (instance, group, policy, condition) trimtab_condition_met)",
                     "{{group}}",

@@ -10,8 +10,8 @@ from grafana.build.frame import HERE, decisions, edits, filled, frame
 from grafana.build.panels import (
     BLUE,
     SHARE,
-    Ask,
     Panel,
+    PanelQuery,
     bars,
     figure,
     hiding,
@@ -44,28 +44,28 @@ def _figures() -> list[Panel]:
     troubled = f'trimtab_group_condition{{{HERE}, condition=~"error|warning"}}'
     moved = f'increase(trimtab_decisions_total{{{HERE}, direction!="none"}}[$__range])'
     return [
-        figure("Groups", "Groups that the daemons know of.", Ask(f"count(trimtab_group_min{{{HERE}}})")),
-        figure("Members in service", "Members that serve, in all groups.", Ask(f"sum({_SERVING})")),
+        figure("Groups", "Groups that the daemons know of.", PanelQuery(f"count(trimtab_group_min{{{HERE}}})")),
+        figure("Members in service", "Members that serve, in all groups.", PanelQuery(f"sum({_SERVING})")),
         figure(
             "Members wanted",
             "Sum of the desired sizes. More than in service: some are on their way.",
-            Ask(f"sum(trimtab_group_desired{{{HERE}}})"),
+            PanelQuery(f"sum(trimtab_group_desired{{{HERE}}})"),
         ),
         figure(
             "Groups in trouble",
             "Groups whose condition is error or warning. `trimtab status GROUP` says why, in words.",
-            Ask(f"sum({troubled})"),
+            PanelQuery(f"sum({troubled})"),
             bad_from=1,
         ),
         figure(
             "Blind groups",
             "Groups with a policy that has not enough data to judge. They never shrink by it.",
-            Ask(f'sum(trimtab_restricted{{{HERE}, reason="blind"}})'),
+            PanelQuery(f'sum(trimtab_restricted{{{HERE}, reason="blind"}})'),
             bad_from=1,
         ),
-        figure("Changes of size", "Decisions that changed a size, in the time shown.", Ask(f"sum({moved})")).decimals(
-            0
-        ),
+        figure(
+            "Changes of size", "Decisions that changed a size, in the time shown.", PanelQuery(f"sum({moved})")
+        ).decimals(0),
     ]
 
 
@@ -96,7 +96,7 @@ def _conditions() -> Panel:
     return timeline(
         "Condition of each group",
         "How each group has been, in the words of `trimtab status`.",
-        Ask(rank(HERE), "{{group}}"),
+        PanelQuery(rank(HERE), "{{group}}"),
         states=STATES,
     ).data_links([to_group("${__field.labels.group}"), to_console("${__field.labels.group}")])
 
@@ -104,7 +104,7 @@ def _conditions() -> Panel:
 def _sizes() -> list[Panel]:
     desired, most = f"trimtab_group_desired{{{HERE}}}", f"trimtab_group_max{{{HERE}}}"
     return [
-        stacked("Members in service", "Members that serve, by group.", Ask(_each(_SERVING), "{{group}}")),
+        stacked("Members in service", "Members that serve, by group.", PanelQuery(_each(_SERVING), "{{group}}")),
         hiding(
             stacked(
                 "Members by state",
@@ -115,18 +115,18 @@ def _sizes() -> list[Panel]:
         lines(
             "Share of max",
             "Desired size over max. A group that stays at 100 % wants more than it may have.",
-            Ask(f"{_each(desired)} / {_each(most)}", "{{group}}"),
+            PanelQuery(f"{_each(desired)} / {_each(most)}", "{{group}}"),
             unit=SHARE,
         ),
         lines(
             "Drift",
             "Members in service too many or too few. It is above 0 while members are built or drained, and no longer.",
-            Ask(_each(f"trimtab_drift_members{{{HERE}}}"), "{{group}}"),
+            PanelQuery(_each(f"trimtab_drift_members{{{HERE}}}"), "{{group}}"),
         ),
         lines(
             "What mode advise would do",
             "The size that a group in mode advise would have; for the others, their desired size.",
-            Ask(f"{_each(f'trimtab_group_recommended{{{HERE}}}')} or {_each(desired)}", "{{group}}"),
+            PanelQuery(f"{_each(f'trimtab_group_recommended{{{HERE}}}')} or {_each(desired)}", "{{group}}"),
         ),
         hiding(
             lines(
@@ -172,7 +172,7 @@ def _reasons() -> list[Panel]:
         timeline(
             "Stopped in the whole fleet",
             "What a person has stopped in all groups with `trimtab pause --all`: no, all, decisions, out or in.",
-            Ask(f"trimtab_fleet_pause{{{HERE}}} == 1", "{{pause}}"),
+            PanelQuery(f"trimtab_fleet_pause{{{HERE}}} == 1", "{{pause}}"),
             states={1: ("in force", BLUE)},
         ).height(5),
     ]

@@ -15,8 +15,8 @@ from grafana.build.panels import (
     ORANGE,
     RED,
     SECONDS,
-    Ask,
     Panel,
+    PanelQuery,
     bars,
     dashed,
     figure,
@@ -59,25 +59,27 @@ def _figures() -> list[Panel]:
     decided = f"max(trimtab_group_decided_timestamp_seconds{{{GROUP}}}) * 1000"
     converged = f"max(trimtab_group_converged_timestamp_seconds{{{GROUP}}}) * 1000"
     return [
-        figure("Condition", "How the group is, in the word of `trimtab status`.", Ask(rank(GROUP))).mappings(
+        figure("Condition", "How the group is, in the word of `trimtab status`.", PanelQuery(rank(GROUP))).mappings(
             [mapping(STATES)]
         ),
         words(
             "Mode",
             "act moves members; advise only says what it would do; off does not judge.",
-            Ask(f"trimtab_group_mode{{{GROUP}}} == 1", "{{mode}}"),
+            PanelQuery(f"trimtab_group_mode{{{GROUP}}} == 1", "{{mode}}"),
         ),
         words(
             "Paused",
             "What a person has stopped: no, decisions, or all.",
-            Ask(f"trimtab_group_pause{{{GROUP}}} == 1", "{{pause}}"),
+            PanelQuery(f"trimtab_group_pause{{{GROUP}}} == 1", "{{pause}}"),
         ),
-        figure("Last decision", "When the group was last decided: once per interval.", Ask(decided), unit=MOMENT),
-        figure("Last at rest", "When convergence last had nothing to do.", Ask(converged), unit=MOMENT),
+        figure(
+            "Last decision", "When the group was last decided: once per interval.", PanelQuery(decided), unit=MOMENT
+        ),
+        figure("Last at rest", "When convergence last had nothing to do.", PanelQuery(converged), unit=MOMENT),
         figure(
             "Creates left",
             "Creates that the hourly budgets of group and cloud still allow. At 0 the group does not grow.",
-            Ask(f"min(trimtab_group_creates_left{{{GROUP}}})"),
+            PanelQuery(f"min(trimtab_group_creates_left{{{GROUP}}})"),
         ),
     ]
 
@@ -88,11 +90,11 @@ def _size() -> list[Panel]:
         steps(
             "Size",
             "What serves, what is wanted, and the bounds. Recommended differs from desired in mode advise.",
-            Ask(f'trimtab_group_members{{{GROUP}, state="in_service"}}', "in service"),
-            Ask(desired, "desired"),
-            Ask(f"trimtab_group_recommended{{{GROUP}}} or {desired}", "recommended"),
-            Ask(f"trimtab_group_min{{{GROUP}}}", "min"),
-            Ask(f"trimtab_group_max{{{GROUP}}}", "max"),
+            PanelQuery(f'trimtab_group_members{{{GROUP}, state="in_service"}}', "in service"),
+            PanelQuery(desired, "desired"),
+            PanelQuery(f"trimtab_group_recommended{{{GROUP}}} or {desired}", "recommended"),
+            PanelQuery(f"trimtab_group_min{{{GROUP}}}", "min"),
+            PanelQuery(f"trimtab_group_max{{{GROUP}}}", "max"),
         )
         .override_by_regexp("min|max", list(dashed(RED)))
         .override_by_name("recommended", list(dashed(BLUE))),
@@ -111,8 +113,8 @@ def _conditions() -> list[Panel]:
         measured(
             "$condition",
             "What was measured, by policy, against the threshold, in the counter's own unit. A gap: not enough data.",
-            Ask(f"trimtab_condition_value{{{_CONDITION}}}", "{{policy}}"),
-            Ask(f"trimtab_condition_threshold{{{_CONDITION}}}", "{{policy}} threshold"),
+            PanelQuery(f"trimtab_condition_value{{{_CONDITION}}}", "{{policy}}"),
+            PanelQuery(f"trimtab_condition_threshold{{{_CONDITION}}}", "{{policy}} threshold"),
             unit_query=unit_query(_CONDITION),
         )
         .override_by_regexp(".*threshold", list(dashed(RED)))
@@ -121,33 +123,33 @@ def _conditions() -> list[Panel]:
         timeline(
             "Truth of each condition",
             "Whether it held at each tick. A gap is UNKNOWN: it fires nothing, and restarts the policy's hold.",
-            Ask(f"trimtab_condition_met{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            PanelQuery(f"trimtab_condition_met{{{GROUP}}}", "{{policy}}: {{condition}}"),
             states={0: ("false", GREY), 1: ("true", GREEN)},
         ).height(6),
         lines(
             "Held, of what is needed",
             "How long each policy's conditions have held, and for how long they must.",
-            Ask(f"trimtab_policy_held_seconds{{{GROUP}}}", "{{policy}}"),
-            Ask(f"trimtab_policy_duration_seconds{{{GROUP}}}", "{{policy}} needed"),
+            PanelQuery(f"trimtab_policy_held_seconds{{{GROUP}}}", "{{policy}}"),
+            PanelQuery(f"trimtab_policy_duration_seconds{{{GROUP}}}", "{{policy}} needed"),
             unit=SECONDS,
         ).override_by_regexp(".*needed", list(dashed(RED))),
         lines(
             "Must still hold",
             "How long each policy's conditions must still hold. A gap: they do not hold.",
-            Ask(f"trimtab_policy_ready_seconds_remaining{{{GROUP}}}", "{{policy}}"),
+            PanelQuery(f"trimtab_policy_ready_seconds_remaining{{{GROUP}}}", "{{policy}}"),
             unit=SECONDS,
         ),
         lines(
             "Members heard",
             "How many members are behind each value, and how many should be.",
-            Ask(f"trimtab_condition_heard_members{{{GROUP}}}", "{{policy}}: {{condition}}"),
-            Ask(f"max(trimtab_condition_expected_members{{{GROUP}}})", "expected"),
+            PanelQuery(f"trimtab_condition_heard_members{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            PanelQuery(f"max(trimtab_condition_expected_members{{{GROUP}}})", "expected"),
         ).override_by_name("expected", list(dashed(RED))),
         lines(
             "Age of what is judged",
             "Age of the newest answer behind each condition. It should stay below the group's interval.",
-            Ask(f"trimtab_counter_age_seconds{{{GROUP}}}", "{{policy}}: {{condition}}"),
-            Ask(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
+            PanelQuery(f"trimtab_counter_age_seconds{{{GROUP}}}", "{{policy}}: {{condition}}"),
+            PanelQuery(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
             unit=SECONDS,
         ).override_by_name("interval", list(dashed(RED))),
     ]
@@ -158,14 +160,14 @@ def _guards() -> list[Panel]:
         timeline(
             "Reasons in force",
             "Every reason of each tick: what kept a policy from asking, or the door from granting.",
-            Ask(f"trimtab_restricted{{{GROUP}}} == 1", "{{reason}}"),
+            PanelQuery(f"trimtab_restricted{{{GROUP}}} == 1", "{{reason}}"),
             states={1: ("in force", BLUE)},
         ),
         lines(
             "Timers",
             "Quiet time still to run, and how long growth waits after builds that failed in a row.",
-            Ask(f"trimtab_group_quiet_seconds_remaining{{{GROUP}}}", "quiet"),
-            Ask(f"trimtab_group_back_off_seconds_remaining{{{GROUP}}}", "build back-off"),
+            PanelQuery(f"trimtab_group_quiet_seconds_remaining{{{GROUP}}}", "quiet"),
+            PanelQuery(f"trimtab_group_back_off_seconds_remaining{{{GROUP}}}", "build back-off"),
             unit=SECONDS,
         ),
         hiding(
@@ -185,14 +187,14 @@ def _guards() -> list[Panel]:
         steps(
             "Drift and distrust",
             "Members too many or too few; 1 while the inventory cannot be trusted.",
-            Ask(f"trimtab_drift_members{{{GROUP}}}", "drift"),
-            Ask(f"trimtab_inventory_distrust{{{GROUP}}}", "distrust"),
-            Ask(f"trimtab_group_unheard_members{{{GROUP}}}", "unheard"),
+            PanelQuery(f"trimtab_drift_members{{{GROUP}}}", "drift"),
+            PanelQuery(f"trimtab_inventory_distrust{{{GROUP}}}", "distrust"),
+            PanelQuery(f"trimtab_group_unheard_members{{{GROUP}}}", "unheard"),
         ),
         timeline(
             "Doubts about the inventory",
             "Why the listing of the cloud is not believed: no member leaves as surplus meanwhile.",
-            Ask(f"trimtab_inventory_doubt{{{GROUP}}} == 1", "{{ground}}"),
+            PanelQuery(f"trimtab_inventory_doubt{{{GROUP}}} == 1", "{{ground}}"),
             states={1: ("doubted", ORANGE)},
         )
         .no_value("None in the time shown")
@@ -216,8 +218,8 @@ def _convergence() -> list[Panel]:
         steps(
             "Brakes",
             "Creates that the budgets still allow, and builds that failed in a row: three stop growth for a while.",
-            Ask(f"trimtab_group_creates_left{{{GROUP}}}", "creates left"),
-            Ask(f"trimtab_group_failed_builds{{{GROUP}}}", "failed builds"),
+            PanelQuery(f"trimtab_group_creates_left{{{GROUP}}}", "creates left"),
+            PanelQuery(f"trimtab_group_failed_builds{{{GROUP}}}", "failed builds"),
         ),
     ]
 
@@ -227,19 +229,19 @@ def _rolls() -> list[Panel]:
         timeline(
             "Last roll",
             "How the last roll stands. Members are replaced for their profile while it is rolling, and only then.",
-            Ask(f"trimtab_group_roll{{{GROUP}}}", "{{state}}"),
+            PanelQuery(f"trimtab_group_roll{{{GROUP}}}", "{{state}}"),
             states={0: ("no", GREY), 1: ("yes", BLUE)},
         ).height(5),
         stacked(
             "Members by profile",
             "current: in service, and made of the profile in force. old: made of another one, and rolled if asked for.",
-            Ask(f"trimtab_group_profile_members{{{GROUP}}}", "{{made}}"),
+            PanelQuery(f"trimtab_group_profile_members{{{GROUP}}}", "{{made}}"),
         ),
         steps(
             "Revisions",
             "Revision of the desired size, and of the profile that new members are made of; pending: 1 until done.",
-            Ask(f"trimtab_group_revision{{{GROUP}}}", "desired size"),
-            Ask(f"trimtab_group_definition{{{GROUP}}}", "profile"),
-            Ask(f"trimtab_group_pending{{{GROUP}}}", "pending"),
+            PanelQuery(f"trimtab_group_revision{{{GROUP}}}", "desired size"),
+            PanelQuery(f"trimtab_group_definition{{{GROUP}}}", "profile"),
+            PanelQuery(f"trimtab_group_pending{{{GROUP}}}", "pending"),
         ),
     ]

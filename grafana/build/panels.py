@@ -33,14 +33,14 @@ GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = "green", "yellow", "orange", "r
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PanelQuery:
     """A question to Prometheus, and what its answers are called."""
 
     expression: str
     legend: str = ""
 
 
-def lines(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.Panel:
+def lines(title: str, about: str, *asks: PanelQuery, unit: str = COUNT) -> timeseries.Panel:
     """Values over time, 12 wide."""
     legend = build.VizLegendOptions().display_mode(common.LegendDisplayMode.LIST)
     panel = (
@@ -68,29 +68,29 @@ def hiding(panel: timeseries.Panel) -> timeseries.Panel:
     return panel.no_value("None in the time shown")
 
 
-def measured(title: str, about: str, *asks: Ask, unit_query: str) -> timeseries.Panel:
+def measured(title: str, about: str, *asks: PanelQuery, unit_query: str) -> timeseries.Panel:
     """Values over time in the unit that a query finds, 24 wide."""
     panel, letter = lines(title, about, *asks).span(24), _letter(len(asks))
     return panel.with_target(_instant(unit_query, letter)).with_transformation(unit_from(letter))
 
 
-def stacked(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.Panel:
+def stacked(title: str, about: str, *asks: PanelQuery, unit: str = COUNT) -> timeseries.Panel:
     """Parts of a whole over time, 12 wide."""
     panel = lines(title, about, *asks, unit=unit).fill_opacity(45).line_width(1)
     return panel.stacking(build.StackingConfig().mode(common.StackingMode.NORMAL).group("A"))
 
 
-def steps(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.Panel:
+def steps(title: str, about: str, *asks: PanelQuery, unit: str = COUNT) -> timeseries.Panel:
     """Sizes over time, which change at once or not at all, 12 wide."""
     return lines(title, about, *asks, unit=unit).line_interpolation(common.LineInterpolation.STEP_AFTER)
 
 
-def bars(title: str, about: str, *asks: Ask, unit: str = COUNT) -> timeseries.Panel:
+def bars(title: str, about: str, *asks: PanelQuery, unit: str = COUNT) -> timeseries.Panel:
     """How often something happened, 12 wide."""
     return stacked(title, about, *asks, unit=unit).draw_style(common.GraphDrawStyle.BARS).fill_opacity(70)
 
 
-def figure(title: str, about: str, ask: Ask, *, unit: str = COUNT, bad_from: float | None = None) -> stat.Panel:
+def figure(title: str, about: str, ask: PanelQuery, *, unit: str = COUNT, bad_from: float | None = None) -> stat.Panel:
     """One number as it is now, 4 wide; orange from ``bad_from`` on."""
     colours = [Threshold(value=None, color=GREEN if bad_from is not None else BLUE)]
     if bad_from is not None:
@@ -111,12 +111,12 @@ def figure(title: str, about: str, ask: Ask, *, unit: str = COUNT, bad_from: flo
     )
 
 
-def words(title: str, about: str, ask: Ask) -> stat.Panel:
+def words(title: str, about: str, ask: PanelQuery) -> stat.Panel:
     """A label's value as it is now, 4 wide: the legend is what is shown."""
     return figure(title, about, ask).text_mode(common.BigValueTextMode.NAME)
 
 
-def timeline(title: str, about: str, *asks: Ask, states: Mapping[int, tuple[str, str]]) -> statetimeline.Panel:
+def timeline(title: str, about: str, *asks: PanelQuery, states: Mapping[int, tuple[str, str]]) -> statetimeline.Panel:
     """States over time, 24 wide; ``states`` is value → (word, colour)."""
     panel = (
         statetimeline.Panel()
@@ -198,7 +198,7 @@ def to_console(cell: str | None = None) -> board.DashboardLink:
     return link.url(f"${{console:raw}}{path}").tooltip("What the daemon itself shows, now")
 
 
-def _range(ask: Ask, place: int) -> prometheus.Dataquery:
+def _range(ask: PanelQuery, place: int) -> prometheus.Dataquery:
     query = prometheus.Dataquery().expr(ask.expression).legend_format(ask.legend or "__auto").range()
     return query.ref_id(_letter(place)).datasource(SOURCE)
 

@@ -6,25 +6,25 @@ Series that were zero all the time are left out where absence says the same and 
 from __future__ import annotations
 
 from grafana.build.frame import HERE
-from grafana.build.panels import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW, Ask
+from grafana.build.panels import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW, PanelQuery
 from handler.planning.status import BY_SEVERITY, GroupCondition
 
 
-def ever(selector: str, legend: str, *by: str) -> Ask:
+def ever(selector: str, legend: str, *by: str) -> PanelQuery:
     """Gauges that were above zero at any time of what is shown; their zeros in between are kept."""
     shown, most = selector, f"max_over_time({selector}[$__range] @ end())"
-    return Ask(_if_any(_summed(shown, by), _summed(most, by)), legend)
+    return PanelQuery(_if_any(_summed(shown, by), _summed(most, by)), legend)
 
 
-def flowing(selector: str, legend: str, *by: str) -> Ask:
+def flowing(selector: str, legend: str, *by: str) -> PanelQuery:
     """Rates of counters that rose at any time of what is shown."""
     shown, most = f"rate({selector}[$__rate_interval])", f"increase({selector}[$__range] @ end())"
-    return Ask(_if_any(_summed(shown, by), _summed(most, by)), legend)
+    return PanelQuery(_if_any(_summed(shown, by), _summed(most, by)), legend)
 
 
-def events(selector: str, legend: str, *by: str) -> Ask:
+def events(selector: str, legend: str, *by: str) -> PanelQuery:
     """How often something happened, where it did: for bars, which need no zeros in between."""
-    return Ask(f"{_summed(f'increase({selector}[$__rate_interval])', by)} > 0", legend)
+    return PanelQuery(f"{_summed(f'increase({selector}[$__rate_interval])', by)} > 0", legend)
 
 
 def _if_any(shown: str, most: str) -> str:

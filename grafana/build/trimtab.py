@@ -5,16 +5,16 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
+from grafana.build.alerts_panels import reaching, recording, telling
 from grafana.build.frame import HERE, filled, frame
-from grafana.build.outside import reaching, recording, telling
 from grafana.build.panels import (
     BYTES,
     MOMENT,
     RED,
     SECONDS,
     SHARE,
-    Ask,
     Panel,
+    PanelQuery,
     bars,
     dashed,
     figure,
@@ -57,24 +57,26 @@ def _figures() -> list[Panel]:
         figure(
             "Late groups",
             "Groups that were not decided for three intervals and ten seconds.",
-            Ask(f"count({late}) or vector(0)"),
+            PanelQuery(f"count({late}) or vector(0)"),
             bad_from=1,
         ),
-        figure("Lag", "99 % of ticks begin no later than this.", Ask(quantile(0.99, "evaluation_lag")), unit=SECONDS),
+        figure(
+            "Lag", "99 % of ticks begin no later than this.", PanelQuery(quantile(0.99, "evaluation_lag")), unit=SECONDS
+        ),
         figure(
             "Held loop",
             "Share of heartbeats that the event loop was more than 20 ms late for.",
-            Ask(beyond(0.02, "loop_hold")),
+            PanelQuery(beyond(0.02, "loop_hold")),
             unit=SHARE,
         ),
         figure(
             "Refused files",
             "Daemons whose changed file was refused: the one before it is in force. `trimtab check FILE` says why.",
-            Ask(f"count(trimtab_config_last_reload_successful{{{HERE}}} == 0) or vector(0)"),
+            PanelQuery(f"count(trimtab_config_last_reload_successful{{{HERE}}} == 0) or vector(0)"),
             bad_from=1,
         ),
-        figure("File taken", "When the configuration was last taken.", Ask(taken), unit=MOMENT),
-        figure("Started", "When the daemon was started; windows were empty then.", Ask(started), unit=MOMENT),
+        figure("File taken", "When the configuration was last taken.", PanelQuery(taken), unit=MOMENT),
+        figure("Started", "When the daemon was started; windows were empty then.", PanelQuery(started), unit=MOMENT),
     ]
 
 
@@ -84,37 +86,37 @@ def _deciding() -> list[Panel]:
         lines(
             "Lag of ticks",
             "How late ticks begin. A daemon with too many groups for its machine shows it here first.",
-            Ask(quantile(0.5, "evaluation_lag"), "half"),
-            Ask(quantile(0.99, "evaluation_lag"), "99 %"),
+            PanelQuery(quantile(0.5, "evaluation_lag"), "half"),
+            PanelQuery(quantile(0.99, "evaluation_lag"), "99 %"),
             unit=SECONDS,
         ),
         lines(
             "Duration of deciding",
             "From the last answer of a poll until every decision of the slot is on disk.",
-            Ask(quantile(0.5, "evaluation_duration"), "half"),
-            Ask(quantile(0.99, "evaluation_duration"), "99 %"),
-            Ask(mean("evaluation_duration"), "mean"),
+            PanelQuery(quantile(0.5, "evaluation_duration"), "half"),
+            PanelQuery(quantile(0.99, "evaluation_duration"), "99 %"),
+            PanelQuery(mean("evaluation_duration"), "mean"),
             unit=SECONDS,
         ),
         lines(
             "Writes of decisions",
             "How long decisions wait for the disk: a sync each, shared by what waits at the same time.",
-            Ask(quantile(0.5, "store_write"), "half"),
-            Ask(quantile(0.99, "store_write"), "99 %"),
+            PanelQuery(quantile(0.5, "store_write"), "half"),
+            PanelQuery(quantile(0.99, "store_write"), "99 %"),
             unit=SECONDS,
         ),
-        bars("Failed writes", "Writes that failed: nothing was decided then.", Ask(failures, "{{instance}}")),
+        bars("Failed writes", "Writes that failed: nothing was decided then.", PanelQuery(failures, "{{instance}}")),
         lines(
             "Event loop held",
             "How late heartbeats are. Nothing may hold the loop for more than 20 ms.",
-            Ask(quantile(0.5, "loop_hold"), "half"),
-            Ask(quantile(0.99, "loop_hold"), "99 %"),
+            PanelQuery(quantile(0.5, "loop_hold"), "half"),
+            PanelQuery(quantile(0.99, "loop_hold"), "99 %"),
             unit=SECONDS,
         ),
         lines(
             "Ticks",
             "Slots polled and decided, per second.",
-            Ask(f"sum by (instance) (rate(trimtab_evaluation_lag_seconds_count{{{HERE}}}[$__rate_interval]))"),
+            PanelQuery(f"sum by (instance) (rate(trimtab_evaluation_lag_seconds_count{{{HERE}}}[$__rate_interval]))"),
         ).unit("ops"),
     ]
 
@@ -128,13 +130,13 @@ def _converging() -> list[Panel]:
         lines(
             "Duration of steps",
             "95 % of calls end within this, by step. Empty while nothing is done.",
-            Ask(quantile(0.95, "action_duration", "step"), "{{step}}"),
+            PanelQuery(quantile(0.95, "action_duration", "step"), "{{step}}"),
             unit=SECONDS,
         ),
         steps(
             "Creates left",
             "The least that the hourly budgets of any group and its cloud still allow.",
-            Ask(f"min by (instance) (trimtab_group_creates_left{{{HERE}}})", "{{instance}}"),
+            PanelQuery(f"min by (instance) (trimtab_group_creates_left{{{HERE}}})", "{{instance}}"),
         ),
     ]
 
@@ -154,30 +156,30 @@ def _process() -> list[Panel]:
         lines(
             "Processor",
             "Processor time used, in cores.",
-            Ask(f"rate(process_cpu_seconds_total{{{HERE}}}[$__rate_interval])", "{{instance}}"),
+            PanelQuery(f"rate(process_cpu_seconds_total{{{HERE}}}[$__rate_interval])", "{{instance}}"),
         ),
         lines(
             "Memory",
             "Resident memory.",
-            Ask(f"process_resident_memory_bytes{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"process_resident_memory_bytes{{{HERE}}}", "{{instance}}"),
             unit=BYTES,
         ),
         lines(
             "Windows",
             "Memory that the windows of all groups take. Only a reload changes it: it follows from what policies ask.",
-            Ask(f"trimtab_window_bytes{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"trimtab_window_bytes{{{HERE}}}", "{{instance}}"),
             unit=BYTES,
         ),
         lines(
             "Open files",
             "Descriptors in use, and how many there may be.",
-            Ask(f"process_open_fds{{{HERE}}}", "{{instance}}"),
-            Ask(f"process_max_fds{{{HERE}}}", "{{instance}} limit"),
+            PanelQuery(f"process_open_fds{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"process_max_fds{{{HERE}}}", "{{instance}} limit"),
         ).override_by_regexp(".*limit", list(dashed(RED))),
         lines(
             "Reading the metrics",
             "How long Prometheus took to read them. It grows with the number of groups.",
-            Ask(f"scrape_duration_seconds{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"scrape_duration_seconds{{{HERE}}}", "{{instance}}"),
             unit=SECONDS,
         ),
     ]

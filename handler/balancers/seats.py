@@ -8,10 +8,10 @@ from typing import Protocol, assert_never
 from config.errors import DriverError, Permanent
 from config.units import BalancerId, MemberName
 from handler.planning.launches import LaunchId
-from handler.ports.balancer import Change, Move
+from handler.ports.balancer import MemberMove, RegistrationChange
 
 
-class Steered(Protocol):
+class TakesMoves(Protocol):
     """What takes the four moves, as `handler.ports.balancer.Balancer` says them."""
 
     def join(self, member: MemberName, address: str, port: int) -> None:
@@ -31,7 +31,7 @@ class Steered(Protocol):
         ...
 
 
-def one_by_one(balancer: Steered, changes: Sequence[Change]) -> list[DriverError | None]:
+def one_by_one(balancer: TakesMoves, changes: Sequence[RegistrationChange]) -> list[DriverError | None]:
     """Make changes, as `handler.ports.balancer.Batched.apply` answers them."""
     failed: dict[MemberName, DriverError] = {}
     answers: list[DriverError | None] = []
@@ -45,22 +45,22 @@ def one_by_one(balancer: Steered, changes: Sequence[Change]) -> list[DriverError
     return answers
 
 
-def make(balancer: Steered, change: Change) -> None:
+def make(balancer: TakesMoves, change: RegistrationChange) -> None:
     """Make one change.
 
     Raises:
         Permanent: a member is to join, and it is not said where.
     """
     match change.move:
-        case Move.JOIN:
+        case MemberMove.JOIN:
             if change.at is None:
                 raise Permanent(f"{change.member} has no address to join with")
             balancer.join(change.member, *change.at)
-        case Move.ENABLE:
+        case MemberMove.ENABLE:
             balancer.enable(change.member)
-        case Move.DRAIN:
+        case MemberMove.DRAIN:
             balancer.drain(change.member)
-        case Move.LEAVE:
+        case MemberMove.LEAVE:
             balancer.leave(change.member)
         case _:
             assert_never(change.move)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from config.errors import Permanent, Transient
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.seats import ours
 from handler.planning.launches import LaunchId
@@ -23,11 +23,15 @@ from handler.planning.world import Seat, SeatState
 
 _MAKING: Seconds = 3.0
 
-_ABOVE = {Part.LISTENER: Part.LOADBALANCER, Part.POOL: Part.LISTENER, Part.HEALTHMONITOR: Part.POOL}
+_ABOVE = {
+    ManagedPart.LISTENER: ManagedPart.LOADBALANCER,
+    ManagedPart.POOL: ManagedPart.LISTENER,
+    ManagedPart.HEALTHMONITOR: ManagedPart.POOL,
+}
 
 
 @dataclass(slots=True, kw_only=True)
-class Scene:
+class SimulatedBalancerState:
     """What there is of one balancer. Parts and seats under their names."""
 
     parts: dict[str, str] = field(default_factory=dict)
@@ -66,7 +70,11 @@ class SimulatedBalancer:
         self._clock, self._file = clock, file
         self._making, self._changing = making, changing
         self._turn = threading.RLock()
-        self.scene = Scene() if file is None or not file.exists() else Scene(**json.loads(file.read_text()))
+        self.scene = (
+            SimulatedBalancerState()
+            if file is None or not file.exists()
+            else SimulatedBalancerState(**json.loads(file.read_text()))
+        )
 
     @property
     def declared(self) -> ManagedBalancer:
@@ -75,13 +83,13 @@ class SimulatedBalancer:
 
     # Parts
 
-    def parts(self) -> Mapping[Part, PartStatus]:
+    def parts(self) -> Mapping[ManagedPart, PartStatus]:
         """What there is of it: everything is pending while anything is."""
         with self._turn:
             found = {part: self._id(part) for part in needed_parts(self._declared)}
             return {part: self._status(part, known) for part, known in found.items() if known is not None}
 
-    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+    def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
         """Begin to make a part."""
         with self._turn:
             if self._id(part) is not None:
@@ -93,7 +101,7 @@ class SimulatedBalancer:
                 self.scene.made += 1
                 self.scene.parts[part.value] = f"{part.value}-{self.scene.made}"
 
-    def delete(self, part: Part, id: str) -> None:
+    def delete(self, part: ManagedPart, id: str) -> None:
         """Delete a part."""
         with self._turn:
             if self.scene.parts.get(part.value) != id:
@@ -105,10 +113,10 @@ class SimulatedBalancer:
                 raise Permanent(f"a {part.value} cannot be deleted before its {below[0]}")
             with self._changed(part.value, self._changing):
                 del self.scene.parts[part.value]
-                if part is Part.POOL:
+                if part is ManagedPart.POOL:
                     self.scene.seats.clear()
 
-    def is_gone(self, part: Part, id: str) -> bool:
+    def is_gone(self, part: ManagedPart, id: str) -> bool:
         """Whether there is no such part."""
         with self._turn:
             return self.scene.parts.get(part.value) != id
@@ -139,7 +147,7 @@ class SimulatedBalancer:
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Seat a member, parked."""
         with self._turn:
-            if self._id(Part.POOL) is None:
+            if self._id(ManagedPart.POOL) is None:
                 raise Transient(f"balancer {self._declared.id} has no pool yet")
             state = self.scene.seats.get(ours(member), [SeatState.PARKED.value])[0]
             self._seat(member, [state, address, port])
@@ -167,7 +175,7 @@ class SimulatedBalancer:
     def incarnation(self) -> str:
         """The pool's id."""
         with self._turn:
-            return self._id(Part.POOL) or ""
+            return self._id(ManagedPart.POOL) or ""
 
     # Inside
 
@@ -176,16 +184,18 @@ class SimulatedBalancer:
             with self._changed("", self._changing):
                 self.scene.seats[member] = seat
 
-    def _id(self, part: Part) -> str | None:
+    def _id(self, part: ManagedPart) -> str | None:
         given = {
-            Part.LOADBALANCER: self._declared.loadbalancer,
-            Part.POOL: self._declared.pool.id,
-            Part.LISTENER: None if self._declared.pool.id is None else f"listener of {self._declared.pool.id}",
-            Part.HEALTHMONITOR: None if self._declared.health_monitor is None else self._declared.health_monitor.id,
+            ManagedPart.LOADBALANCER: self._declared.loadbalancer,
+            ManagedPart.POOL: self._declared.pool.id,
+            ManagedPart.LISTENER: None if self._declared.pool.id is None else f"listener of {self._declared.pool.id}",
+            ManagedPart.HEALTHMONITOR: None
+            if self._declared.health_monitor is None
+            else self._declared.health_monitor.id,
         }
         return given[part] or self.scene.parts.get(part.value)
 
-    def _status(self, part: Part, known: str) -> PartStatus:
+    def _status(self, part: ManagedPart, known: str) -> PartStatus:
         if not self._is_pending():
             return PartStatus(id=known, state=Provision.ACTIVE, word="ACTIVE")
         word = "PENDING_CREATE" if self.scene.changing == part.value else "PENDING_UPDATE"

@@ -17,7 +17,7 @@ from config.model.clouds import CloudstackCloud, OpenstackCloud, SimulatedCloud
 from config.units import Instant
 from handler.balancers.cloudstack.driver import CloudstackRuleDriver
 from handler.balancers.cloudstack.making import RuleProvisioner
-from handler.balancers.haproxy.several import haproxy
+from handler.balancers.haproxy.several_endpoints import haproxy
 from handler.balancers.netscaler.driver import NetscalerDriver
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.provisioning import OctaviaProvisioner

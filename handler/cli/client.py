@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from handler.operations.address import BASE, Call
+from handler.operations.address import BASE, OperationRequest
 
 _PATIENCE = 120.0
 """Seconds: a pass that gathers from a slow cloud may take this long."""
@@ -32,7 +32,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(socket_path: Path, call: Call, *, within: float = _PATIENCE) -> tuple[int, Any]:
+def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE) -> tuple[int, Any]:
     """Send one request; the status and the JSON that came back.
 
     An answer that is no JSON (the daemon broke) is told as an ``error``.
@@ -62,13 +62,13 @@ def _read(status: int, text: bytes) -> Any:  # noqa: ANN401  # JSON from the dae
         return {"error": f"the daemon answered {status}, and not in JSON: look into its log"}
 
 
-def question(*parts: str, query: str = "") -> Call:
+def question(*parts: str, query: str = "") -> OperationRequest:
     """Return the request that reads from an API path, each part of which is quoted.
 
     >>> question("groups", "web", "why").path
     '/api/v1/groups/web/why'
     """
-    return Call("GET", "/".join((BASE, *(quote(part, safe="") for part in parts))) + query)
+    return OperationRequest("GET", "/".join((BASE, *(quote(part, safe="") for part in parts))) + query)
 
 
 def _user() -> str:

@@ -13,7 +13,7 @@ from handler.cli.terminal import DONE, PROBLEMS, AsJson, File, State, directory,
 
 if TYPE_CHECKING:
     from handler.operations.examining import Drivers
-    from handler.ports.examination import Finding
+    from handler.ports.examination import DoctorFinding
 
 
 def doctor(
@@ -28,13 +28,13 @@ def doctor(
     """
     from config.load import load
     from handler.operations.examining import examined
-    from handler.ports.examination import Verdict
+    from handler.ports.examination import CheckVerdict
 
     with refusals(json):
         catalogue = load(file)
         with waiting(f"asking clouds and balancers, for {within:.0f} s at most"):
             findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
-    problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
+    problems = sum(finding.verdict is CheckVerdict.PROBLEM for finding in findings)
     if json:
         print_json([_row(finding) for finding in findings])
     else:
@@ -43,11 +43,11 @@ def doctor(
     raise typer.Exit(PROBLEMS if problems else DONE)
 
 
-def _unwritten(state: Path | None) -> tuple[Finding, ...]:
+def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
     """What a daemon over the same state directory reports of its claim; nothing where none runs."""
     from config.units import CloudId
     from handler.cli import client
-    from handler.ports.examination import About, Finding, Verdict
+    from handler.ports.examination import About, CheckVerdict, DoctorFinding
 
     try:
         code, answer = client.ask(directory(state) / "trimtab.sock", client.question("store"))
@@ -56,11 +56,11 @@ def _unwritten(state: Path | None) -> tuple[Finding, ...]:
     told = answer["unwritten"] if code == HTTPStatus.OK else {}
     mend = "allow this account to write the metadata (user template, tags) of its machines"
     return tuple(
-        Finding(
+        DoctorFinding(
             about=About.CLOUD,
             name=CloudId(cloud),
             what="claim",
-            verdict=Verdict.PROBLEM,
+            verdict=CheckVerdict.PROBLEM,
             words=words,
             mend=mend,
             groups=(),
@@ -69,14 +69,14 @@ def _unwritten(state: Path | None) -> tuple[Finding, ...]:
     )
 
 
-def told(finding: Finding) -> list[str]:
+def told(finding: DoctorFinding) -> list[str]:
     """One line, and of a problem another one: how to mend it, and whom it concerns."""
     first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
     whom = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
     return [first, f"         mend: {finding.mend}{whom}"] if finding.mend else [first]
 
 
-def _row(finding: Finding) -> dict[str, Any]:
+def _row(finding: DoctorFinding) -> dict[str, Any]:
     return {
         "about": finding.about.value,
         "name": finding.name,

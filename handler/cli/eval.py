@@ -10,7 +10,7 @@ from handler.cli.terminal import USAGE, AsJson, fail, print_json
 
 if TYPE_CHECKING:
     from config.model.expressions import Dialect
-    from trigger.conditions.spans import Span
+    from trigger.conditions.spans import ValueSpan
 
 
 def evaluate(
@@ -40,7 +40,7 @@ def evaluate(
         typer.echo(truth)
 
 
-def _known(values: list[str], dialect: Dialect, *, json: bool) -> dict[str, Span]:
+def _known(values: list[str], dialect: Dialect, *, json: bool) -> dict[str, ValueSpan]:
     """The quantity that each name stands for: its value, or in OneFlow's dialect the mean of all its values."""
     from config.model.expressions import Dialect
     from trigger.conditions.spans import exactly

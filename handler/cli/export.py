@@ -30,7 +30,7 @@ from handler.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from handler.recording.events import Wanted
+    from handler.recording.events import RecordingSelection
     from handler.recording.exporting import Exported, Sink
 
 export = Program("Write what was recorded to files, for replay and other programs.")
@@ -102,13 +102,13 @@ def events(  # an option each
         lines([f"{out}: {count} events"], err=True)
 
 
-def _wanted(groups: list[str] | None, since: str | None, until: str | None, *, json: bool) -> Wanted:
+def _wanted(groups: list[str] | None, since: str | None, until: str | None, *, json: bool) -> RecordingSelection:
     from math import inf
 
     from config.units import GroupId
-    from handler.recording.events import Wanted
+    from handler.recording.events import RecordingSelection
 
-    return Wanted(
+    return RecordingSelection(
         groups=frozenset(GroupId(group) for group in groups or ()),
         since=-inf if since is None else instant(since, json=json),
         until=inf if until is None else instant(until, json=json),
@@ -149,7 +149,7 @@ def _unbroken() -> Iterator[None]:
 
 
 def _told(done: Exported, out: Path | None, *, json: bool) -> None:
-    from handler.cli.moments import clock_text
+    from handler.cli.time_format import clock_text
     from handler.web.render import plain
 
     if json:

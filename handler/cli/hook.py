@@ -154,10 +154,10 @@ def check(
 def _online(state: Path | None, body: bytes, hook: str | None, *, json: bool) -> Any:  # noqa: ANN401  # JSON from the daemon
     from urllib.parse import quote
 
-    from handler.operations.address import BASE, Call
+    from handler.operations.address import BASE, OperationRequest
 
     query = f"?hook={quote(hook, safe='')}" if hook else ""
-    return send(state, json, Call("POST", f"{BASE}/hooks/check{query}", body))[1]
+    return send(state, json, OperationRequest("POST", f"{BASE}/hooks/check{query}", body))[1]
 
 
 def _offline(file: Path, body: bytes, *, json: bool) -> dict[str, Any]:

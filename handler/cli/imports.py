@@ -15,8 +15,8 @@ from handler.cli.commands import Program
 from handler.cli.terminal import PROBLEMS, USAGE, AsJson, fail, lines, print_json, refusals
 
 if TYPE_CHECKING:
-    from config.document.places import Reading
-    from config.importers.oneflow.imported import Options
+    from config.document.places import ParsedText
+    from config.importers.oneflow.imported import ImportOptions
     from config.importers.oneflow.template import Note
     from config.model.catalogue import Catalogue
 
@@ -95,7 +95,7 @@ class _Done:
     """What `trimtab check` will say of the declaration."""
 
 
-def _import(file: Path, base: Path | None, options: Options) -> _Done:
+def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
     """Read, translate and write.
 
     Raises:
@@ -139,9 +139,9 @@ def _content(file: Path) -> bytes:
         raise Refused(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _options(profile: str | None, interval: str | None, timezone: str | None, *, json: bool) -> Options:
+def _options(profile: str | None, interval: str | None, timezone: str | None, *, json: bool) -> ImportOptions:
     from config.document.scalars import read_positive_span
-    from config.importers.oneflow.imported import Options
+    from config.importers.oneflow.imported import ImportOptions
     from config.model.calendars import read_timezone
 
     given = "--interval", interval
@@ -151,7 +151,7 @@ def _options(profile: str | None, interval: str | None, timezone: str | None, *,
         zone = None if timezone is None else read_timezone(timezone)
     except ValueError as error:
         fail(f"{given[0]}: {given[1]!r} is not {error}", USAGE, json=json)
-    return Options(profile=profile, interval=span, timezone=zone)
+    return ImportOptions(profile=profile, interval=span, timezone=zone)
 
 
 def _write(output: Path, text: str, *, json: bool) -> None:
@@ -175,7 +175,7 @@ def _missing(text: str) -> list[str]:
     return []
 
 
-def _plain(note: Note, reading: Reading) -> dict[str, Any]:
+def _plain(note: Note, reading: ParsedText) -> dict[str, Any]:
     from config.model.where import dotted
 
     site = reading.key_site(note.where) if note.where else None

@@ -154,7 +154,7 @@ def reload(state: State = None, json: AsJson = False) -> None:
     elif status == HTTPStatus.CONFLICT:
         lines(first_lines([f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"]], "problem"))
     else:
-        from handler.cli.edit_lines import reload_lines
+        from handler.cli.edit_text import reload_lines
 
         lines(reload_lines(answer))
     raise typer.Exit(PROBLEMS if status == HTTPStatus.CONFLICT else DONE)
@@ -190,7 +190,7 @@ def why(
     """
     query, asked = asked_instant(at, json=json) if at else ("", None)
     answer = read(state, json, "groups", group, "why", query=query)
-    from handler.cli.why_lines import why_lines
+    from handler.cli.why_text import why_lines
 
     lines(why_lines(answer, asked))
 
@@ -215,8 +215,8 @@ def history(  # noqa: PLR0913, PLR0917  # an option each
     asked += [("since", instant(since, json=json))] if since is not None else []
     asked += [("before", instant(until, json=json))] if until is not None else []
     answer = read(state, json, "groups", group, "history", query=f"?{urlencode(asked)}")
-    from handler.cli.moments import moment_text
     from handler.cli.tables import history_table
+    from handler.cli.time_format import moment_text
 
     show(history_table(answer))
     if since is not None and len(answer) >= most:

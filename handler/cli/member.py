@@ -47,7 +47,7 @@ def member_observe(group: Group, name: Member, state: State = None, json: AsJson
     from handler.operations.member_operations import ObserveMember
 
     answer = perform(state, json, ObserveMember(group=GroupId(group), member=MemberName(name)))
-    from handler.cli.closeup_lines import closeup_lines
+    from handler.cli.member_text import closeup_lines
 
     lines(closeup_lines(answer))
 
@@ -58,7 +58,7 @@ def member_converge(group: Group, name: Member, state: State = None, json: AsJso
     from handler.operations.member_operations import ConvergeMember
 
     answer = perform(state, json, ConvergeMember(group=GroupId(group), member=MemberName(name)))
-    from handler.cli.closeup_lines import outcome_lines
+    from handler.cli.member_text import outcome_lines
 
     lines(outcome_lines(answer))
 

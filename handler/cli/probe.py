@@ -100,7 +100,7 @@ def _group(catalogue: Catalogue, group: str | None, *, json: bool) -> GroupId:
 def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str], *, json: bool) -> list[Any]:
     import asyncio
 
-    from collector.targets import Member, Roster, counters_of
+    from collector.targets import MemberTarget, Roster, counters_of
     from config.units import CounterId, MemberName
     from handler.daemon import wiring
     from handler.operations import probing
@@ -111,7 +111,7 @@ def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str],
     if unknown:
         fail(f"there is no counter {unknown[0]}; the file has {', '.join(catalogue.counters)}", PROBLEMS, json=json)
     counters = [CounterId(name) for name in names] or list(counters_of(catalogue, group))
-    member = Member(name=MemberName(address), address=address, counted=True)
+    member = MemberTarget(name=MemberName(address), address=address, counted=True)
 
     async def ask() -> list[Any]:
         poller = wiring.poller()

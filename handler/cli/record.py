@@ -52,7 +52,7 @@ def _show(answer: dict[str, Any], *, json: bool) -> None:
 
 def _sentences(answer: dict[str, Any]) -> list[str]:
     from config.units import format_span
-    from handler.cli.moments import clock_text
+    from handler.cli.time_format import clock_text
 
     who = f"by {answer['by']}" if answer["by"] else "as the file says"
     until = f", until {clock_text(answer['until'])} UTC" if answer["until"] else ""

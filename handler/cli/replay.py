@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from config.model.catalogue import Catalogue
     from config.units import CounterId, GroupId
     from handler.replay.load import Feed
-    from handler.replay.outcomes import Line
+    from handler.replay.outcomes import ReplayLine
     from handler.replay.recorded import Run
     from handler.replay.samples import Samples
 
@@ -142,7 +142,7 @@ def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> tuple[tuple[Run,
 def _under_load(
     catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over, tell: Tell
 ) -> tuple[Run, ...]:
-    from handler.replay.load import Load, feeds_for
+    from handler.replay.load import SyntheticLoad, feeds_for
     from handler.replay.running import load_runs
     from handler.replay.samples import Unreplayable
     from handler.replay.tables import read_load
@@ -152,7 +152,7 @@ def _under_load(
     if not inside.any():
         raise Unreplayable(f"{trace}: no row is of the time asked for")
     feeds = over.feeds or feeds_for(catalogue, tuple(groups))
-    load = Load(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
+    load = SyntheticLoad(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
     return load_runs(catalogue, groups, load, tell)
 
 
@@ -191,9 +191,9 @@ def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Ove
 
         deciding = [group for group in groups if catalogue.groups[group].mode is not Mode.OFF]
         return read_prometheus(path.removeprefix(_PROMETHEUS), catalogue, deciding, over.since, over.until)
-    from handler.replay.reading import Span, read_series
+    from handler.replay.reading import ReplaySpan, read_series
 
-    return read_series(Path(path), catalogue, groups, Span(since=over.since, until=over.until))
+    return read_series(Path(path), catalogue, groups, ReplaySpan(since=over.since, until=over.until))
 
 
 def _tell(runs: Sequence[Run], *, json: bool) -> None:
@@ -205,7 +205,7 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
     from handler.cli.columns import Column, table
     from handler.replay.remarks import stamp
 
-    columns: tuple[Column[tuple[Line, int]], ...] = (
+    columns: tuple[Column[tuple[ReplayLine, int]], ...] = (
         Column("AT (UTC)", lambda row: stamp(row[0].at)),
         Column("GROUP", lambda row: row[0].group),
         Column("POLICY", lambda row: row[0].policy or "–"),
@@ -223,15 +223,15 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
         )
 
 
-def _sizes(line: Line) -> str:
+def _sizes(line: ReplayLine) -> str:
     before, after = ("–" if size is None else str(size) for size in (line.desired_from, line.desired_to))
     return after if before == after else f"{before} → {after}"
 
 
-def _folded(told: Sequence[Line]) -> Iterator[tuple[Line, int]]:
+def _folded(told: Sequence[ReplayLine]) -> Iterator[tuple[ReplayLine, int]]:
     """Tell of ticks in a row that say the same once, by the first of them."""
-    open_: dict[GroupId, tuple[Line, int]] = {}
-    done: list[tuple[Line, int]] = []
+    open_: dict[GroupId, tuple[ReplayLine, int]] = {}
+    done: list[tuple[ReplayLine, int]] = []
     for line in told:
         first, count = open_.get(line.group, (line, 0))
         if count and _alike(first, line):
@@ -243,7 +243,7 @@ def _folded(told: Sequence[Line]) -> Iterator[tuple[Line, int]]:
     yield from sorted([*done, *open_.values()], key=lambda pair: (pair[0].at, pair[0].group))
 
 
-def _alike(one: Line, other: Line) -> bool:
+def _alike(one: ReplayLine, other: ReplayLine) -> bool:
     same = (one.policy, one.outcome, one.reason) == (other.policy, other.outcome, other.reason)
     return same and one.desired_from == one.desired_to == other.desired_from == other.desired_to
 

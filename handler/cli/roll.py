@@ -38,7 +38,7 @@ _LOOK_AGAIN = 1.0
 def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
     """List a group's definitions, newest first: what changed, which members are made of it, whether it converged."""
     answer = read(state, json, "groups", group, "definitions")
-    from handler.cli.edit_lines import edits_table
+    from handler.cli.edit_text import edits_table
     from handler.cli.roll_tables import definitions_table
 
     show(definitions_table(answer))

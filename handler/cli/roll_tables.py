@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from handler.cli.columns import Column, table
-from handler.cli.moments import clock_text
+from handler.cli.time_format import clock_text
 
 Row = dict[str, Any]
 

@@ -35,7 +35,7 @@ def plan(
     json: AsJson = False,
 ) -> None:
     """Print the steps that Trimtab would take in a saved world, and what it would wait for. Needs no daemon."""
-    from config.uncollected import uncollected
+    from config.gc_pause import uncollected
     from handler.cli.tables import plan_lines
     from handler.snapshots.reading import read_snapshot
     from handler.web.render import planned

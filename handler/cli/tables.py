@@ -13,8 +13,8 @@ from rich.text import Text
 
 from config.units import format_span
 from handler.cli.columns import Column, table
-from handler.cli.moments import clock_text, moment_text
 from handler.cli.roll_tables import rolling_lines
+from handler.cli.time_format import clock_text, moment_text
 from handler.logs import printable
 from handler.planning.status import GroupCondition, severity
 from trigger.explain.time_words import say_pause

@@ -15,8 +15,8 @@ from handler.cli.names import group_names, member_names
 from handler.cli.progress import waiting
 
 if TYPE_CHECKING:
-    from handler.cli.moments import Written
-    from handler.operations.address import Call, Declared
+    from handler.cli.time_format import Written
+    from handler.operations.address import DataclassType, OperationRequest
 
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
@@ -73,14 +73,14 @@ def directory(state: Path | None) -> Path:
     return state if state is not None else state_directory(os.environ)
 
 
-def ask(state: Path | None, json: bool, operation: Declared) -> tuple[int, Any]:
+def ask(state: Path | None, json: bool, operation: DataclassType) -> tuple[int, Any]:
     """Have the daemon perform an operation; its status and JSON. Exits if it is not there or refuses."""
     from handler.operations.address import call_of
 
     return send(state, json, call_of(operation))
 
 
-def send(state: Path | None, json: bool, call: Call) -> tuple[int, Any]:
+def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
     """Send the daemon a request; its status and JSON. Exits as `ask`."""
     from handler.cli import client
 
@@ -101,7 +101,7 @@ def get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  #
     return send(state, json, question(*parts, query=query))[1]
 
 
-def perform(state: Path | None, json: bool, operation: Declared) -> Any:  # noqa: ANN401  # JSON from the daemon
+def perform(state: Path | None, json: bool, operation: DataclassType) -> Any:  # noqa: ANN401  # JSON from the daemon
     """Have an operation performed; its answer, for words. With --json it is printed, and the command is over."""
     return _for_words(ask(state, json, operation)[1], json)
 
@@ -118,7 +118,7 @@ def _for_words(answer: Any, json: bool) -> Any:  # noqa: ANN401  # JSON from the
     return answer
 
 
-def act(state: Path | None, json: bool, operation: Declared, *, said: str) -> None:
+def act(state: Path | None, json: bool, operation: DataclassType, *, said: str) -> None:
     """Have the daemon perform an operation, and say that it did."""
     perform(state, json, operation)
     typer.echo(said)
@@ -131,7 +131,7 @@ def instant(text: str, *, json: bool = False) -> float:
 
 def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
     """Return the query for the decision of an instant, and the words for the instant. Exits as `instant`."""
-    from handler.cli.moments import moment_text
+    from handler.cli.time_format import moment_text
 
     found = _written(text, json=json)
     words = moment_text(found.at) if text == "now" or text.startswith("-") else text
@@ -139,7 +139,7 @@ def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
 
 
 def _written(text: str, *, json: bool) -> Written:
-    from handler.cli.moments import written
+    from handler.cli.time_format import written
     from handler.runtime.clock import wall
 
     try:
@@ -172,7 +172,7 @@ def show(renderable: object) -> None:
     Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
 
 
-def resize(what: str, state: Path | None, json: bool, operation: Declared) -> NoReturn:
+def resize(what: str, state: Path | None, json: bool, operation: DataclassType) -> NoReturn:
     """Have the daemon change a size, say what became of it, and exit accordingly."""
     code, answer = ask(state, json, operation)
     if json:

@@ -25,7 +25,7 @@ from config.errors import DriverError
 from config.model.catalogue import Cloud, ProcessCloud
 from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.lock import InstallationLock
-from handler.convergence.traffic import Traffic
+from handler.convergence.traffic import CloudTraffic
 from handler.planning.claims import claims_on, next_claim, oldest, rival_of, unclaimed
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Server
@@ -96,7 +96,7 @@ class Generation:
         """Clouds on whose members the claim cannot be written, and why."""
         return MappingProxyType(dict(self._unwritten))
 
-    def meet(self, cloud: Cloud, orchestrator: Orchestrator, traffic: Traffic) -> None:
+    def meet(self, cloud: Cloud, orchestrator: Orchestrator, traffic: CloudTraffic) -> None:
         """Before the first step on a cloud: go above every claim there, and write our own. Later calls do nothing.
 
         A cloud that does not answer is met by a later call; the pass that asks learns of it from its own listing.
@@ -124,7 +124,7 @@ class Generation:
                 self._write(cloud, orchestrator, traffic, self._lacking(cloud))
 
     def see(
-        self, cloud: Cloud, orchestrator: Orchestrator, traffic: Traffic, group: GroupId, servers: Sequence[Server]
+        self, cloud: Cloud, orchestrator: Orchestrator, traffic: CloudTraffic, group: GroupId, servers: Sequence[Server]
     ) -> None:
         """Take in what a group's listing shows: a rival's claim, or old members that do not bear our own yet.
 
@@ -202,7 +202,9 @@ class Generation:
             servers = [server for group in self._oldest.get(cloud.id, {}).values() for server in group]
             return [name for name in unclaimed(servers, self._own) if name not in self._written]
 
-    def _write(self, cloud: Cloud, orchestrator: Orchestrator, traffic: Traffic, names: Iterable[MemberName]) -> None:
+    def _write(
+        self, cloud: Cloud, orchestrator: Orchestrator, traffic: CloudTraffic, names: Iterable[MemberName]
+    ) -> None:
         """Write our claim. What cannot be written is reported, and tried again by a later pass."""
         if not isinstance(orchestrator, Claimable):
             return

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from config.errors import StoreError
+from config.gc_pause import uncollected
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
-from config.uncollected import uncollected
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.convergence.balancer_locks import Leases
 from handler.convergence.claiming import Generation, Rival
 from handler.convergence.evidence import Witnesses
 from handler.convergence.execute import Execution, Tools
 from handler.convergence.gather import Gatherer
-from handler.convergence.leases import Leases
 from handler.convergence.leftovers import Journal, lifted
 from handler.convergence.passes import (
     Pass,
@@ -30,22 +30,22 @@ from handler.convergence.passes import (
     with_tended,
 )
 from handler.convergence.provisions import Provisions, Tended
-from handler.convergence.quotas import Quotas, Reading, remarks_of
-from handler.convergence.traffic import Traffic
-from handler.convergence.unseating import unseat
+from handler.convergence.quotas import QuotaReading, Quotas, remarks_of
+from handler.convergence.stale_backends import unseat
+from handler.convergence.traffic import CloudTraffic
 from handler.planning.causes import told
 from handler.planning.claims import inventory_of
 from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.pacing import builds_after, next_in
 from handler.planning.plan import Snapshot
 from handler.planning.records import restored, surrendered, ungiven
-from handler.planning.steps import Create, MakePart, Outcome, Plan
+from handler.planning.steps import Create, MakePart, Plan, StepOutcome
 from handler.planning.world import Phase, Record, World
 from handler.ports.balancer import Balancer
-from handler.ports.orchestrator import Orchestrator, Standing
+from handler.ports.orchestrator import ListsUnadopted, Orchestrator
 from handler.ports.store import Store
 from handler.ports.stored import Creates, StoredGroup
-from trigger.guards.older import compared
+from trigger.guards.outdated_requests import compared
 from trigger.requests import GroupState, Pause
 
 _UNTENDED = Tended(bound=True)
@@ -95,7 +95,7 @@ class Converger:
         self._clock = clock
         self._workers = workers
         self._generation = generation
-        self._traffic = Traffic()
+        self._traffic = CloudTraffic()
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._leases = Leases()
         self.witnesses = Witnesses(probe, workers)
@@ -139,13 +139,13 @@ class Converger:
         return self._orchestrator_for(declared)
 
     def standing(self, definition: Definition) -> int:
-        """How many machines creations would take before any is made (`handler.ports.orchestrator.Standing`).
+        """How many machines creations would take before any is made (`handler.ports.orchestrator.ListsUnadopted`).
 
         Raises:
             DriverError: that cannot be told.
         """
         orchestrator = self._orchestrator_for(definition.cloud)
-        return orchestrator.standing(definition.profile) if isinstance(orchestrator, Standing) else 0
+        return orchestrator.standing(definition.profile) if isinstance(orchestrator, ListsUnadopted) else 0
 
     def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
         """Look once, change nothing, unless a balancer has to be put right to be read (``mends``).
@@ -292,7 +292,7 @@ class Converger:
         *,
         accept_vanished: bool = False,
         only: MemberName | None = None,
-        reading: Reading | None = None,
+        reading: QuotaReading | None = None,
     ) -> _Look:
         used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
         snapshot = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only)
@@ -337,7 +337,7 @@ class Converger:
             at=now,
         )
 
-    def _mint(self, stored: StoredGroup, seen: _Look, reading: Reading | None) -> tuple[Record, ...]:
+    def _mint(self, stored: StoredGroup, seen: _Look, reading: QuotaReading | None) -> tuple[Record, ...]:
         minted = self._intend(stored, seen.plan)
         self._quotas.promise(stored.id, reading, [*(record.name for record in minted), *seen.intended()])
         return minted
@@ -367,7 +367,7 @@ class Converger:
             claim=None if self._generation is None else self._generation.own,
         )
 
-    def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[Outcome, ...]) -> Pass:
+    def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[StepOutcome, ...]) -> Pass:
         world, planned, now = before_it.snapshot.world, before_it.plan, self._clock()
         before = stored.builds
         builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)

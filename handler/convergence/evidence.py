@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from collector.clients.abreast import abreast
+from collector.clients.parallel import abreast
 from config.model.catalogue import ReadyProbe
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
-from handler.convergence.ledger import Ledger
+from handler.convergence.ledger import LossLedger
 from handler.convergence.sightings import Sightings
 from handler.planning.desired import Definition
-from handler.planning.distrust import Streak, lengthened
+from handler.planning.evidence import NO_LOSSES, Hearing, Loss, LossEvidence, Saying, Testimony
+from handler.planning.listing_sanity import ListingStreak, lengthened
 from handler.planning.roles import passes_for
-from handler.planning.testimony import NO_LOSSES, Hearing, Loss, Losses, Saying, Testimony
 from handler.planning.world import Health, Member, Phase, Server, ServerState, World
 from trigger.moving import moved
 
@@ -48,10 +48,10 @@ class _Memory:
     """Lost members that were left out of the size, and when they were first missed."""
     back: dict[MemberName, Instant] = field(default_factory=dict)
     """Of these, the ones that are well again; they stay until nothing is left that was made in their place."""
-    streaks: Mapping[MemberName, Streak] = field(default_factory=dict)
+    streaks: Mapping[MemberName, ListingStreak] = field(default_factory=dict)
     """For how long they have been listed so."""
 
-    def returned(self, at: Instant) -> Losses:
+    def returned(self, at: Instant) -> LossEvidence:
         """Say which members are back, and of which it is too early to tell."""
         returning = tuple(sorted(name for name, streak in self.streaks.items() if not streak.is_settled(at)))
         back = {name: since for name, since in self.back.items() if name not in returning}
@@ -64,7 +64,7 @@ class Witnesses:
     def __init__(self, probe: Callable[[str, ReadyProbe], str], workers: int) -> None:
         self._probe = probe
         self._lanes = 1 if workers <= 1 else _AT_ONCE
-        self._ledger = Ledger()
+        self._ledger = LossLedger()
         self._heard: dict[GroupId, Sequence[Hearing]] = {}
         self._groups: dict[GroupId, _Memory] = {}
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from collector.clients.abreast import abreast
+from collector.clients.parallel import abreast
 from config.errors import DriverError, Full, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
-from handler.convergence.leases import Leases
+from handler.convergence.balancer_locks import Leases
 from handler.convergence.quotas import Quotas
-from handler.convergence.traffic import Traffic
-from handler.planning.answers import Answer, Moment, answered
+from handler.convergence.traffic import CloudTraffic
+from handler.planning.answers import Answer, AnswerMoment, answered
 from handler.planning.desired import Definition
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.lines import UNTOLD, Begun, Call, Line, Notice, changed, done, head, parted, told
+from handler.planning.member_plans import UNTOLD, Call, Line, Notice, StartedCall, changed, done, head, parted, told
 from handler.planning.records import before, before_parting, forgotten, taken_up
 from handler.planning.steps import (
     NAMES,
@@ -37,19 +37,19 @@ from handler.planning.steps import (
     Join,
     Leave,
     MakePart,
-    Mark,
-    Outcome,
+    MarkMachine,
     PartStep,
     ReleasePart,
     RemovePart,
-    Result,
     Step,
+    StepOutcome,
+    StepResult,
     TakeUp,
     Unmark,
     Wait,
 )
 from handler.planning.world import Member, Record, Server, World
-from handler.ports.balancer import Balancer, Batched, Change, Move
+from handler.ports.balancer import Balancer, Batched, MemberMove, RegistrationChange
 from handler.ports.orchestrator import Endings, Launch, Orchestrator
 from handler.ports.parts import change_part
 from handler.ports.store import Store
@@ -73,7 +73,7 @@ class Tools:
     definition: Definition
     clock: Callable[[], Instant]
     workers: int
-    traffic: Traffic
+    traffic: CloudTraffic
     leases: Leases
     quotas: Quotas
     claim: Claim | None = None
@@ -103,7 +103,7 @@ class Execution:
         self.waits: Counter[Wait] = Counter()
         self._may_change: Callable[[BalancerId], bool] = lambda balancer: False
 
-    def run(self, steps: Sequence[Step]) -> tuple[Outcome, ...]:
+    def run(self, steps: Sequence[Step]) -> tuple[StepOutcome, ...]:
         """Carry out everything: removals and balancers first, then creations; members side by side, each in order."""
         lines: dict[MemberName, list[tuple[MemberName, Step]]] = {}
         births: dict[MemberName, list[tuple[MemberName, Step]]] = {}
@@ -123,9 +123,9 @@ class Execution:
         born = abreast([partial(self._line, birth) for birth in births.values()], lanes)
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
-    def _in_batches(self, lines: Sequence[Line]) -> tuple[list[Outcome], list[Line]]:
+    def _in_batches(self, lines: Sequence[Line]) -> tuple[list[StepOutcome], list[Line]]:
         """Hand what lines begin with to balancers that take many changes in one go; say what is left of the lines."""
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         left = list(lines)
         for balancer, driver in self._tools.balancers.items():
             heads = [head(line, balancer) for line in left] if isinstance(driver, Batched) else []
@@ -133,7 +133,7 @@ class Execution:
                 continue
             these = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
             outcomes += these
-            stopped = {outcome.member for outcome in these if outcome.result is not Result.DONE}
+            stopped = {outcome.member for outcome in these if outcome.result is not StepResult.DONE}
             whole = self.halted is None
             parts = [(line[len(begun) :], begun) for line, begun in zip(left, heads, strict=True)]
             left = [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
@@ -142,7 +142,7 @@ class Execution:
     def _may_go_on(self, balancer: BalancerId) -> bool:
         return self.halted is None and self._goes_on() and self._may_change(balancer)
 
-    def _together(self, driver: Batched, steps: Line) -> list[Outcome]:
+    def _together(self, driver: Batched, steps: Line) -> list[StepOutcome]:
         """Make several changes of one balancer: a line of history for each before, and after."""
         begun = [self._begun(name, step) for name, step in steps]
         try:
@@ -151,10 +151,10 @@ class Execution:
             answers = [error] * len(steps)
         return [self._ended(one, answer) for one, answer in zip(begun, answers, strict=True)]
 
-    def _change(self, name: MemberName, step: Step) -> Change:
+    def _change(self, name: MemberName, step: Step) -> RegistrationChange:
         if not isinstance(step, Join):
-            return Change(move=Move(NAMES[type(step)]), member=name)
-        return Change(move=Move.JOIN, member=name, at=self._place(name, step.balancer))
+            return RegistrationChange(move=MemberMove(NAMES[type(step)]), member=name)
+        return RegistrationChange(move=MemberMove.JOIN, member=name, at=self._place(name, step.balancer))
 
     def _place(self, name: MemberName, balancer: BalancerId) -> tuple[str, int]:
         """Address and port at which a member serves behind a balancer."""
@@ -168,25 +168,25 @@ class Execution:
         parts = self._tools.definition.profile.parts if step.member is None else ()
         return tuple(MakePart(member=name, part=part.name) for part in parts) or (step,)
 
-    def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[Outcome, ...]:
+    def _noted_all(self, steps: Sequence[tuple[MemberName, Notice]]) -> tuple[StepOutcome, ...]:
         """Write down what has no call, many steps in one transaction, up to the first that cannot be written."""
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         for first in range(0, len(steps), _AT_ONCE):
             if self.halted is not None or not self._goes_on():
                 break
             outcomes += self._kept(partial(self._noted, steps[first : first + _AT_ONCE])) or ()
         return tuple(outcomes)
 
-    def _line(self, line: Line) -> tuple[Outcome, ...]:
+    def _line(self, line: Line) -> tuple[StepOutcome, ...]:
         """Carry out one member's steps in order, up to the first that is not done."""
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         for name, step in line:
             may = self.halted is None and self._goes_on()
             outcome = self._kept(partial(self._admitted, name, step)) if may else None
             if outcome is None:
                 break
             outcomes.append(outcome)
-            if outcome.result is not Result.DONE:
+            if outcome.result is not StepResult.DONE:
                 break
         return tuple(outcomes)
 
@@ -199,7 +199,7 @@ class Execution:
                 self.halted = self.halted or f"nothing more is done: {error}"
             return None
 
-    def _admitted(self, name: MemberName, step: Step) -> Outcome | None:
+    def _admitted(self, name: MemberName, step: Step) -> StepOutcome | None:
         """Carry a step out, unless cloud or balancer may not be called now: then nothing is begun."""
         tools = self._tools
         if isinstance(step, BalancerCall) and not self._may_change(step.balancer):
@@ -219,7 +219,7 @@ class Execution:
         with self._halt:
             self.waits[wait] += 1
 
-    def _carry_out(self, name: MemberName, step: Step) -> Outcome:
+    def _carry_out(self, name: MemberName, step: Step) -> StepOutcome:
         if isinstance(step, Notice):
             return self._noted([(name, step)])[0]
         begun = self._begun(name, step)
@@ -229,7 +229,7 @@ class Execution:
             answer = error
         return self._ended(begun, answer)
 
-    def _begun(self, name: MemberName, step: Step) -> Begun:
+    def _begun(self, name: MemberName, step: Step) -> StartedCall:
         """Write down that a call is about to be made."""
         group, cloud = self._world.group, self._tools.definition.cloud.id
         started = self._tools.clock()
@@ -238,15 +238,15 @@ class Execution:
         line = self._tools.store.begin_step(group, NAMES[type(step)], name, started, saved, cloud)
         if durable is not None:
             self._records[name] = durable
-        return Begun(line=line, name=name, step=step, started=started)
+        return StartedCall(line=line, name=name, step=step, started=started)
 
-    def _ended(self, begun: Begun, answer: Answer) -> Outcome:
+    def _ended(self, begun: StartedCall, answer: Answer) -> StepOutcome:
         """Write down what became of a call."""
         ended, definition = self._tools.clock(), self._tools.definition
         if isinstance(answer, DriverError) and isinstance(begun.step, CloudCall):
             makes = isinstance(begun.step, Create | MakePart)
             self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
-        moment = Moment(
+        moment = AnswerMoment(
             at=ended, grace=definition.group.grace, room_comes=isinstance(answer, Full) and self._room_comes()
         )
         outcome, after = answered(begun, self._records[begun.name], answer, moment)
@@ -266,7 +266,7 @@ class Execution:
             return before_parting(step, record, self._tools.definition)
         return before(step, record, self._server(name), now)
 
-    def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[Outcome]:
+    def _noted(self, steps: Sequence[tuple[MemberName, Notice]]) -> list[StepOutcome]:
         now, changed = self._tools.clock(), dict[MemberName, Record]()
         for name, step in steps:
             record = self._remembered(name, step, changed.get(name), now)
@@ -294,7 +294,7 @@ class Execution:
             kind=EventKind.STEP,
             name=NAMES[type(step)],
             by=name,
-            result=Result.DONE,
+            result=StepResult.DONE,
             message=told(step) or self._ending(name, step),
             took=0.0,
         )
@@ -323,7 +323,7 @@ class Execution:
                 change_part(tools.orchestrator, step, tools.definition.profile)
             case Destroy():
                 tools.orchestrator.destroy(name, grace=tools.definition.group.grace)
-            case Mark():
+            case MarkMachine():
                 return tools.orchestrator.mark(self._records[name].server_id or "", self._launch(name))
             case Unmark():
                 tools.orchestrator.unmark(name)

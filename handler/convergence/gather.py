@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from collector.clients.abreast import abreast
+from collector.clients.parallel import abreast
 from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
@@ -15,10 +15,10 @@ from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.evidence import Witnesses
 from handler.convergence.gather_parts import with_parts
 from handler.convergence.lost_balancers import Absence, check_made, missed
-from handler.convergence.traffic import Traffic
+from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
-from handler.planning.distrust import Streak, lengthened
 from handler.planning.launches import LaunchId
+from handler.planning.listing_sanity import ListingStreak, lengthened
 from handler.planning.provisioning import closed
 from handler.planning.roles import sequence_of
 from handler.planning.world import (
@@ -53,10 +53,10 @@ class Gatherer:
     """Says why a member is not ready; empty: it is."""
     clock: Callable[[], Instant]
     workers: int
-    traffic: Traffic
+    traffic: CloudTraffic
     witnesses: Witnesses
     _passing: dict[GroupId, Mapping[MemberName, Instant]] = field(default_factory=dict, init=False, repr=False)
-    _streaks: dict[GroupId, Mapping[MemberName, Streak]] = field(default_factory=dict, init=False, repr=False)
+    _streaks: dict[GroupId, Mapping[MemberName, ListingStreak]] = field(default_factory=dict, init=False, repr=False)
     _absences: dict[tuple[GroupId, BalancerId], Absence] = field(default_factory=dict, init=False, repr=False)
     reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
     """Of the last look: whom balancers give work though they are proved gone and on no listing."""
@@ -111,7 +111,7 @@ class Gatherer:
     def follow(self, step: Seconds) -> None:
         """Keep how long everything has lasted that is remembered here: the clock was set by ``step``."""
         self._passing.update(moved(self._passing, Mapping[GroupId, Mapping[MemberName, Instant]], step))
-        self._streaks.update(moved(self._streaks, Mapping[GroupId, Mapping[MemberName, Streak]], step))
+        self._streaks.update(moved(self._streaks, Mapping[GroupId, Mapping[MemberName, ListingStreak]], step))
         self._absences.update(moved(self._absences, Mapping[tuple[GroupId, BalancerId], Absence], step))
 
     def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from collector.clients.abreast import abreast
+from collector.clients.parallel import abreast
 from config.errors import DriverError
 from config.units import GroupId, MemberName, PartName
-from handler.planning.assembly import wants_parts
 from handler.planning.desired import Definition
+from handler.planning.member_resources import wants_parts
 from handler.planning.world import MadePart, Member, PartListing
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.parts import PartMaker

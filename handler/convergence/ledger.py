@@ -40,7 +40,7 @@ class Noted:
     """Every other group of the cloud has been looked at since then; ``None``: there is no other."""
 
 
-class Ledger:
+class LossLedger:
     """Losses of all groups, by cloud. Groups are looked at side by side, each by one thread at a time."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from config.errors import StoreError
 from config.units import CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Builds
-from handler.planning.lines import OpenStep, closing
+from handler.planning.member_plans import OpenStep, closing
 from handler.planning.removals import retried
 from handler.planning.world import World
 from handler.ports.store import Store

@@ -27,11 +27,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import NotFound, Permanent
-from config.model.managed import ManagedBalancer, Part, made_parts, pinned_address
+from config.model.managed import ManagedBalancer, ManagedPart, made_parts, pinned_address
 from config.units import Instant, Seconds
-from handler.planning.provisioning import NAMES, Binding, PartStatus
+from handler.planning.provisioning import NAMES, BalancerProvision, PartStatus
 from handler.ports.balancer import Provisioner
 
 INTERVALS = 3
@@ -75,7 +75,7 @@ def missed(before: Absence | None, now: Instant, interval: Seconds) -> Absence:
     return replace(before, last=now, looks=before.looks + 1)
 
 
-def check_made(port: Provisioner, binding: Binding | None, found: Mapping[Part, PartStatus]) -> None:
+def check_made(port: Provisioner, binding: BalancerProvision | None, found: Mapping[ManagedPart, PartStatus]) -> None:
     """Check that what was made of a balancer is still there.
 
     Args:
@@ -92,14 +92,14 @@ def check_made(port: Provisioner, binding: Binding | None, found: Mapping[Part, 
         return
     part, known = lost
     if port.is_gone(part, known):
-        raise NotFound(f"its {NAMES[part]} {known} does not exist any more", cause=Cause.BALANCER)
+        raise NotFound(f"its {NAMES[part]} {known} does not exist any more", cause=FailureCause.BALANCER)
     said = f"its {NAMES[part]} {known} exists, and is not found by the name or tag that Trimtab gave it"
-    raise Permanent(said, cause=Cause.BALANCER, mend="give it back: until then nothing is made in its place")
+    raise Permanent(said, cause=FailureCause.BALANCER, mend="give it back: until then nothing is made in its place")
 
 
 def _first_lost(
-    declared: ManagedBalancer, binding: Binding, found: Mapping[Part, PartStatus]
-) -> tuple[Part, str] | None:
+    declared: ManagedBalancer, binding: BalancerProvision, found: Mapping[ManagedPart, PartStatus]
+) -> tuple[ManagedPart, str] | None:
     """The first part, in the order of making, that was made and is not found; what belongs to it is gone with it."""
     own = made_parts(declared)
     return next(
@@ -107,7 +107,7 @@ def _first_lost(
     )
 
 
-def said_remade(declared: ManagedBalancer, error: NotFound, found: Mapping[Part, PartStatus]) -> str:
+def said_remade(declared: ManagedBalancer, error: NotFound, found: Mapping[ManagedPart, PartStatus]) -> str:
     """Say that a balancer is made anew, and what becomes of the address that clients come to.
 
     >>> from config.units import BalancerId, CloudId
@@ -118,9 +118,9 @@ def said_remade(declared: ManagedBalancer, error: NotFound, found: Mapping[Part,
     return f"balancer {declared.id}: {error}: it is made anew, {_address(declared, found)}"
 
 
-def _address(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> str:
+def _address(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> str:
     pinned = pinned_address(declared)
-    if pinned is None and (Part.LOADBALANCER in found or Part.ADDRESS in found):
+    if pinned is None and (ManagedPart.LOADBALANCER in found or ManagedPart.ADDRESS in found):
         return "with the address that it had"
     if pinned is not None:
         return f"with the address {pinned}"

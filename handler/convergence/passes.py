@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.model.catalogue import Mode
 from config.units import BalancerId, Instant, Seconds, format_span
 from handler.convergence.provisions import Tended
 from handler.planning.claims import inventory_of
 from handler.planning.desired import Builds, Rolling
 from handler.planning.removals import words_of
-from handler.planning.steps import MarkLeaving, Outcome, Plan, Wait
+from handler.planning.steps import MarkLeaving, Plan, StepOutcome, Wait
 from handler.planning.world import Member, Phase, Record, World
 from handler.ports.stored import Creates, StoredGroup
-from trigger.guards.older import Inventory
+from trigger.guards.outdated_requests import Inventory
 from trigger.requests import Pause
 
 _STORE_RETRY: Seconds = 5.0
@@ -27,7 +27,7 @@ class Pass:
 
     world: World
     plan: Plan
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StepOutcome, ...]
     """Of the steps that were begun; those after a failed one of the same member were not."""
     next_in: Seconds | None
     """When to look again; ``None``: nothing is waited for."""
@@ -177,7 +177,7 @@ def _short_of(world: World, planned: Plan) -> Iterator[str]:
     chosen = any(isinstance(step, MarkLeaving) for step in planned.steps)
     if planned.quota and not chosen and not any(_makes_room(member, planned) for member in world.members):
         more = dict(planned.waits)[Wait.QUOTA]
-        yield f"no room for {more} more: {planned.quota}: {MENDING[Cause.QUOTA]}"
+        yield f"no room for {more} more: {planned.quota}: {MENDING[FailureCause.QUOTA]}"
 
 
 def _braked(planned: Plan) -> Iterator[str]:

@@ -14,16 +14,16 @@ from typing import assert_never
 
 from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import BalancerId, GroupId, Instant, Seconds
 from handler.convergence.lost_balancers import Absence, check_made, missed, said_remade
 from handler.planning.provisioning import (
     Act,
     Await,
-    Binding,
-    Done,
+    BalancerProvision,
     Make,
     PartStatus,
+    Provisioned,
     Stuck,
     Unmake,
     bound,
@@ -32,7 +32,7 @@ from handler.planning.provisioning import (
     overdue,
     said_overdue,
 )
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.planning.world import Record
 from handler.ports.balancer import Balancer, Provisioner
 from handler.ports.store import Store
@@ -92,7 +92,7 @@ class Provisions:
         return _together(tended)
 
     def _tended(
-        self, stored: StoredGroup, declared: ManagedBalancer, binding: Binding | None, *, is_needed: bool
+        self, stored: StoredGroup, declared: ManagedBalancer, binding: BalancerProvision | None, *, is_needed: bool
     ) -> Tended:
         port = self.balancer_for(declared)
         if not isinstance(port, Provisioner):
@@ -116,14 +116,14 @@ class _Work:
         store: Store,
         stored: StoredGroup,
         port: Provisioner,
-        binding: Binding | None,
+        binding: BalancerProvision | None,
         clock: Callable[[], Instant],
         absences: Absences,
     ) -> None:
         self._store, self._group, self._port, self._clock = store, stored.id, port, clock
         self._cloud = stored.definition.cloud.id
         self._written = binding
-        self._binding = binding or Binding(balancer=port.declared.id)
+        self._binding = binding or BalancerProvision(balancer=port.declared.id)
         self._may_make = not stored.deleting
         self._interval = stored.definition.group.interval
         self._absences, self._whose = absences, (stored.id, port.declared.id)
@@ -167,14 +167,14 @@ class _Work:
             why = f"balancer {self._port.declared.id} is not deleted: {named} sits in it, and is none of ours"
             return Tended(failures=(why,), bound=True)
         last = self._acted(lambda found: next_to_unmake(self._port.declared, found))
-        if isinstance(last, Done):
+        if isinstance(last, Provisioned):
             self._store.unbind(self._group, self._binding.balancer)
             return Tended()
         return self._done(last)
 
-    def _acted(self, next_act: Callable[[Mapping[Part, PartStatus]], Act]) -> Act:
+    def _acted(self, next_act: Callable[[Mapping[ManagedPart, PartStatus]], Act]) -> Act:
         """Act until nothing more can be done now; the last act is the one that could not be."""
-        act: Act = Done()
+        act: Act = Provisioned()
         for _ in range(_AT_ONCE):
             found = self._port.parts()
             act = next_act(found)
@@ -188,19 +188,19 @@ class _Work:
                     return act
         return act
 
-    def _called(self, name: str, part: Part, call: Callable[[], None]) -> None:
+    def _called(self, name: str, part: ManagedPart, call: Callable[[], None]) -> None:
         """Make a call between two lines of the journal."""
         line = self._store.begin_step(self._group, name, None, self._clock(), (), self._cloud)
         about = f"{self._binding.balancer}: {part.value}"
         try:
             call()
         except DriverError as error:
-            result = Result.FAILED if isinstance(error, Permanent) else Result.RETRY
+            result = StepResult.FAILED if isinstance(error, Permanent) else StepResult.RETRY
             self._store.end_step(line, result, f"{about}: {error}", self._clock(), (), self._cloud)
             raise
-        self._store.end_step(line, Result.DONE, about, self._clock(), (), self._cloud)
+        self._store.end_step(line, StepResult.DONE, about, self._clock(), (), self._cloud)
 
-    def _bind(self, found: Mapping[Part, PartStatus]) -> None:
+    def _bind(self, found: Mapping[ManagedPart, PartStatus]) -> None:
         """Write down what there is, before anything is added to it or taken from it."""
         self._binding = bound(self._binding, found, self._clock())
         if self._binding != self._written:
@@ -209,7 +209,7 @@ class _Work:
 
     def _done(self, last: Act) -> Tended:
         match last:
-            case Done():
+            case Provisioned():
                 return Tended(bound=True)
             case Stuck(why=why):
                 return Tended(failures=(why,), next_in=None, bound=True)

@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import Cloud
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
-from handler.convergence.traffic import Traffic
+from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.headroom import Headroom, Quota, headroom_of
-from handler.planning.steps import Forget, Outcome
+from handler.planning.steps import Forget, StepOutcome
 from handler.ports.orchestrator import Metered, Orchestrator, Remarking
 from trigger.moving import moved
 
@@ -42,7 +42,7 @@ _Key = tuple[CloudId, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class QuotaReading:
     """What a cloud said of its quotas."""
 
     turn: int
@@ -83,7 +83,7 @@ class _Promise:
     until: Instant | None = None
     """When it lapses if no call begins; ``None``: the pass goes on in which it was given."""
 
-    def owed(self, reading: Reading) -> Mapping[str, float]:
+    def owed(self, reading: QuotaReading) -> Mapping[str, float]:
         """What has to be taken off what was read: clouds count one thing sooner than the other."""
         if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
             return {}
@@ -101,7 +101,7 @@ class Quotas:
     """Reads, shares out and remembers. Any thread may ask."""
 
     def __init__(
-        self, orchestrator_for: Callable[[Cloud], Orchestrator], traffic: Traffic, clock: Callable[[], Instant]
+        self, orchestrator_for: Callable[[Cloud], Orchestrator], traffic: CloudTraffic, clock: Callable[[], Instant]
     ) -> None:
         self._orchestrator_for = orchestrator_for
         self._traffic = traffic
@@ -109,7 +109,7 @@ class Quotas:
         self._lock = threading.Lock()
         self._turns = itertools.count()
         self._asking: defaultdict[CloudId, threading.Lock] = defaultdict(threading.Lock)
-        self._readings: dict[_Key, Reading] = {}
+        self._readings: dict[_Key, QuotaReading] = {}
         self._outdated: dict[CloudId, int] = {}
         """Turns at which members had gone: what was read before is worth reading anew."""
         self._promises: dict[MemberName, _Promise] = {}
@@ -123,7 +123,7 @@ class Quotas:
 
     # Reading.
 
-    def _known(self, definition: Definition) -> Reading | None:
+    def _known(self, definition: Definition) -> QuotaReading | None:
         """What was read a moment ago, by whomever."""
         with self._lock:
             reading = self._readings.get((definition.cloud.id, definition.profile_digest))
@@ -132,7 +132,7 @@ class Quotas:
             return None
         return reading if reading.stands(self._clock()) else None
 
-    def read(self, definition: Definition) -> Reading | None:
+    def read(self, definition: Definition) -> QuotaReading | None:
         """Look for room, unless somebody else has just done so; ``None``: this cloud does not say, or not now."""
         orchestrator = self._orchestrator_for(definition.cloud)
         if not isinstance(orchestrator, Metered):
@@ -143,7 +143,7 @@ class Quotas:
             known = self._known(definition)
             return self._asked(definition, orchestrator) if known is None else known
 
-    def _asked(self, definition: Definition, orchestrator: Metered) -> Reading | None:
+    def _asked(self, definition: Definition, orchestrator: Metered) -> QuotaReading | None:
         turn, began, cloud = next(self._turns), self._clock(), definition.cloud
         quotas, unread = tuple[Quota, ...](), ""
         try:
@@ -154,11 +154,11 @@ class Quotas:
         except DriverError as error:
             unread = str(error)
         ended = self._clock()
-        reading = Reading(turn=turn, cloud=cloud, began=began, ended=ended, quotas=quotas, unread=unread)
+        reading = QuotaReading(turn=turn, cloud=cloud, began=began, ended=ended, quotas=quotas, unread=unread)
         self._take_in(definition, reading)
         return reading
 
-    def _take_in(self, definition: Definition, reading: Reading) -> None:
+    def _take_in(self, definition: Definition, reading: QuotaReading) -> None:
         """Keep a reading, and no promise that it and all others of its cloud count already."""
         cloud = definition.cloud.id
         with self._lock:
@@ -171,7 +171,7 @@ class Quotas:
                 if one.cloud != cloud or (not one.lapsed(reading.ended) and (not own or any(map(one.owed, own))))
             }
 
-    def news(self, reading: Reading | None) -> str:
+    def news(self, reading: QuotaReading | None) -> str:
         """Why quotas cannot be read, if they could be before, or nobody had asked; else nothing."""
         if reading is None:
             return ""
@@ -183,7 +183,7 @@ class Quotas:
 
     # Sharing out. Between `left` and `promise` nobody else may be given any.
 
-    def left(self, group: GroupId, reading: Reading | None) -> Headroom | None:
+    def left(self, group: GroupId, reading: QuotaReading | None) -> Headroom | None:
         """What a group may make now; ``None``: nothing is known to be in its way.
 
         Room that was kept for its own members is its own to plan with.
@@ -192,7 +192,7 @@ class Quotas:
             return None
         return headroom_of(reading.quotas, self._promised(group, reading))
 
-    def promise(self, group: GroupId, reading: Reading | None, names: Iterable[MemberName]) -> None:
+    def promise(self, group: GroupId, reading: QuotaReading | None, names: Iterable[MemberName]) -> None:
         """Keep room for these members, which a group is about to make or has intended, and for no others of it."""
         promised: dict[MemberName, _Promise] = {}
         if reading is not None and reading.quotas:
@@ -206,7 +206,7 @@ class Quotas:
             kept = {name: one for name, one in self._promises.items() if one.group != group or one.began is not None}
             self._promises = {**kept, **promised}
 
-    def _promised(self, group: GroupId, reading: Reading) -> Mapping[str, float]:
+    def _promised(self, group: GroupId, reading: QuotaReading) -> Mapping[str, float]:
         """What is about to be used and was not read, without what a group did not begin."""
         now, taken = self._clock(), defaultdict[str, float](float)
         with self._lock:
@@ -227,7 +227,7 @@ class Quotas:
         finally:
             self._stamp(name, lambda one: replace(one, ended=self._clock()))
 
-    def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[Outcome]) -> None:
+    def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[StepOutcome]) -> None:
         """A pass is over: what it did not begin is kept for a while from then on, for another one to ask for.
 
         Where members have gone there is other room than was read.
@@ -247,7 +247,7 @@ class Quotas:
 
 
 def remarks_of(
-    orchestrator: Orchestrator, definition: Definition, traffic: Traffic, clock: Callable[[], Instant]
+    orchestrator: Orchestrator, definition: Definition, traffic: CloudTraffic, clock: Callable[[], Instant]
 ) -> tuple[str, ...]:
     """Ask a cloud that has remarks for those on a group. That it does not answer is told where more depends on it."""
     if not isinstance(orchestrator, Remarking):

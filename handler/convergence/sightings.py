@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from config.model.catalogue import ReadyProbe
 from config.units import BalancerId, Instant, MemberName, Seconds, format_span
-from handler.planning.testimony import Saying, Testimony
+from handler.planning.evidence import Saying, Testimony
 from handler.planning.world import Health, Member, Seat, Seating, Server, World
 
 _TIMEOUT: Seconds = 2.0

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from collector.clients.abreast import abreast
+from collector.clients.parallel import abreast
 from config.errors import DriverError
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Catalogue, Cloud
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Definition
-from handler.planning.garbage import Found, Known, garbage_of
+from handler.planning.garbage import GarbageReport, Known, garbage_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, PartListing
 from handler.ports.balancer import Balancer
@@ -24,7 +24,7 @@ _WORKERS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class GarbageSweep:
     """Looks, and changes nothing."""
 
     installation: str
@@ -33,7 +33,7 @@ class Sweep:
     balancer_for: Callable[[DeclaredBalancer], Balancer]
     clock: Callable[[], Instant]
 
-    def look(self, catalogue: Catalogue) -> Found:
+    def look(self, catalogue: Catalogue) -> GarbageReport:
         """Look once. A cloud or balancer that does not answer is told of, never an exception.
 
         Raises:
@@ -59,7 +59,7 @@ class Sweep:
         partly = (f"cloud {cloud}: {listing.because}" for cloud, listing in listings.items() if not listing.complete)
         lacking = (f"parts on cloud {cloud}: {each.because}" for cloud, each in parts.items() if not each.complete)
         unread = (f"balancer {balancer}: {because}" for balancer, because in seats.items() if isinstance(because, str))
-        return Found(items=items, unseen=(*partly, *lacking, *unread))
+        return GarbageReport(items=items, unseen=(*partly, *lacking, *unread))
 
     def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> Known:
         records = {record.name: record for group in definitions for record in self.store.members(group)}

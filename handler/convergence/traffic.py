@@ -58,7 +58,7 @@ class _Side:
     """Until when an endpoint that machines are made with is left alone; those that are asked and told may answer."""
 
 
-class Traffic:
+class CloudTraffic:
     """Counts the calls to all clouds. Any thread may ask."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from config.model.catalogue import Catalogue
 from config.units import Seconds
 from handler import logs
 from handler.runtime.loops import Guard
-from handler.web.admission import WITHIN, Phase, evicted, is_overdue
+from handler.web.admission import WITHIN, WaitPhase, evicted, is_overdue
 from handler.web.gate import BEARER, READING
 
 _OTHER_DESCRIPTORS = 200
@@ -53,14 +53,14 @@ _HEAD_AT_MOST = 16 * 1024
 _SWEPT_EVERY: Seconds = 0.5
 
 
-class Connection(HttpToolsProtocol):
-    """One connection. `Sweep` ends it when it is overdue; a new one that finds no room has idle ones make it.
+class TrackedConnection(HttpToolsProtocol):
+    """One connection. `ConnectionSweep` ends it when it is overdue; a new one that finds no room has idle ones make it.
 
     It has no timer: one of each would keep every request's memory for as long as it runs.
     """
 
     peer = ""
-    phase = Phase.HEAD
+    phase = WaitPhase.HEAD
     since: Seconds = 0.0
     _head: int | None = 0
     """Bytes of the head that is being read, if one is."""
@@ -134,16 +134,16 @@ class Connection(HttpToolsProtocol):
         if phase is not self.phase:
             self.phase, self.since = phase, self.loop.time()
 
-    def _phase(self) -> Phase:
+    def _phase(self) -> WaitPhase:
         if self.transport.is_closing():
-            return Phase.CLOSING
+            return WaitPhase.CLOSING
         if self._stalled:
-            return Phase.STALLED
+            return WaitPhase.STALLED
         if self.pipeline:
-            return Phase.ANSWER
+            return WaitPhase.ANSWER
         if getattr(self.cycle, "response_complete", True):
-            return Phase.HEAD
-        return Phase.BODY if self.cycle.more_body else Phase.ANSWER
+            return WaitPhase.HEAD
+        return WaitPhase.BODY if self.cycle.more_body else WaitPhase.ANSWER
 
     def end(self) -> None:
         """Close it; what its client has not read within the time for that is lost."""
@@ -154,7 +154,7 @@ class Connection(HttpToolsProtocol):
         self.look()
 
     def _make_room(self) -> None:
-        others = (each for each in self.connections if each is not self and isinstance(each, Connection))
+        others = (each for each in self.connections if each is not self and isinstance(each, TrackedConnection))
         given_up = evicted(others, _EVICTED_AT_ONCE)
         for connection in given_up:
             connection.transport.abort()
@@ -163,11 +163,11 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
 
-class Sweep:
+class ConnectionSweep:
     """Ends overdue connections of one server, and tells once when it is full and once when it is not any more."""
 
     def __init__(
-        self, connections: Iterable[object], name: str, within: Mapping[Phase, Seconds | None] = WITHIN
+        self, connections: Iterable[object], name: str, within: Mapping[WaitPhase, Seconds | None] = WITHIN
     ) -> None:
         self._connections = connections
         self._name = name
@@ -184,7 +184,7 @@ class Sweep:
     async def sweep(self) -> None:
         """Look at every connection once."""
         now = asyncio.get_running_loop().time()
-        connections = [each for each in self._connections if isinstance(each, Connection)]
+        connections = [each for each in self._connections if isinstance(each, TrackedConnection)]
         for connection in connections:
             connection.look()
             if is_overdue(connection, now, self._within):

@@ -12,16 +12,15 @@ import uvicorn
 
 from config.errors import Refused
 from config.units import Seconds
-from handler.daemon.connections import Connection, Sweep
-from handler.ingest.alerts.receiver import Receiver
+from handler.daemon.connections import ConnectionSweep, TrackedConnection
+from handler.ingest.alerts.receiver import AlertReceiver
 from handler.ingest.intake import Ingest
-from handler.ingest.pushes.receiver import Receiver as PushReceiver
-from handler.ingest.pushes.receiver import is_push
+from handler.ingest.pushes.receiver import PushReceiver, is_push
 from handler.operations.desk import Desk
-from handler.web.admission import WITHIN, Phase
+from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
 from handler.web.gate import Access, App, Gate, Receive, Scope, Send
-from handler.web.turns import Turns
+from handler.web.turns import RequestTurns
 
 _UNIX_PATH_AT_MOST = 107
 _ACCEPTED_AT_ONCE = 64
@@ -91,10 +90,10 @@ async def serving(  # what is served, where, and to which users
     tcp: socket.socket,
     token: str,
     *,
-    within: Mapping[Phase, Seconds | None] = WITHIN,
+    within: Mapping[WaitPhase, Seconds | None] = WITHIN,
 ) -> AsyncIterator[None]:
     """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
-    app, hooks = Turns(build(desk)), _either(Receiver(ingest.alerting), PushReceiver(ingest.pushing))
+    app, hooks = RequestTurns(build(desk)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
@@ -107,7 +106,7 @@ async def serving(  # what is served, where, and to which users
             await asyncio.sleep(0.01)
         for (server, door), name in zip(servers, ("unix socket", "TCP"), strict=True):
             door.listen(_WAITING)
-            sweeps.append(asyncio.create_task(Sweep(server.server_state.connections, name, within).run()))
+            sweeps.append(asyncio.create_task(ConnectionSweep(server.server_state.connections, name, within).run()))
         yield
     finally:
         for sweep in sweeps:
@@ -128,7 +127,7 @@ def _either(alerts: App, pushes: App) -> App:
 def _config(app: Gate) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=TrackedConnection,
         backlog=_ACCEPTED_AT_ONCE,
         ws="none",
         lifespan="off",

@@ -37,13 +37,13 @@ from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import probe
-from handler.engine.engine import Engine, Parts
+from handler.engine.engine import Engine, EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
-from handler.observability.courier import Courier
+from handler.observability.notification_sender import Courier
 from handler.orchestrators.table import orchestrator_for
 from handler.ports.balancer import Balancer as BalancerPort
-from handler.ports.held import HeldClock
+from handler.ports.held_clock import HeldClock
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
@@ -91,7 +91,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
         clock=held.wall,
     )
     return Engine(
-        Parts(
+        EngineParts(
             file=file,
             store=store,
             converger=Converger(

@@ -26,7 +26,7 @@ REQUESTS: Oid = (*_MEMBER, 2, 0)
 CPU_PERCENT: Oid = (*_MEMBER, 3, 0)
 
 
-class Table:
+class MibTable:
     """A read-only MIB: object → what gives its value now. Duck-typed to what pysnmp's responders ask for."""
 
     def __init__(self, objects: Mapping[Oid, Callable[[], object]]) -> None:
@@ -69,7 +69,7 @@ def text(value: str) -> object:
     return rfc1902.OctetString(value.encode())
 
 
-def open_agent(address: tuple[str, int], community: str, table: Table) -> Callable[[], None]:
+def open_agent(address: tuple[str, int], community: str, table: MibTable) -> Callable[[], None]:
     """Answer on this address, on the running event loop; the result closes the agent.
 
     Raises:

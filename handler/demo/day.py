@@ -16,13 +16,13 @@ from config.units import GroupId
 from handler import logs
 from handler.daemon.run import Running, running
 from handler.demo import fleet
+from handler.demo.ending import Outliving
 from handler.demo.load import Day
 from handler.demo.model import GROUP, declaration, haproxy_configuration
-from handler.demo.outliving import Outliving
-from handler.demo.place import HOST, Place, require_free
-from handler.demo.report import Losses, Report, ending_lines, exit_code
-from handler.demo.show import Frame, Screen, screen_for
-from handler.demo.traffic import Traffic
+from handler.demo.place import HOST, DemoPlace, require_free
+from handler.demo.report import Report, UnexpectedEnds, ending_lines, exit_code
+from handler.demo.show import DemoView, Screen, screen_for
+from handler.demo.traffic import DemoTraffic
 from handler.planning.status import MemberState
 from handler.runtime import clock
 from handler.web.render import plain
@@ -40,7 +40,7 @@ _WEB = GroupId(GROUP)
 class _Demo:
     """One run of the demo, from its start to its end."""
 
-    place: Place
+    place: DemoPlace
     balancer: str
     screen: Screen
     stop: asyncio.Event
@@ -48,7 +48,7 @@ class _Demo:
     began: float
     """When it was started, by the wall clock: what the history has from before is of a demo that was killed."""
     days: list[Report] = field(default_factory=list)
-    losses: Losses = field(default_factory=Losses)
+    losses: UnexpectedEnds = field(default_factory=UnexpectedEnds)
 
     @property
     def file(self) -> Path:
@@ -56,12 +56,12 @@ class _Demo:
         return self.place.state / "demo.yaml"
 
     @property
-    def traffic(self) -> Traffic:
+    def traffic(self) -> DemoTraffic:
         """The load."""
-        return Traffic(self.place.state / _REPORT)
+        return DemoTraffic(self.place.state / _REPORT)
 
 
-async def run_demo(*, balancer: str, place: Place, once: bool, json: bool) -> int:
+async def run_demo(*, balancer: str, place: DemoPlace, once: bool, json: bool) -> int:
     """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; 0 if it went well.
 
     Raises:
@@ -75,7 +75,7 @@ async def run_demo(*, balancer: str, place: Place, once: bool, json: bool) -> in
     haproxy = _haproxy() if balancer == "haproxy" else ""
     alive = await asyncio.to_thread(fleet.begin, declaration(balancer, place), place.state / "demo.yaml", place.state)
     if not alive:
-        await Traffic(place.state / _REPORT).stop()
+        await DemoTraffic(place.state / _REPORT).stop()
         await _edge(place).stop()
         await _freed(place.load)
     demo = _Demo(
@@ -203,7 +203,7 @@ async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
         events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=100))
         demo.losses.note(event for event in events if event["at"] >= demo.began)
         demo.screen.show(
-            Frame(
+            DemoView(
                 at=now,
                 group=shown,
                 words=say(explanation, now) if explanation else ("waiting for the first listing",),
@@ -219,7 +219,7 @@ async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _balancer(program: str, place: Place) -> AsyncIterator[None]:
+async def _balancer(program: str, place: DemoPlace) -> AsyncIterator[None]:
     """Run HAProxy for the demo if a program is given: the one that is there, after a demo that was killed."""
     haproxy = _edge(place)
     if program:
@@ -235,7 +235,7 @@ async def _balancer(program: str, place: Place) -> AsyncIterator[None]:
         await haproxy.stop()
 
 
-def _edge(place: Place) -> Outliving:
+def _edge(place: DemoPlace) -> Outliving:
     """The demo's HAProxy, running or not."""
     return Outliving(place.state / "haproxy.log")
 

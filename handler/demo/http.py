@@ -29,7 +29,7 @@ class Response:
     body: str = ""
 
 
-class Door:
+class MemberHttpServer:
     """Accepts on one listening socket at a time and answers one request on each connection, then closes it."""
 
     def __init__(self, answer: Callable[[str], Awaitable[Response]], *, room: int | None = None) -> None:

@@ -53,7 +53,7 @@ class Day:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class LoadTally:
     """What has become of the requests; may be read at any time."""
 
     sent: int = 0
@@ -88,7 +88,13 @@ class Tally:
 
 
 async def drive(
-    target: tuple[str, int], profile: Profile, until: Seconds, tally: Tally, *, limit: int = 1_000_000, seed: int = 1
+    target: tuple[str, int],
+    profile: Profile,
+    until: Seconds,
+    tally: LoadTally,
+    *,
+    limit: int = 1_000_000,
+    seed: int = 1,
 ) -> None:
     """Send requests as the profile says for ``until`` seconds, but no more than ``limit``; wait for the last answer.
 
@@ -109,7 +115,7 @@ async def drive(
                 requests.create_task(_request(target, tally))
 
 
-async def _request(target: tuple[str, int], tally: Tally) -> None:
+async def _request(target: tuple[str, int], tally: LoadTally) -> None:
     began = asyncio.get_running_loop().time()
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -152,7 +158,7 @@ def _fault(answer: bytes) -> str | None:
     return None if words[1:2] == [b"200"] else f"status {words[1].decode('latin-1') if len(words) > 1 else '?'}"
 
 
-async def _report(tally: Tally, profile: Profile, every: Seconds, *, as_json: bool) -> None:
+async def _report(tally: LoadTally, profile: Profile, every: Seconds, *, as_json: bool) -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     while True:
@@ -164,12 +170,12 @@ async def _report(tally: Tally, profile: Profile, every: Seconds, *, as_json: bo
             _say(f"{at:6.1f}s  {profile(at):6.1f}/s  sent {tally.sent}  ok {tally.ok}  failed {tally.failed}")
 
 
-def _json(at: Seconds, rate: float, tally: Tally) -> str:
+def _json(at: Seconds, rate: float, tally: LoadTally) -> str:
     told = {"at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
     return json.dumps({**told, "failures": dict(tally.failures), "p95": tally.latency(95)})
 
 
-def _summary(tally: Tally) -> str:
+def _summary(tally: LoadTally) -> str:
     spans = (f"p{percent} {format_span(tally.latency(percent) or 0.0)}" for percent in (50, 95, 99))
     causes = ", ".join(f"{why} {count}" for why, count in tally.failures.most_common())
     return f"{tally.ok} ok, {tally.failed} failed{f' ({causes})' if causes else ''}; " + ", ".join(spans)
@@ -198,8 +204,8 @@ def _address(text: str) -> tuple[str, int]:
     return host or "127.0.0.1", int(port)
 
 
-async def _main(options: argparse.Namespace) -> Tally:
-    tally, day = Tally(), Day(length=options.day, low=options.low, high=options.high)
+async def _main(options: argparse.Namespace) -> LoadTally:
+    tally, day = LoadTally(), Day(length=options.day, low=options.low, high=options.high)
     if options.json:
         _say(_json(0.0, day(0.0), tally))
     reporting = asyncio.create_task(_report(tally, day, options.report, as_json=options.json))

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 
 from config.units import Seconds, parse_span
 from handler.balancers.shared_listener.seat import keep_seat
-from handler.demo.http import Door, Response
+from handler.demo.http import MemberHttpServer, Response
 from handler.demo.meters import Busy, Trailing
 
 if TYPE_CHECKING:
-    from handler.demo.agent import Table
+    from handler.demo.agent import MibTable
 
 _WINDOW: Seconds = 2.0
 _CPU_EVERY: Seconds = 0.5
@@ -39,7 +39,7 @@ _BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class MemberOptions:
     """What a member is started with."""
 
     slots: int
@@ -89,11 +89,11 @@ class Worker:
             await asyncio.sleep(_CPU_EVERY)
             self._cpu.add(time.monotonic(), time.process_time())
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> MibTable:
         """What SNMP tells."""
         from handler.demo import agent
 
-        return agent.Table(
+        return agent.MibTable(
             {
                 agent.SYS_DESCR: lambda: agent.text(f"Trimtab demo member {name} on {platform.system()}"),
                 agent.SYS_UP_TIME: lambda: agent.ticks(time.monotonic() - self._began),
@@ -104,7 +104,7 @@ class Worker:
         )
 
 
-async def run(options: Options) -> None:
+async def run(options: MemberOptions) -> None:
     """Serve until SIGTERM (or SIGINT); then accept nothing more, and finish what is in hand.
 
     Raises:
@@ -114,7 +114,7 @@ async def run(options: Options) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     worker = Worker(options.slots, options.service_time)
-    health, service = Door(worker.answer), _service(worker, options)
+    health, service = MemberHttpServer(worker.answer), _service(worker, options)
     with contextlib.ExitStack() as closing:
         closing.callback(health.close)
         health.open(_listen(options.address, options.health_port))
@@ -128,7 +128,7 @@ async def run(options: Options) -> None:
         await service.finished(within=_FINISH_WITHIN)
 
 
-async def _open_agent(worker: Worker, options: Options) -> Callable[[], None]:
+async def _open_agent(worker: Worker, options: MemberOptions) -> Callable[[], None]:
     await asyncio.to_thread(importlib.import_module, "handler.demo.agent")
     from handler.demo.agent import open_agent
 
@@ -143,12 +143,12 @@ async def _until(told: asyncio.Event, *background: Coroutine[None, None, None]) 
             task.cancel()
 
 
-def _service(worker: Worker, options: Options) -> Door:
+def _service(worker: Worker, options: MemberOptions) -> MemberHttpServer:
     """On a shared listener it takes no more than it can work on: the rest waits where any member can take it."""
-    return Door(worker.answer, room=options.slots if options.listener is not None else None)
+    return MemberHttpServer(worker.answer, room=options.slots if options.listener is not None else None)
 
 
-def _seats(service: Door, options: Options) -> tuple[Coroutine[None, None, None], ...]:
+def _seats(service: MemberHttpServer, options: MemberOptions) -> tuple[Coroutine[None, None, None], ...]:
     if options.listener is None:
         return ()
 
@@ -166,7 +166,7 @@ def _listen(address: str, port: int) -> socket.socket:
     return socket.create_server((address, port), backlog=_BACKLOG)
 
 
-def _parsed(arguments: list[str]) -> Options:
+def _parsed(arguments: list[str]) -> MemberOptions:
     parser = argparse.ArgumentParser(prog="python -m handler.demo.member", description="A worker to scale.")
     parser.add_argument("--slots", type=int, default=3, help="requests worked on at once")
     parser.add_argument(
@@ -177,7 +177,7 @@ def _parsed(arguments: list[str]) -> Options:
     where.add_argument("--listen", type=int, metavar="PORT", help="serve on a port of the member's own address")
     parser.add_argument("--snmp-port", type=int, default=1161)
     parser.add_argument("--health-port", type=int, default=8081)
-    return Options(
+    return MemberOptions(
         **vars(parser.parse_args(arguments)),
         address=os.environ.get("TRIMTAB_ADDRESS", "127.0.0.1"),
         name=os.environ.get("TRIMTAB_MEMBER", "member"),

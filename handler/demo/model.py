@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from handler.demo.place import HOST, Place
+from handler.demo.place import HOST, DemoPlace
 
 GROUP = "web"
 
@@ -76,12 +76,12 @@ def haproxy_socket(state: Path) -> Path:
     return state / "haproxy.sock"
 
 
-def haproxy_configuration(place: Place) -> str:
+def haproxy_configuration(place: DemoPlace) -> str:
     """An HAProxy with one empty backend: Trimtab adds the servers."""
     return _HAPROXY.format(socket=haproxy_socket(place.state), host=HOST, port=place.load)
 
 
-def declaration(balancer: str, place: Place) -> str:
+def declaration(balancer: str, place: DemoPlace) -> str:
     """The YAML of the demo."""
     port = place.load
     command = [sys.executable, "-m", "handler.demo.member", "--slots", "3", "--service-time", "100ms"]

@@ -19,7 +19,7 @@ _STATE = ".trimtab"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DemoPlace:
     """What no other demo on this machine may have."""
 
     state: Path
@@ -29,21 +29,21 @@ class Place:
     """TCP port that the load is sent to."""
 
 
-def place_of(*, console: int, load: int | None, state: Path | None) -> Place:
+def place_of(*, console: int, load: int | None, state: Path | None) -> DemoPlace:
     """Return the place of a demo by what it was told; what it was not told follows from the console's port.
 
     Raises:
         Refused: both ports are the same.
 
     >>> place_of(console=8460, load=None, state=None)
-    Place(state=PosixPath('.trimtab'), console=8460, load=8480)
+    DemoPlace(state=PosixPath('.trimtab'), console=8460, load=8480)
     >>> place_of(console=8461, load=None, state=None)
-    Place(state=PosixPath('.trimtab-8461'), console=8461, load=8481)
+    DemoPlace(state=PosixPath('.trimtab-8461'), console=8461, load=8481)
     """
     chosen = load_port_beside(console) if load is None else load
     if chosen == console:
         raise Refused(f"console and load cannot share port {console}: choose another one with {_REMEDY['load']}")
-    return Place(state=_state(console) if state is None else state, console=console, load=chosen)
+    return DemoPlace(state=_state(console) if state is None else state, console=console, load=chosen)
 
 
 def load_port_beside(console: int) -> int:

@@ -38,7 +38,7 @@ class Report:
         return f"{self.sent} requests, {self.failed} failed{p95}{sizes}"
 
 
-class Losses:
+class UnexpectedEnds:
     """The members that ended without being told to, by the events of the history."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ _HISTORY = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class DemoView:
     """One look at the demo."""
 
     at: float
@@ -48,7 +48,7 @@ class Frame:
 class Screen(Protocol):
     """Somewhere to show frames."""
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: DemoView) -> None:
         """Show one."""
         ...
 
@@ -64,17 +64,19 @@ class Screen(Protocol):
 def screen_for(*, as_json: bool, lost: Callable[[], None]) -> Screen:
     """A live table on a terminal; lines elsewhere. ``lost`` is called when it cannot be written to any more."""
     console = Console(highlight=False)
-    return Lasting(Table(console) if console.is_terminal and not as_json else Lines(as_json=as_json), lost)
+    return TolerantScreen(
+        LiveTable(console) if console.is_terminal and not as_json else DecisionLines(as_json=as_json), lost
+    )
 
 
-class Lasting:
+class TolerantScreen:
     """A screen that raises nothing when its terminal is closed: what the demo started must still be ended."""
 
     def __init__(self, screen: Screen, lost: Callable[[], None]) -> None:
         self._screen = screen
         self._lost = lost
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: DemoView) -> None:
         """Show one, if there is a terminal."""
         with self._noticed():
             self._screen.show(frame)
@@ -97,20 +99,20 @@ class Lasting:
             self._lost()
 
 
-class Table:
+class LiveTable:
     """A picture that is drawn anew, in the rows that the terminal has."""
 
     def __init__(self, console: Console) -> None:
         self._sizes: deque[int] = deque(maxlen=_KEPT)
         self._rates: deque[float] = deque(maxlen=_KEPT)
-        self._decisions = News()
+        self._decisions = UntoldDecisions()
         self._latest: deque[str] = deque(maxlen=_KEPT)
         self._tallest = (0, 0)
         self._console = console
         self._live = Live(console=console, auto_refresh=False, screen=False, transient=False)
         self._live.start()
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: DemoView) -> None:
         """Draw it."""
         self._sizes.append(len(frame.group["members"]))
         self._rates.append(frame.rate)
@@ -125,7 +127,7 @@ class Table:
         """Leave the last table standing."""
         self._live.stop()
 
-    def _drawn(self, frame: Frame) -> RenderableType:
+    def _drawn(self, frame: DemoView) -> RenderableType:
         top = Group(groups_table([frame.group]), Text(), *self._load(frame), Text(), *self._words(frame), Text())
         left = self._console.height - 1 - self._rows(top)
         members = self._members(frame.group["members"], left)
@@ -133,14 +135,14 @@ class Table:
         lines = [Text(line, style="dim") for line in list(self._latest)[: max(left, 0)]]
         return Group(top, members, Text(), *lines) if lines else Group(top, members)
 
-    def _load(self, frame: Frame) -> Iterator[Text]:
+    def _load(self, frame: DemoView) -> Iterator[Text]:
         failed = Text(f"{frame.failed} failed", style="bold red" if frame.failed else "green")
         p95 = f", p95 {frame.p95 * 1000:.0f} ms" if frame.p95 is not None else ""
         yield Text.assemble(f"load {frame.rate:5.0f}/s, {frame.sent} requests{p95}, ", failed)
         yield Text(f"load    {_bars(self._rates)}", style="cyan")
         yield Text(f"members {_bars(self._sizes)}", style="green")
 
-    def _words(self, frame: Frame) -> list[Text]:
+    def _words(self, frame: DemoView) -> list[Text]:
         """As many rows as there have ever been, so that what stands below does not jump."""
         width, tallest = self._tallest
         lines: list[Text] = []
@@ -162,15 +164,15 @@ class Table:
         return len(self._console.render_lines(drawn, pad=False))
 
 
-class Lines:
+class DecisionLines:
     """One line for each decision, and one a little while for the state."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
-        self._decisions = News()
+        self._decisions = UntoldDecisions()
         self._last_state = 0.0
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: DemoView) -> None:
         """Say what is new."""
         for event in self._decisions.of(frame):
             self._line({"event": event["name"], **event}, _event_line(event))
@@ -194,13 +196,13 @@ class Lines:
         sys.stdout.flush()
 
 
-class News:
+class UntoldDecisions:
     """The decisions that have not been told yet."""
 
     def __init__(self) -> None:
         self._told = 0.0
 
-    def of(self, frame: Frame) -> list[dict[str, Any]]:
+    def of(self, frame: DemoView) -> list[dict[str, Any]]:
         """Oldest first."""
         new = [event for event in reversed(frame.events) if event["at"] > self._told and event["kind"] == "decision"]
         self._told = max([self._told, *(event["at"] for event in new)])

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from config.units import Seconds
-from handler.demo.outliving import Outliving
+from handler.demo.ending import Outliving
 
 _LOOK_EVERY: Seconds = 0.2
 
 
-class Traffic:
+class DemoTraffic:
     """One day of load at a time, of this demo or of one that was killed."""
 
     def __init__(self, report: Path) -> None:

@@ -21,25 +21,25 @@ from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
-from handler.engine.furnishing import Health, Reloaded, furnish, share_clouds
+from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds
 from handler.ingest.intake import Inbox, Ingest
-from handler.observability.courier import Courier
 from handler.observability.metrics import Scraped
-from handler.observability.telling import Telling
+from handler.observability.notification_sender import Courier
+from handler.observability.reporting_loop import Telling
 from handler.ports.balancer import Balancer as BalancerPort
-from handler.ports.held import HeldClock
+from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
 from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
+from handler.runtime.decision_queue import DecisionQueue, DecisionTask
 from handler.runtime.definitions import definitions, edited_by
-from handler.runtime.door import Door, Question
+from handler.runtime.fleet_pause import Standstill
+from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
-from handler.runtime.rooms import Room, Services
-from handler.runtime.standstill import Standstill
 from handler.runtime.timekeeper import Timekeeper
 
 
@@ -52,7 +52,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class EngineParts:
     """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
 
     file: Path
@@ -86,13 +86,13 @@ _TOLD = 20
 class Engine:
     """Rooms, the door, and the loops around them."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineParts) -> None:
         self.parts = parts
-        self.rooms: dict[GroupId, Room] = {}
+        self.rooms: dict[GroupId, GroupRuntime] = {}
         self.changing = asyncio.Lock()
         self._catalogue: Catalogue | None = None
         self._chores: list[asyncio.Task[None]] = []
-        self._services = Services(self.rooms)
+        self._services = ServiceGroups(self.rooms)
         self.recordings = Recordings(parts.recordings, parts.clock)
         self.telling = Telling(self.rooms, parts.store, parts.courier, parts.clock, self._scraped())
         self.door = self._opened()
@@ -132,8 +132,8 @@ class Engine:
             generation=lambda: self.parts.converger.generation,
         )
 
-    def _opened(self) -> Door:
-        return Door(
+    def _opened(self) -> DecisionQueue:
+        return DecisionQueue(
             self.parts.store,
             self.catalogue,
             self.telling.decided,
@@ -235,7 +235,7 @@ class Engine:
             edits=found,
         )
 
-    def refuse_declared(self, room: Room) -> None:
+    def refuse_declared(self, room: GroupRuntime) -> None:
         """Only what the file has let go of can be deleted.
 
         Raises:
@@ -247,7 +247,7 @@ class Engine:
         where = f"{site.file}:{site.line}" if site else str(self.parts.file)
         raise Refused(f"group {room.id} is declared at {where}: remove it there, reload, then delete it")
 
-    async def empty(self, room: Room) -> None:
+    async def empty(self, room: GroupRuntime) -> None:
         """Have every member of an ORPHANED group leave, and then forget it.
 
         Raises:
@@ -259,7 +259,7 @@ class Engine:
             await self.keeper.alter(room, lambda: self.parts.store.mark_deleting(room.id))
             room.deleting = True
 
-    async def forget(self, room: Room) -> None:
+    async def forget(self, room: GroupRuntime) -> None:
         """Drop an ORPHANED group from memory and store. Raises as `empty`."""
         async with self.changing:
             if self.rooms.get(room.id) is not room:
@@ -279,7 +279,7 @@ class Engine:
                 self.parts.converger.generation.forget(room.id)
             logs.say("group_deleted", group=room.id)
 
-    def health(self) -> Health:
+    def health(self) -> DaemonHealth:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
         dead = [task.get_name() for task in self._loops() if task.done()]
@@ -290,7 +290,7 @@ class Engine:
             "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
             "store": next((room.unrecorded for room in self.rooms.values() if room.unrecorded is not None), "ok"),
         }
-        return Health(ready=all(check == "ok" for check in checks.values()), checks=checks)
+        return DaemonHealth(ready=all(check == "ok" for check in checks.values()), checks=checks)
 
     async def _take(self, catalogue: Catalogue, *, by: str) -> tuple[Edit, ...]:
         now, store = self.parts.clock(), self.parts.store
@@ -322,7 +322,7 @@ class Engine:
             room.wake.set()
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
         with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
-            await self.door.ask_all([Question(room=room, at=now) for room in declared])  # bounds may have changed
+            await self.door.ask_all([DecisionTask(room=room, at=now) for room in declared])  # bounds may have changed
         return edited.edits
 
     def _arrange(self) -> None:
@@ -330,7 +330,7 @@ class Engine:
         self._services.arrange()
         share_clouds(self.rooms.values())
 
-    def _saw(self, room: Room, done: Pass) -> None:
+    def _saw(self, room: GroupRuntime, done: Pass) -> None:
         self.telling.saw(room, done, self.parts.converger.rival)
         self.ingest.saw(room, frozenset(member.name for member in done.world.members))
         if room.deleting and not done.plan.doubts and not done.world.members and not done.bound:
@@ -369,7 +369,7 @@ class Engine:
             self.telling.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 
-def _late(room: Room, now: float) -> bool:
+def _late(room: GroupRuntime, now: float) -> bool:
     group = room.definition.group
     if room.state.orphaned or group.mode is Mode.OFF or room.decided_at is None:
         return False

@@ -13,17 +13,17 @@ from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
 from config.units import GroupId, MemberName, Moment
 from handler.ingest.alerts.alerting import Alerting
+from handler.ingest.alerts.dispatch import Passage
 from handler.ingest.alerts.hooks import Hooks
-from handler.ingest.alerts.passing import Passage
 from handler.ingest.alerts.payloads import Sender
-from handler.ingest.alerts.replies import Result as Knocked
-from handler.ingest.pushes.judging import Result as Pushed
+from handler.ingest.alerts.replies import AlertResult as Knocked
+from handler.ingest.pushes.judging import PushResult as Pushed
 from handler.ingest.pushes.member_keys import MemberKeys
+from handler.ingest.pushes.pushed_values import PushShape
 from handler.ingest.pushes.pushing import Pushing
-from handler.ingest.pushes.said import Shape
 from handler.ports.store import Store
-from handler.runtime.door import Door
-from handler.runtime.rooms import Room
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.group_runtime import GroupRuntime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Counts(Protocol):
         """A request at a webhook."""
         ...
 
-    def pushed(self, shape: Shape, result: Pushed) -> None:
+    def pushed(self, shape: PushShape, result: Pushed) -> None:
         """A request that brings values."""
         ...
 
@@ -54,9 +54,9 @@ class Ingest:
     def __init__(  # noqa: PLR0913  # what both ways in have in common
         self,
         *,
-        rooms: MutableMapping[GroupId, Room],
+        rooms: MutableMapping[GroupId, GroupRuntime],
         catalogue: Callable[[], Catalogue],
-        door: Door,
+        door: DecisionQueue,
         store: Store,
         clock: Callable[[], Moment],
         inbox: Inbox,
@@ -94,7 +94,7 @@ class Ingest:
         """The loops that have to run."""
         return self.alerting.tasks()
 
-    def saw(self, room: Room, members: Collection[MemberName]) -> None:
+    def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
         """A pass has seen who the members are: they may push."""
         self.pushing.saw(room, members)
 

@@ -11,11 +11,11 @@ from prometheus_client.registry import Collector
 from collector.outages.outages import members_of
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant
+from handler.planning.evidence import Ground
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Wait
-from handler.planning.testimony import Ground
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import condition_of, counts_of, progress_of
 from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.reasons import Reason
@@ -31,7 +31,7 @@ class Gauges(Collector):
 
     def __init__(
         self,
-        rooms: Mapping[GroupId, Room],
+        rooms: Mapping[GroupId, GroupRuntime],
         now: Callable[[], Instant],
         fleet_pause: Callable[[], FleetPause | None] = lambda: None,
     ) -> None:
@@ -91,81 +91,81 @@ def _remaining(policy: PolicyExplanation) -> float | None:
     return max(policy.needed - policy.held, 0.0) if policy.truth is Truth.TRUE else None
 
 
-def _advised(room: Room, _: Instant) -> int | None:
+def _advised(room: GroupRuntime, _: Instant) -> int | None:
     return room.explanation.advised_to if room.explanation is not None else None
 
 
-def _quiet_left(room: Room, now: Instant) -> float:
+def _quiet_left(room: GroupRuntime, now: Instant) -> float:
     return max((quiet.until - now for quiet in room.state.quiets if quiet.until > now), default=0.0)
 
 
-def _drift(room: Room) -> int | None:
+def _drift(room: GroupRuntime) -> int | None:
     if room.seen is None or room.state.desired is None:
         return None
     return abs(room.seen.fleet.in_service - room.state.desired)
 
 
-def _distrust(room: Room) -> float | None:
+def _distrust(room: GroupRuntime) -> float | None:
     if room.seen is None:
         return None
     return float(bool(room.seen.plan.doubts))
 
 
-def _interval(room: Room, _: Instant) -> float | None:
+def _interval(room: GroupRuntime, _: Instant) -> float | None:
     watched = not room.state.orphaned and room.definition.group.mode is not Mode.OFF
     return room.definition.group.interval if watched else None
 
 
-def _creates_left(room: Room, _: Instant) -> int | None:
+def _creates_left(room: GroupRuntime, _: Instant) -> int | None:
     return room.seen.fleet.creates_left if room.seen is not None else None
 
 
-def _back_off_left(room: Room, now: Instant) -> float:
+def _back_off_left(room: GroupRuntime, now: Instant) -> float:
     until = room.builds.back_off_until
     return max(until - now, 0.0) if until is not None else 0.0
 
 
-def _members(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _members(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     return ((state.value, count) for state, count in counts_of(room).items())
 
 
-def _modes(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _modes(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     return ((mode.value, float(room.definition.group.mode is mode)) for mode in Mode)
 
 
-def _pauses(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _pauses(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     return ((pause.value, float(room.state.stopped is pause)) for pause in Pause)
 
 
-def _conditions(room: Room, now: Instant) -> Iterator[tuple[str, float]]:
+def _conditions(room: GroupRuntime, now: Instant) -> Iterator[tuple[str, float]]:
     current = condition_of(room, now)
     return ((condition.value, float(condition is current)) for condition in GroupCondition)
 
 
-def _waits(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _waits(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     told = dict(room.seen.plan.waits) if room.seen is not None else {}
     return ((wait.value, told.get(wait, 0)) for wait in Wait)
 
 
-def _grounds(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _grounds(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     told = {doubt.ground for doubt in room.seen.plan.doubts} if room.seen is not None else set()
     return ((ground.value, float(ground in told)) for ground in Ground)
 
 
-def _profiles(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _profiles(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     progress = progress_of(room)
     return iter((("current", progress.current), ("old", progress.old)))
 
 
-def _rolls(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _rolls(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     return ((state.value, float(room.roll is not None and room.roll.state is state)) for state in RollState)
 
 
-def _unheard(room: Room, _: Instant) -> float:
+def _unheard(room: GroupRuntime, _: Instant) -> float:
     return float(len(members_of(room.unheard)))
 
 
-def _restrictions(room: Room, _: Instant) -> Iterator[tuple[str, float]]:
+def _restrictions(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     told = {Reason.UNHEARD} if room.unheard else set()
     if room.explanation is not None:
         told |= {room.explanation.reason, *(policy.reason for policy in room.explanation.policies)}
@@ -186,7 +186,7 @@ def _oldest(expression: ExpressionExplanation) -> float | None:
     return max((term.age for term in expression.terms if term.age is not None), default=None)
 
 
-_PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...] = (
+_PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None]], ...] = (
     ("group_desired", "How many members there must be.", lambda room, _: room.state.desired),
     ("group_min", "Least desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[0]),
     ("group_max", "Greatest desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[1]),
@@ -220,7 +220,9 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[Room, Instant], float | None]], ...]
     ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda room, _: _distrust(room)),
 )
 
-_PER_GROUP_AND_WORD: tuple[tuple[str, str, str, Callable[[Room, Instant], Iterable[tuple[str, float]]]], ...] = (
+_PER_GROUP_AND_WORD: tuple[
+    tuple[str, str, str, Callable[[GroupRuntime, Instant], Iterable[tuple[str, float]]]], ...
+] = (
     ("group_members", "Members by state.", "state", _members),
     ("group_profile_members", "Members by what they are made of: current ones in service, all old.", "made", _profiles),
     ("group_roll", "1 for how the last roll stands.", "state", _rolls),

@@ -30,16 +30,28 @@ from config.units import GroupId, Instant
 from handler.convergence.claiming import Generation
 from handler.convergence.passes import Pass
 from handler.ingest.alerts.payloads import Sender
-from handler.ingest.alerts.replies import Result as KnockResult
-from handler.ingest.pushes.judging import Result as PushResult
-from handler.ingest.pushes.said import Shape
+from handler.ingest.alerts.replies import AlertResult as KnockResult
+from handler.ingest.pushes.judging import PushResult
+from handler.ingest.pushes.pushed_values import PushShape
 from handler.observability.daemon_gauges import NOTHING, EndpointGauges, GenerationGauges, RecordingGauges
 from handler.observability.gauges import Gauges
 from handler.observability.replies import Replies
-from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Result, Unmark, worst
+from handler.planning.steps import (
+    KINDS,
+    Create,
+    Destroy,
+    Drain,
+    Enable,
+    Join,
+    Leave,
+    MarkMachine,
+    StepResult,
+    Unmark,
+    worst,
+)
 from handler.recording.status import Figures
 from handler.runtime.deciding import TickReport
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from trigger.reasons import Reason
 from trigger.requests import Decision, FleetPause
 from trigger.verdicts import Direction
@@ -76,7 +88,7 @@ def _escaped(text: str) -> str:
 
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark)
 _STEPS = tuple(KINDS[step] for step in _CALLS)
 _MOVES = (
     *(("out", reason) for reason in (Reason.SCALED_OUT, Reason.FORCED, Reason.BOUNDS, Reason.BLIND_FLOOR)),
@@ -114,7 +126,9 @@ class Scraped:
 class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
-    def __init__(self, rooms: Mapping[GroupId, Room], now: Callable[[], Instant], scraped: Scraped = Scraped()) -> None:
+    def __init__(
+        self, rooms: Mapping[GroupId, GroupRuntime], now: Callable[[], Instant], scraped: Scraped = Scraped()
+    ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
         self._registry = registry = _hold(CollectorRegistry(), scraped.pushes, scraped.windows)
         self._rooms = rooms
@@ -216,7 +230,7 @@ class Metrics:
 
     def passed(self, group: GroupId, done: Pass) -> None:
         """Count a convergence pass and its calls."""
-        results = [outcome.result for outcome in done.outcomes] + [Result.FAILED] * bool(done.failures)
+        results = [outcome.result for outcome in done.outcomes] + [StepResult.FAILED] * bool(done.failures)
         self._passes.labels(group, worst(results).value).inc()
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS):
@@ -228,7 +242,7 @@ class Metrics:
         """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
         self._webhooks.labels(_source(sender), result.value).inc()
 
-    def pushed(self, shape: Shape, result: PushResult) -> None:
+    def pushed(self, shape: PushShape, result: PushResult) -> None:
         """Count a request that brings values."""
         self._pushes.labels(shape.value, result.value).inc()
 
@@ -272,7 +286,7 @@ class Metrics:
             self._decisions.labels(group, direction, reason.value)
         for reason in _REFUSALS:
             self._restrictions.labels(group, reason.value)
-        for result in Result:
+        for result in StepResult:
             self._passes.labels(group, result.value)
             for step in _STEPS:
                 self._actions.labels(group, step, result.value)
@@ -289,7 +303,7 @@ def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Calla
 def _pushes(registry: CollectorRegistry) -> Counter:
     """Requests that bring values, every series at zero."""
     requests = Counter("trimtab_push_requests", "Requests that bring values.", ["shape", "result"], registry=registry)
-    for shape in Shape:
+    for shape in PushShape:
         for result in PushResult:
             requests.labels(shape.value, result.value)
     return requests

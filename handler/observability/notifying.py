@@ -19,11 +19,11 @@ from typing import Protocol
 from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant, Seconds
 from handler import logs
-from handler.observability.courier import Unsent
+from handler.observability.notification_sender import UndeliveredNotice
 from handler.ports.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
 from handler.ports.store import Store
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard, until_set
-from handler.runtime.rooms import Room
 from handler.runtime.statuses import condition_of, messages_of
 from trigger.moving import moved
 
@@ -34,9 +34,9 @@ _LANES = 32
 
 
 class Carries(Protocol):
-    """What makes an attempt: `handler.observability.courier.Courier`."""
+    """What makes an attempt: `handler.observability.notification_sender.Courier`."""
 
-    async def send(self, target: NotifyTarget, notice: Notice) -> Unsent | None:
+    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
         """Make one attempt; ``None``: it has arrived."""
         ...
 
@@ -64,7 +64,7 @@ class Notifier:
         self,
         *,
         store: Store,
-        rooms: Mapping[GroupId, Room],
+        rooms: Mapping[GroupId, GroupRuntime],
         courier: Carries,
         clock: Callable[[], Instant],
         count: Callable[[str, str], None],
@@ -110,7 +110,7 @@ class Notifier:
         """The running loop: the daemon watches that it has not died."""
         return () if self._loop is None else (self._loop,)
 
-    def saw(self, room: Room) -> None:
+    def saw(self, room: GroupRuntime) -> None:
         """Look at a group after a pass. Never blocks; until the last news of it are filed, there are no others."""
         if room.id in self._news:
             return

@@ -7,13 +7,25 @@ from handler.convergence.claiming import Rival
 from handler.convergence.passes import Pass
 from handler.observability.metrics import Metrics
 from handler.planning.status import GroupCondition
-from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, Mark, Outcome, Result, Unmark
+from handler.planning.steps import (
+    KINDS,
+    Create,
+    Destroy,
+    Drain,
+    Enable,
+    Join,
+    Leave,
+    MarkMachine,
+    StepOutcome,
+    StepResult,
+    Unmark,
+)
 from handler.runtime.deciding import TickReport
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import condition_of
 from trigger.requests import Decision
 
-_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, Mark, Unmark)
+_CALLS = (Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark)
 
 
 class Reporter:
@@ -55,11 +67,11 @@ class Reporter:
         elif rival is None and before is not None:
             logs.say("acts_again")
 
-    def passed(self, room: Room, done: Pass) -> None:
+    def passed(self, room: GroupRuntime, done: Pass) -> None:
         """Log calls that were made, and a group's trouble when it begins and when it ends."""
         self.metrics.passed(room.id, done)
         for outcome in done.outcomes:
-            if isinstance(outcome.step, _CALLS) and outcome.result is Result.DONE:
+            if isinstance(outcome.step, _CALLS) and outcome.result is StepResult.DONE:
                 _say_step(room, outcome)
         troubles = frozenset((*done.failures, *done.retries))
         for message in sorted(troubles - self._troubles.get(room.id, frozenset())):
@@ -69,13 +81,13 @@ class Reporter:
         self._troubles[room.id] = troubles
         self._condition(room, done)
 
-    def forget(self, room: Room) -> None:
+    def forget(self, room: GroupRuntime) -> None:
         """A group is gone."""
         self._conditions.pop(room.id, None)
         self._troubles.pop(room.id, None)
         self.metrics.forget(room.id)
 
-    def _condition(self, room: Room, done: Pass) -> None:
+    def _condition(self, room: GroupRuntime, done: Pass) -> None:
         condition = condition_of(room, done.world.at)
         before = self._conditions.get(room.id)
         self._conditions[room.id] = condition
@@ -83,7 +95,7 @@ class Reporter:
             logs.say("condition", group=room.id, before=before.value if before else None, now=condition.value)
 
 
-def _say_step(room: Room, outcome: Outcome) -> None:
+def _say_step(room: GroupRuntime, outcome: StepOutcome) -> None:
     logs.say(
         "step",
         group=room.id,

@@ -24,7 +24,7 @@ ABOUT, HEADER = "about", "header"
 _Class = TypeVar("_Class")
 
 
-class Declared(Protocol):
+class DataclassType(Protocol):
     """A dataclass, as the type checker knows one."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -81,7 +81,7 @@ def address_of(operation: type) -> Address:
     return _ADDRESSES[operation]
 
 
-class Call(NamedTuple):
+class OperationRequest(NamedTuple):
     """An HTTP request: of an operation, or one that reads."""
 
     method: str
@@ -92,7 +92,7 @@ class Call(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
 
 
-def call_of(operation: Declared) -> Call:
+def call_of(operation: DataclassType) -> OperationRequest:
     """Write an operation as the request that asks for it. A field that has its default is left out."""
     address, given = address_of(type(operation)), dict(_given(operation))
     places = {name: quote(str(getattr(operation, name)), safe="") for name in address.placed}
@@ -106,10 +106,10 @@ def call_of(operation: Declared) -> Call:
         body = json.dumps(given).encode()
     elif given:
         path += "?" + urlencode({name: json.dumps(value) for name, value in given.items()})
-    return Call(address.method, path, body, headers)
+    return OperationRequest(address.method, path, body, headers)
 
 
-def _given(operation: Declared) -> Iterator[tuple[str, Any]]:
+def _given(operation: DataclassType) -> Iterator[tuple[str, Any]]:
     placed = address_of(type(operation)).placed
     for each in fields(operation):
         value = getattr(operation, each.name)

@@ -17,14 +17,14 @@ from config.model.balancers import Balancer
 from config.model.catalogue import ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.engine.engine import Engine
-from handler.operations.finding import nearest, room_of
+from handler.operations.lookup import nearest, room_of
 from handler.operations.outcomes import NoSuch
 from handler.planning.attachments import (
     Attachment,
+    AttachmentChange,
     Behind,
-    Change,
     Detached,
-    Standing,
+    GroupAttachments,
     behind_of,
     hindrance,
     left_behind,
@@ -33,9 +33,9 @@ from handler.planning.attachments import (
     to_drop,
     unfit,
 )
-from handler.ports.balancer import Attendance, Provisioner
+from handler.ports.balancer import ListsForeignMembers, Provisioner
 from handler.ports.stored import Event, EventKind
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 
 
 class _Registered(enum.Enum):
@@ -55,18 +55,18 @@ class _Hindered:
     may_force: bool = True
 
 
-def _refuse_undeclared(room: Room, *, is_declared: bool) -> None:
+def _refuse_undeclared(room: GroupRuntime, *, is_declared: bool) -> None:
     if not is_declared:
         raise Refused(f"group {room.id} is no longer declared: its members stay where they are")
 
 
-def _is_proved(room: Room, balancer: BalancerId) -> bool:
+def _is_proved(room: GroupRuntime, balancer: BalancerId) -> bool:
     """Whether the last pass found the balancer to be missing for long enough."""
     seating = None if room.seen is None else room.seen.world.seatings.get(balancer)
     return seating is not None and seating.not_found
 
 
-def _forced(room: Room, balancer: BalancerId) -> str:
+def _forced(room: GroupRuntime, balancer: BalancerId) -> str:
     return f"; to drop it without asking it: trimtab detach {room.id} {balancer} --force"
 
 
@@ -125,14 +125,14 @@ class BalancerDesk:
         return Detached(members=len(change.records), warning=warning)
 
     @contextlib.asynccontextmanager
-    async def _changing(self, group: GroupId, *, undeclared: bool = False) -> AsyncIterator[Room]:
+    async def _changing(self, group: GroupId, *, undeclared: bool = False) -> AsyncIterator[GroupRuntime]:
         """Let neither a reload nor a pass of the group come between looking and writing."""
         room = room_of(self._engine, group)
         async with self._engine.changing, self._engine.keeper.between(room):
             _refuse_undeclared(room, is_declared=undeclared or self._is_declared(room))
             yield room
 
-    def _is_declared(self, room: Room) -> bool:
+    def _is_declared(self, room: GroupRuntime) -> bool:
         return not (room.state.orphaned or room.deleting) and room.id in self._engine.catalogue().groups
 
     def _declared(self, balancer: BalancerId) -> Balancer:
@@ -141,12 +141,12 @@ class BalancerDesk:
             raise NoSuch(f"there is no balancer {balancer}{nearest(balancer, balancers)}")
         return balancers[balancer]
 
-    async def _standing(self, room: Room) -> Standing:
+    async def _standing(self, room: GroupRuntime) -> GroupAttachments:
         catalogue = self._engine.catalogue()
         places = (("groups", room.id, "balancers"), ("groups", room.id))
         site = next((catalogue.sites[place] for place in places if place in catalogue.sites), None)
         undeclared = replace(room.definition.group, balancers=())
-        return Standing(
+        return GroupAttachments(
             declared=catalogue.groups.get(room.id, undeclared),
             where=f"{site.file}:{site.line}" if site else str(Path(self._engine.parts.file)),
             definition=room.definition,
@@ -154,7 +154,7 @@ class BalancerDesk:
             records=await asyncio.to_thread(self._engine.parts.store.members, room.id),
         )
 
-    def _hindrance(self, change: Change, declared: Balancer) -> str | None:
+    def _hindrance(self, change: AttachmentChange, declared: Balancer) -> str | None:
         """Look at the members and the balancer as they would be. Blocks."""
         parts, group = self._engine.parts, change.definition.group.id
         if isinstance(declared, ManagedBalancer):
@@ -163,20 +163,20 @@ class BalancerDesk:
                 return why
         world = parts.converger.gather(group, change.definition)
         port = parts.balancer_for(declared)
-        if not isinstance(port, Attendance):
+        if not isinstance(port, ListsForeignMembers):
             return hindrance(change, world, declared.id)
         try:
             return hindrance(change, world, declared.id, port.occupants())
         except DriverError as error:
             return str(error)
 
-    def _has(self, room: Room, declared: ManagedBalancer) -> bool:
+    def _has(self, room: GroupRuntime, declared: ManagedBalancer) -> bool:
         """Whether a balancer is, or will be, made for a group. Blocks."""
         bound = (binding.balancer for binding in self._engine.parts.store.bindings(room.id))
         used = (use.balancer for use in room.definition.group.balancers)
         return declared.id in {*bound, *used}
 
-    def _looked(self, room: Room, balancer: BalancerId) -> _Registered | _Hindered:
+    def _looked(self, room: GroupRuntime, balancer: BalancerId) -> _Registered | _Hindered:
         """Say whether members can leave a balancer now. Blocks."""
         declared = room.definition.balancers.get(balancer)
         if declared is None:
@@ -197,7 +197,7 @@ class BalancerDesk:
             return _Hindered(words=said, may_force=False)
         return _Registered.YES
 
-    async def _write(self, room: Room, act: str, by: str, message: str, change: Change) -> None:
+    async def _write(self, room: GroupRuntime, act: str, by: str, message: str, change: AttachmentChange) -> None:
         now = self._engine.parts.clock().wall
         line = Event(at=now, group=room.id, kind=EventKind.NOTE, name=act, by=by, message=message)
         store = self._engine.parts.store

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
 from handler.ingest.alerts import payloads, replies
+from handler.ingest.alerts.dispatch import by_group, done_of, question_of
 from handler.ingest.alerts.mapping import EVERYTHING, Fire, Mapped, Permissions, Rules, mapped
-from handler.ingest.alerts.passing import by_group, done_of, question_of
 from handler.ingest.alerts.payloads import Payload
-from handler.ingest.alerts.replies import Reply
+from handler.ingest.alerts.replies import AlertReply
 from trigger.decide import decide
 from trigger.requests import Decision
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from handler.engine.engine import Engine
 
 
-async def checked(engine: Engine, body: bytes, may: Permissions) -> Reply:
+async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
     """What a running daemon would answer, taking the notification as one that comes in order."""
     now = engine.parts.clock()
     meant = _meant(engine.ingest.alerting.rules(), body, may, now.wall)
-    if isinstance(meant, Reply):
+    if isinstance(meant, AlertReply):
         return meant
     payload, found = meant
     asked = {(m.group, m.id) for m in found.meanings if m.group is not None and isinstance(m.act, Fire)}
@@ -40,19 +40,19 @@ async def checked(engine: Engine, body: bytes, may: Permissions) -> Reply:
     return replies.accepted(payload, found, [done_of(meaning, answers, decisions) for meaning in found.meanings])
 
 
-def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> Reply:
+def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> AlertReply:
     """What a payload means to a file. What the door would say is not known without a daemon."""
     meant = _meant(Rules.of(catalogue), body, EVERYTHING, now)
-    if isinstance(meant, Reply):
+    if isinstance(meant, AlertReply):
         return meant
     payload, found = meant
     nobody: Mapping[GroupId, Decision] = {}
     return replies.accepted(payload, found, [done_of(meaning, {}, nobody) for meaning in found.meanings])
 
 
-def _meant(rules: Rules, body: bytes, may: Permissions, now: Instant) -> tuple[Payload, Mapped] | Reply:
+def _meant(rules: Rules, body: bytes, may: Permissions, now: Instant) -> tuple[Payload, Mapped] | AlertReply:
     payload = payloads.read(body)
-    if isinstance(payload, payloads.Unreadable):
+    if isinstance(payload, payloads.UnreadablePayload):
         return replies.unreadable(payload)
     found = mapped(rules, payload.alerts, may, now)
     return replies.refusal(payload, found, rules) or (payload, found)

@@ -15,7 +15,7 @@ from handler.operations.address import ABOUT, over
 from trigger.verdicts import Direction
 
 if TYPE_CHECKING:
-    from handler.ingest.alerts.tokens import Wanted
+    from handler.ingest.alerts.tokens import NewWebhook
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Shown
     from handler.planning.status import Adoption
@@ -124,19 +124,19 @@ DaemonOperation = (
 )
 
 
-def _wanted(hook: MakeHook) -> Wanted:
+def _wanted(hook: MakeHook) -> NewWebhook:
     """What the new webhook is to be.
 
     Raises:
         Refused: its secret is in two places.
     """
-    from handler.ingest.alerts.tokens import Wanted
+    from handler.ingest.alerts.tokens import NewWebhook
 
     if hook.hmac_env is not None and hook.hmac_file is not None:
         raise Refused("the secret for signatures is in a variable or in a file, not in both")
     signed = hook.hmac_env is not None or hook.hmac_file is not None
     every = () if hook.push else tuple(EffectKind)
-    return Wanted(
+    return NewWebhook(
         name=hook.name,
         groups=hook.groups,
         effects=every if hook.effects is None else hook.effects,

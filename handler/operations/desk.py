@@ -11,16 +11,17 @@ from collector.clients.circuits import EndpointStatus
 from collector.outages.remedies import say_all
 from collector.targets import counters_of
 from config.errors import Refused
-from config.model.catalogue import Adjustment, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
+from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.engine import Engine
-from handler.engine.furnishing import Health, Reloaded
+from handler.operations.adoption import Giving
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
-from handler.operations.finding import nearest, room_of
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.giving import Giving
+from handler.operations.lookup import nearest, room_of
+from handler.operations.manual_requests import stopping, wish_of
 from handler.operations.member_desk import MemberDesk
 from handler.operations.outcomes import Asked, NoSuch
 from handler.operations.probing import probe
@@ -28,20 +29,19 @@ from handler.operations.readings import Probed
 from handler.operations.roll_desk import RollDesk
 from handler.operations.store_desk import StoreDesk
 from handler.operations.webhook_desk import WebhookDesk
-from handler.operations.wishes import stopping, wish_of
 from handler.planning.desired import Definition
 from handler.planning.plan import Snapshot
 from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
-from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, told_of, told_of_fleet
+from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, told_of, told_of_fleet
 from handler.recording.status import RecordingStatus
-from handler.runtime.door import Question
+from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.pulse import Pulse
-from handler.runtime.rooms import Room
-from handler.runtime.series import Series
+from handler.runtime.series import SeriesRecorder
 from handler.runtime.statuses import status_of
-from handler.store.recall import AT_MOST, Recalled, recalled
+from handler.store.decision_lookup import AT_MOST, Recalled, recalled
 from trigger.explain.explanation import Explanation
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Decision, FleetPause, GroupState, Pause
@@ -82,7 +82,7 @@ class Desk:
         """One group."""
         return status_of(self._room(group), self._engine.parts.clock().wall)
 
-    async def why(self, group: GroupId, at: Instant | None) -> Explanation | Span | None:
+    async def why(self, group: GroupId, at: Instant | None) -> Explanation | TickSpan | None:
         """The last tick's explanation, or the span that covers ``at``."""
         room = self._room(group)
         if at is None and room.explanation is not None:
@@ -142,7 +142,7 @@ class Desk:
         """What one group's new members are made of."""
         return self._room(group).definition
 
-    def recent(self, group: GroupId) -> Series:
+    def recent(self, group: GroupId) -> SeriesRecorder:
         """The last half hour of one group in numbers."""
         return self._engine.telling.recent.series(self._room(group))
 
@@ -159,7 +159,7 @@ class Desk:
         """Prometheus text."""
         return self._engine.telling.metrics.text()
 
-    def health(self) -> Health:
+    def health(self) -> DaemonHealth:
         """Whether decisions and convergence are on time."""
         return self._engine.health()
 
@@ -169,8 +169,8 @@ class Desk:
         """A person sets the size."""
         room = self._room(group)
         now = self._engine.parts.clock()
-        request = wish_of(room, Adjustment(verb=Verb.SET, amount=size), now, by=by, force=force)
-        return await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+        request = wish_of(room, Adjustment(verb=AdjustmentVerb.SET, amount=size), now, by=by, force=force)
+        return await self._engine.door.ask(DecisionTask(room=room, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
         """A request id for someone who brings none."""
@@ -191,7 +191,7 @@ class Desk:
         task.add_done_callback(lambda _: self._asked.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _alarm(self, room: Room, policy: PolicyId, request_id: str, by: str) -> Asked:
+    async def _alarm(self, room: GroupRuntime, policy: PolicyId, request_id: str, by: str) -> Asked:
         before = await asyncio.to_thread(self._engine.parts.store.answered, room.id, request_id)
         if before is not None:
             return Asked(
@@ -204,7 +204,7 @@ class Desk:
             )
         request = requested(self._engine.catalogue(), room.definition.group, policy, id=request_id, by=by)
         now = self._engine.parts.clock()
-        decision = await self._engine.door.ask(Question(room=room, at=now, requests=(request,)))
+        decision = await self._engine.door.ask(DecisionTask(room=room, at=now, requests=(request,)))
         answer = next(answer for answer in decision.answers if answer.request.id == request_id)
         return Asked(
             request=request_id,
@@ -328,9 +328,9 @@ class Desk:
         """Read the file again: all or nothing."""
         return await self._engine.reload(by=by)
 
-    async def _note(self, room: Room, act: str, by: str, message: str) -> None:
+    async def _note(self, room: GroupRuntime, act: str, by: str, message: str) -> None:
         now = self._engine.parts.clock().wall
         await asyncio.to_thread(self._engine.parts.store.note, room.id, act, by, message, now)
 
-    def _room(self, group: GroupId) -> Room:
+    def _room(self, group: GroupId) -> GroupRuntime:
         return room_of(self._engine, group)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent, TrimtabError
 from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue, Cloud, Group, SimulatedCloud
@@ -17,13 +17,24 @@ from handler.operations.examining_balancers import ACCESS, PLAYED
 from handler.operations.examining_balancers import checks_of as checks_of_balancer
 from handler.planning.causes import understood
 from handler.ports.balancer import Balancer as BalancerPort
-from handler.ports.examination import UNREACHED, About, Check, Examined, Finding, Look, Verdict, fine, untold, wrong
+from handler.ports.examination import (
+    UNREACHED,
+    About,
+    Check,
+    CheckVerdict,
+    DoctorFinding,
+    Examined,
+    Look,
+    fine,
+    untold,
+    wrong,
+)
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
 
 _ABREAST = 8
 """Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
-_LAST = (Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM)
+_LAST = (CheckVerdict.OK, CheckVerdict.UNKNOWN, CheckVerdict.PROBLEM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,7 @@ class Drivers:
     balancer: Callable[[Balancer], BalancerPort]
 
 
-def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[Finding, ...]:
+def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[DoctorFinding, ...]:
     """Ask, and answer problems last. What nobody answers ``within`` this time is a problem too."""
     checks = tuple(checks_of(catalogue, drivers))
     looks = _without_echoes(catalogue, checks, asked(checks, within))
@@ -89,16 +100,16 @@ def _look(check: Check) -> Look:
         return wrong(str(error), CORRECT)
 
 
-def _mending(check: Check, error: DriverError, cause: Cause | None) -> str:
+def _mending(check: Check, error: DriverError, cause: FailureCause | None) -> str:
     """What to do: as the driver says, by the cause, as the check has it where the other side only says no."""
     if error.mend or cause is not None:
-        return error.mend or MENDING[cause or Cause.SERVICE]
+        return error.mend or MENDING[cause or FailureCause.SERVICE]
     return (check.mend or CORRECT) if isinstance(error, Permanent) else UNREACHED
 
 
 CORRECT = "correct what these words name, in the file or over there, and ask again"
 """How to mend what nobody says more about."""
-_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[Cause.CREDENTIALS]})
+_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[FailureCause.CREDENTIALS]})
 """How to mend what is wrong with a whole cloud."""
 
 
@@ -107,7 +118,7 @@ def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequen
     closed = {
         (check.about, check.name): {look.mend, *_OF_THE_CLOUD} - {CORRECT, ""}
         for check, look in zip(checks, looks, strict=True)
-        if check.what == ACCESS and look.verdict is Verdict.PROBLEM
+        if check.what == ACCESS and look.verdict is CheckVerdict.PROBLEM
     }
 
     def is_echo(check: Check, look: Look) -> bool:
@@ -132,9 +143,9 @@ def _of_whom(catalogue: Catalogue, check: Check) -> tuple[About, str]:
     return check.about, check.name
 
 
-def _finding(catalogue: Catalogue, check: Check, look: Look) -> Finding:
+def _finding(catalogue: Catalogue, check: Check, look: Look) -> DoctorFinding:
     groups = tuple(group.id for group in _concerned(catalogue, check))
-    return Finding(
+    return DoctorFinding(
         about=check.about,
         name=check.name,
         what=check.what,

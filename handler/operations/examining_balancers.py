@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent
 from config.model.balancers import Balancer, HaproxyBalancer, SharedListener
 from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer, SimulatedCloud
 from config.model.managed import ManagedBalancer
 from handler.balancers.haproxy.remarks import remarks_on, versions_of
 from handler.ports.balancer import Balancer as Port
-from handler.ports.examination import About, Check, Inspected, Look, Verdict, fine, untold, wrong
+from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, untold, wrong
 
 ACCESS = "access"
 PLAYED = "is played by Trimtab itself: there is nothing to reach"
@@ -31,7 +31,7 @@ def checks_of(balancer: Balancer, most: int, driver_for: Callable[[Balancer], Po
     if words := _ours(balancer):
         yield named(what=ACCESS, look=lambda: fine(words))
         return
-    yield named(what=ACCESS, look=partial(_seats, driver_for, balancer), mend=MENDING[Cause.BALANCER])
+    yield named(what=ACCESS, look=partial(_seats, driver_for, balancer), mend=MENDING[FailureCause.BALANCER])
     match balancer:
         case HaproxyBalancer():
             yield named(what="version", look=lambda: fine(versions_of(balancer)), mend="use HAProxy 2.6 or later")
@@ -77,4 +77,4 @@ def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer,
     if grave:
         return wrong("; ".join(grave), _CORRECT)
     light = "; ".join(remark.words for remark in remarks)
-    return Look(verdict=Verdict.OK, words=light or "members can be added, as many as there may be")
+    return Look(verdict=CheckVerdict.OK, words=light or "members can be added, as many as there may be")

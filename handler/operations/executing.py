@@ -9,7 +9,7 @@ from config.model.schedules import ScheduledLimit
 from config.units import PolicyId
 from handler.operations.outcomes import NoSuch
 from trigger.policies.schedules import schedule_named
-from trigger.requests import Cause, Request
+from trigger.requests import Request, RequestCause
 
 
 def executable(group: Group) -> tuple[PolicyId, ...]:
@@ -36,7 +36,7 @@ def requested(catalogue: Catalogue, group: Group, policy: PolicyId, *, id: str, 
     return Request(
         id=id,
         group=group.id,
-        cause=Cause.ALARM,
+        cause=RequestCause.ALARM,
         by=by,
         adjustment=adjustment,
         policy=policy,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from config.errors import Refused
 from config.units import CloudId, GroupId, Instant, MemberName
-from handler.convergence.sweep import Sweep
+from handler.convergence.sweep import GarbageSweep
 from handler.engine.engine import Engine
-from handler.operations.finding import nearest
+from handler.operations.lookup import nearest
 from handler.operations.outcomes import NoSuch
-from handler.planning.garbage import Abandoned, Found, Item, Kind
+from handler.planning.garbage import Abandoned, GarbageKind, GarbageReport, Item
 from handler.planning.records import gone
 from handler.planning.world import Record
 from handler.ports.stored import Event, EventKind
@@ -23,10 +23,10 @@ class GarbageDesk:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def look(self, group: GroupId | None) -> Found:
+    async def look(self, group: GroupId | None) -> GarbageReport:
         """All that bears our mark and is not wanted; of one group, known or not, if it is named."""
         parts = self._engine.parts
-        sweep = Sweep(
+        sweep = GarbageSweep(
             installation=parts.converger.installation,
             store=parts.store,
             orchestrator_for=parts.converger.cloud,
@@ -61,7 +61,7 @@ class GarbageDesk:
         store, group = self._engine.parts.store, self._engine.rooms.get(item.group)
         records = store.members(item.group) if group is not None else ()
         record = next((record for record in records if record.name == item.name), None)
-        if (record is None) == (item.kind in {Kind.STUCK, Kind.OPEN_INTENT}):
+        if (record is None) == (item.kind in {GarbageKind.STUCK, GarbageKind.OPEN_INTENT}):
             raise Refused(f"{item.name} is no garbage any more")
         act = Event(at=now, group=item.group, kind=EventKind.NOTE, name="abandon", by=by, message=str(item.name))
         store.abandon(act, _let_go(item, by, now), _ended(record, item, now))
@@ -70,7 +70,7 @@ class GarbageDesk:
 def _ended(record: Record | None, item: Item, now: Instant) -> tuple[Record, ...]:
     if record is None:
         return ()
-    if item.kind is Kind.OPEN_INTENT and record.made_at is not None:
+    if item.kind is GarbageKind.OPEN_INTENT and record.made_at is not None:
         raise Refused(f"{item.name} has been found meanwhile")
     return (gone(record, now),)
 
@@ -81,13 +81,13 @@ def _let_go(item: Item, by: str, now: Instant) -> Abandoned:
     )
 
 
-def _unfit(name: MemberName, found: Found) -> Exception:
+def _unfit(name: MemberName, found: GarbageReport) -> Exception:
     kinds = {item.kind for item in found.items if item.name == name}
-    if Kind.ABANDONED in kinds:
+    if GarbageKind.ABANDONED in kinds:
         return Refused(f"{name} is abandoned already")
-    if Kind.PART in kinds:
+    if GarbageKind.PART in kinds:
         return Refused(f"of {name} there are only parts: take them away at the cloud")
-    if Kind.SEAT in kinds:
+    if GarbageKind.SEAT in kinds:
         return Refused(f"of {name} there is only a seat: take it away at the balancer")
     names = [item.name for item in found.items if item.can_be_abandoned]
     return NoSuch(f"nothing called {name} is garbage{nearest(name, names)}")

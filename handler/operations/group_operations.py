@@ -11,7 +11,7 @@ from config.units import BalancerId, GroupId
 from handler.operations.address import over
 
 if TYPE_CHECKING:
-    from handler.engine.furnishing import Reloaded
+    from handler.engine.assembly import Reloaded
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Shown, Steered
     from handler.planning.plan import Snapshot

@@ -6,19 +6,19 @@ import asyncio
 from collections.abc import Callable
 
 from config.errors import Refused
-from config.model.catalogue import Adjustment, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.fates import chosen, to_protect, to_replace, to_unprotect
-from handler.operations.finding import nearest, record_of, room_of
+from handler.operations.lookup import nearest, record_of, room_of
+from handler.operations.manual_requests import wish_of
+from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.outcomes import NoSuch
-from handler.operations.wishes import wish_of
-from handler.planning.closeups import CloseUp, close_up
-from handler.planning.steps import Outcome
+from handler.planning.member_details import CloseUp, close_up
+from handler.planning.steps import StepOutcome
 from handler.planning.world import Record
 from handler.runtime.converging import hands_off
-from handler.runtime.door import Question
-from handler.runtime.rooms import Room
+from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
 
 
@@ -39,8 +39,8 @@ class MemberDesk:
             found = await asyncio.to_thread(record_of, parts.store, group, member)
             now = parts.clock()
             leaving = (chosen(found, now.wall, force=force),)
-            request = wish_of(room, Adjustment(verb=Verb.REMOVE, amount=1), now, by=by, force=force)
-            return await self._engine.door.ask(Question(room=room, at=now, requests=(request,), leaving=leaving))
+            request = wish_of(room, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
+            return await self._engine.door.ask(DecisionTask(room=room, at=now, requests=(request,), leaving=leaving))
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Never choose this member as surplus (or do so again)."""
@@ -52,7 +52,7 @@ class MemberDesk:
         room = room_of(self._engine, group)
         return await asyncio.to_thread(self._seen, room, member)
 
-    async def converge(self, group: GroupId, member: MemberName, *, by: str) -> tuple[Outcome, ...]:
+    async def converge(self, group: GroupId, member: MemberName, *, by: str) -> tuple[StepOutcome, ...]:
         """Make a pass for one member alone; what is seen of it is believed. Answers what was done.
 
         Raises:
@@ -67,7 +67,7 @@ class MemberDesk:
         room.wake.set()
         return done.outcomes
 
-    def _seen(self, room: Room, member: MemberName) -> CloseUp:
+    def _seen(self, room: GroupRuntime, member: MemberName) -> CloseUp:
         snapshot = self._engine.parts.converger.snapshot(room.stored())
         if (seen := close_up(member, snapshot)) is None:
             known = [each.name for each in snapshot.world.members]

@@ -12,7 +12,7 @@ from handler.operations.address import over
 if TYPE_CHECKING:
     from handler.operations.desk import Desk
     from handler.operations.outcomes import MemberPass, Shown
-    from handler.planning.closeups import CloseUp
+    from handler.planning.member_details import CloseUp
     from trigger.requests import Decision
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from config.units import GroupId, Instant, MemberName
-from handler.engine.furnishing import Reloaded
-from handler.planning.closeups import CloseUp
+from handler.engine.assembly import Reloaded
+from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
-from handler.planning.steps import Outcome, Plan
+from handler.planning.steps import Plan, StepOutcome
 from handler.planning.world import World
 from handler.ports.store import GroupEdit
 from handler.recording.status import RecordingStatus
 from trigger.reasons import Reason
-from trigger.requests import Answer, Decision
+from trigger.requests import Decision, RequestOutcome
 
 
 class NoSuch(LookupError):
@@ -33,7 +33,7 @@ class Asked:
     reason: Reason
     desired_from: int | None
     desired_to: int | None
-    answer: Answer | None
+    answer: RequestOutcome | None
     """``None`` when repeated."""
 
 
@@ -76,7 +76,7 @@ class MemberPass:
 
     group: GroupId
     member: MemberName
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StepOutcome, ...]
 
 
 Shown: TypeAlias = Mapping[str, object]

@@ -12,7 +12,7 @@ from collector.outages.misses import words
 from collector.outages.remedies import remedy
 from collector.samples import Reply, Scrape
 from config.model.catalogue import Catalogue
-from config.model.counters import Kind, source_word
+from config.model.counters import CounterKind, source_word
 from config.units import CounterId, MemberName, Seconds
 
 
@@ -23,7 +23,7 @@ class Probed:
     counter: CounterId
     member: MemberName | None
     source: str
-    kind: Kind
+    kind: CounterKind
     unit: str
     reading: float | None
     """As read, also outside the range; ``None``: there was no answer."""
@@ -41,7 +41,7 @@ class Probed:
 
 def rises(catalogue: Catalogue, scrape: Scrape) -> bool:
     """Whether a second reading would tell more: some counter rises for ever."""
-    return any(catalogue.counters[series.counter].kind is Kind.RISING for series in scrape.layout.series)
+    return any(catalogue.counters[series.counter].kind is CounterKind.RISING for series in scrape.layout.series)
 
 
 def probed(catalogue: Catalogue, scrapes: Sequence[Scrape], ended: float) -> tuple[Probed, ...]:

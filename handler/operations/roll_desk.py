@@ -16,13 +16,13 @@ from config.model.catalogue import Mode, Profile
 from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId
 from handler.engine.engine import Engine
-from handler.operations.finding import room_of
+from handler.operations.lookup import room_of
 from handler.operations.outcomes import NoSuch, RevisionStatus, Steered
 from handler.planning.declared import Pinned, Revision, changes, last_good
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll, RollState
 from handler.ports.stored import Event, EventKind
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import progress_of, roll_of
 
 _EDITS = 200
@@ -119,7 +119,7 @@ class RollDesk:
         return self._answer(room, "nobody else is replaced; trimtab roll goes on")
 
     @contextlib.asynccontextmanager
-    async def _changing(self, group: GroupId) -> AsyncIterator[Room]:
+    async def _changing(self, group: GroupId) -> AsyncIterator[GroupRuntime]:
         """Let neither a reload nor a pass of the group come between looking and writing."""
         room = room_of(self._engine, group)
         async with self._engine.changing, self._engine.keeper.between(room):
@@ -127,14 +127,14 @@ class RollDesk:
                 raise Refused(f"group {group} is no longer declared: no new members are made of anything")
             yield room
 
-    def _begun(self, room: Room, before: Roll | None, budgets: RollBudgets, by: str) -> Roll:
+    def _begun(self, room: GroupRuntime, before: Roll | None, budgets: RollBudgets, by: str) -> Roll:
         target = room.definition.profile_digest
         if before is not None:
             return replace(before, budgets=budgets, by=by).resumed(target)
         return Roll(target=target, budgets=budgets, started_at=self._engine.parts.clock().wall, by=by)
 
     async def _steer(
-        self, room: Room, act: str, by: str, message: str, pinned: Pinned | None, roll: Roll | None
+        self, room: GroupRuntime, act: str, by: str, message: str, pinned: Pinned | None, roll: Roll | None
     ) -> None:
         """Write it down, then keep it; what failed before was something else, and holds nothing back any more."""
         now, store = self._engine.parts.clock().wall, self._engine.parts.store
@@ -145,10 +145,10 @@ class RollDesk:
             await asyncio.to_thread(store.save_builds, room.id, Builds())
             room.kept_builds = Builds()
 
-    def _put(self, room: Room, profile: Profile) -> None:
+    def _put(self, room: GroupRuntime, profile: Profile) -> None:
         room.definition = replace(room.definition, profile=profile)
 
-    def _refuse_impossible(self, room: Room, target: Revision) -> None:
+    def _refuse_impossible(self, room: GroupRuntime, target: Revision) -> None:
         """Raise `Refused` if nobody could be made of a revision's profile. Blocks."""
         profile, what = target.definition.profile, f"revision {target.number} of group {room.id}"
         if profile.cloud != room.definition.cloud.id:
@@ -159,11 +159,11 @@ class RollDesk:
             except Refused as error:
                 raise Refused(f"{what} needs a secret that cannot be read: {error}") from error
 
-    def _answer(self, room: Room, words: str) -> Steered:
+    def _answer(self, room: GroupRuntime, words: str) -> Steered:
         return Steered(group=room.id, words=words, roll=roll_of(room))
 
 
-def _told(revision: Revision, before: Revision | None, room: Room, members: int) -> RevisionStatus:
+def _told(revision: Revision, before: Revision | None, room: GroupRuntime, members: int) -> RevisionStatus:
     return RevisionStatus(
         number=revision.number,
         at=revision.at,
@@ -177,7 +177,7 @@ def _told(revision: Revision, before: Revision | None, room: Room, members: int)
     )
 
 
-def _target(found: Sequence[Revision], room: Room, to: int | None) -> Revision:
+def _target(found: Sequence[Revision], room: GroupRuntime, to: int | None) -> Revision:
     """Which revision is meant."""
     how = f"trimtab definitions {room.id} lists them"
     in_force = room.stored().in_force

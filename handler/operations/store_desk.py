@@ -9,11 +9,11 @@ from config.errors import Refused
 from config.units import GroupId
 from handler import logs
 from handler.engine.engine import Engine
-from handler.operations.finding import room_of
+from handler.operations.lookup import room_of
 from handler.planning.status import Adopted, Adoption, StoreStatus
 from handler.runtime.clock import boot_id
-from handler.runtime.rooms import Room
-from trigger.guards.older import confirmed
+from handler.runtime.group_runtime import GroupRuntime
+from trigger.guards.outdated_requests import confirmed
 
 
 class StoreDesk:
@@ -69,7 +69,7 @@ class StoreDesk:
         """Write down what is only in memory, for example before a backup."""
         await asyncio.to_thread(self._engine.parts.store.flush)
 
-    async def _adopt(self, room: Room, by: str) -> Adopted:
+    async def _adopt(self, room: GroupRuntime, by: str) -> Adopted:
         store = self._engine.parts.store
         async with self._engine.keeper.between(room):  # a pass that goes on would find what it knew and doubt again
             older, now = room.state.older, self._engine.parts.clock()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from handler.engine.engine import Engine
 from handler.ingest.alerts.mapping import EVERYTHING, permissions_of
-from handler.ingest.alerts.replies import Reply
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.replies import AlertReply
+from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.checking import checked
-from handler.operations.finding import nearest
+from handler.operations.lookup import nearest
 from handler.operations.outcomes import NoSuch
-from handler.ports.outside import StoredHook
+from handler.ports.alerts import StoredHook
 
 
 class WebhookDesk:
@@ -22,7 +22,7 @@ class WebhookDesk:
         """Every webhook ever made, by name."""
         return self._engine.ingest.hooks.all()
 
-    async def make(self, wanted: Wanted) -> str:
+    async def make(self, wanted: NewWebhook) -> str:
         """Make a webhook; returns its token, which is told this once."""
         return await self._engine.ingest.hooks.make(wanted, self._engine.catalogue().groups)
 
@@ -49,7 +49,7 @@ class WebhookDesk:
         """End the tokens of the key before."""
         await self._engine.parts.inbox.member_keys.finish()
 
-    async def check_alerts(self, body: bytes, hook: str | None) -> Reply:
+    async def check_alerts(self, body: bytes, hook: str | None) -> AlertReply:
         """What a payload would be answered now, through this webhook; nothing is changed."""
         may = EVERYTHING if hook is None else permissions_of(self._hook(hook))
         return await checked(self._engine, body, may)

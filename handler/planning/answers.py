@@ -19,11 +19,11 @@ from typing import assert_never
 
 from config.errors import DriverError, Full, Permanent
 from config.units import Instant, Seconds
-from handler.planning.attempts import Failure, counted, judged, succeeded
-from handler.planning.lines import Begun, done, failed
+from handler.planning.attempts import CallFailure, counted, judged, succeeded
+from handler.planning.member_plans import StartedCall, done, failed
 from handler.planning.records import made, unmade
 from handler.planning.removals import is_stuck
-from handler.planning.steps import Create, MakePart, Mark, Outcome, Result, Step
+from handler.planning.steps import Create, MakePart, MarkMachine, Step, StepOutcome, StepResult
 from handler.planning.world import Record, Server
 
 Answer = Server | DriverError | None
@@ -31,7 +31,7 @@ Answer = Server | DriverError | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class AnswerMoment:
     """When an answer came, and what matters then."""
 
     at: Instant
@@ -41,7 +41,9 @@ class Moment:
     """A member leaves the same cloud: one that is full may have room soon."""
 
 
-def answered(begun: Begun, record: Record, answer: Answer, moment: Moment) -> tuple[Outcome, Record | None]:
+def answered(
+    begun: StartedCall, record: Record, answer: Answer, moment: AnswerMoment
+) -> tuple[StepOutcome, Record | None]:
     """Say what became of a call, and what its member's record becomes; ``None``: it stays as it is."""
     outcome = done(begun.name, begun.step, begun.started, moment.at)
     match answer:
@@ -56,24 +58,28 @@ def answered(begun: Begun, record: Record, answer: Answer, moment: Moment) -> tu
 
 
 def _refused(
-    outcome: Outcome, step: Step, record: Record, error: DriverError, moment: Moment
-) -> tuple[Outcome, Record]:
+    outcome: StepOutcome, step: Step, record: Record, error: DriverError, moment: AnswerMoment
+) -> tuple[StepOutcome, Record]:
     failure = judged(step, record, error, room_comes=moment.room_comes)
     final = _is_for_good(step, error)
     told = failed(outcome, failure, error, final=final)
-    if final and not isinstance(step, Mark):
+    if final and not isinstance(step, MarkMachine):
         return told, unmade(record, moment.at)
     after = _counted(told, record, failure, moment)
     if is_stuck(after, moment.grace, moment.at):
-        limited = replace(failure, result=Result.LIMITED)
-        return replace(told, result=Result.LIMITED), _counted(told, record, limited, moment)
+        limited = replace(failure, result=StepResult.LIMITED)
+        return replace(told, result=StepResult.LIMITED), _counted(told, record, limited, moment)
     return told, after
 
 
 def _is_for_good(step: Step, error: DriverError) -> bool:
     """Whether a member ends before it began: a cloud that is full may have room later, and refuses nobody for good."""
-    return isinstance(step, Create | MakePart | Mark) and isinstance(error, Permanent) and not isinstance(error, Full)
+    return (
+        isinstance(step, Create | MakePart | MarkMachine)
+        and isinstance(error, Permanent)
+        and not isinstance(error, Full)
+    )
 
 
-def _counted(told: Outcome, record: Record, failure: Failure, moment: Moment) -> Record:
+def _counted(told: StepOutcome, record: Record, failure: CallFailure, moment: AnswerMoment) -> Record:
     return counted(told.step, record, failure, told.because, moment.at, told.cause)

@@ -36,7 +36,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GroupAttachments:
     """Behind what a group is: by its file, by a person's word, and each member by itself."""
 
     declared: Group
@@ -50,7 +50,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class AttachmentChange:
     """What is to be written, at once."""
 
     definition: Definition
@@ -92,7 +92,7 @@ def attached(group: Group, attachments: Iterable[Attachment]) -> Group:
     return replace(group, balancers=(*group.balancers, *more))
 
 
-def to_attach(standing: Standing, wanted: Attachment, balancer: Balancer) -> Change:
+def to_attach(standing: GroupAttachments, wanted: Attachment, balancer: Balancer) -> AttachmentChange:
     """Put every member that stays behind a balancer, and those to come, unless the file sees to these already.
 
     Raises:
@@ -113,10 +113,10 @@ def to_attach(standing: Standing, wanted: Attachment, balancer: Balancer) -> Cha
         attachments = (*(each for each in attachments if each.balancer != balancer.id), wanted)
     balancers = MappingProxyType({**standing.definition.balancers, balancer.id: balancer})
     definition = replace(standing.definition, group=attached(group, attachments), balancers=balancers)
-    return Change(definition=definition, attachments=attachments, records=records)
+    return AttachmentChange(definition=definition, attachments=attachments, records=records)
 
 
-def to_detach(standing: Standing, balancer: BalancerId) -> Change:
+def to_detach(standing: GroupAttachments, balancer: BalancerId) -> AttachmentChange:
     """Have every member that stays leave a balancer, and make no more behind it.
 
     Raises:
@@ -133,7 +133,7 @@ def to_detach(standing: Standing, balancer: BalancerId) -> Change:
     return replace(change, records=records)
 
 
-def _parted(standing: Standing, balancer: BalancerId) -> Change:
+def _parted(standing: GroupAttachments, balancer: BalancerId) -> AttachmentChange:
     """Make no more members behind a balancer; those that are there stay.
 
     Raises:
@@ -147,10 +147,10 @@ def _parted(standing: Standing, balancer: BalancerId) -> Change:
         )
     attachments = tuple(each for each in standing.attachments if each.balancer != balancer)
     definition = replace(standing.definition, group=attached(group, attachments))
-    return Change(definition=definition, attachments=attachments, records=())
+    return AttachmentChange(definition=definition, attachments=attachments, records=())
 
 
-def to_drop(standing: Standing, balancer: BalancerId) -> Change:
+def to_drop(standing: GroupAttachments, balancer: BalancerId) -> AttachmentChange:
     """Forget that members are behind a balancer that cannot be asked, and make no more behind it.
 
     No member leaves the balancer for it: one that is registered there stays so. Members that wait to be drained there,
@@ -163,7 +163,7 @@ def to_drop(standing: Standing, balancer: BalancerId) -> Change:
     return replace(_parted(standing, balancer), records=records) if records else to_detach(standing, balancer)
 
 
-def left_behind(change: Change, balancer: BalancerId) -> str:
+def left_behind(change: AttachmentChange, balancer: BalancerId) -> str:
     """Warn of the members that a dropped balancer may go on giving work; empty: there are none."""
     names = [record.name for record in change.records]
     if not names:
@@ -216,7 +216,10 @@ def unfit(balancer: ManagedBalancer, definition: Definition, others: Sequence[Gr
 
 
 def hindrance(
-    change: Change, world: World, balancer: BalancerId, occupants: Mapping[tuple[str, int], str] = MappingProxyType({})
+    change: AttachmentChange,
+    world: World,
+    balancer: BalancerId,
+    occupants: Mapping[tuple[str, int], str] = MappingProxyType({}),
 ) -> str | None:
     """Say why not all members of a change could come behind the balancer; ``None``: nothing speaks against it.
 
@@ -264,7 +267,7 @@ def plain_address(text: str) -> str:
 
 
 def behind_of(
-    standing: Standing, made: Mapping[BalancerId, Mapping[str, str]] = MappingProxyType({})
+    standing: GroupAttachments, made: Mapping[BalancerId, Mapping[str, str]] = MappingProxyType({})
 ) -> tuple[Behind, ...]:
     """Say behind what a group's members are or will be, by name; ``made``: the parts of what was made for it."""
     by = {each.balancer: each.by for each in standing.attachments}

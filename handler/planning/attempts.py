@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant, Seconds
 from handler.planning.steps import (
@@ -27,12 +27,12 @@ from handler.planning.steps import (
     Create,
     Destroy,
     MakePart,
-    Mark,
+    MarkMachine,
     PartStep,
     ReleasePart,
     RemovePart,
-    Result,
     Step,
+    StepResult,
     Unmark,
 )
 from handler.planning.world import Attempts, Phase, Record
@@ -50,10 +50,10 @@ _DOUBLINGS = 5  # 1 s × 2⁵ is past the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class CallFailure:
     """What became of a call."""
 
-    result: Result
+    result: StepResult
     again_in: Seconds
     attempt: int | None = None
     """Which of the limited attempts; ``None``: it is none of them."""
@@ -61,7 +61,7 @@ class Failure:
     """It is a failure of this call, and not of the moment."""
 
 
-def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool = False) -> Failure:
+def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool = False) -> CallFailure:
     """Say what becomes of a call that failed for a member of whom this is remembered.
 
     ``room_comes``: somebody leaves the same cloud.
@@ -69,18 +69,20 @@ def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool =
     before = found(step, record)
     count = 0 if before is None else before.count
     if isinstance(error, Full):
-        result = Result.RETRY if room_comes else Result.FAILED
-        return Failure(result=result, again_in=_ROOM if room_comes else _LAST, counts=False)
+        result = StepResult.RETRY if room_comes else StepResult.FAILED
+        return CallFailure(result=result, again_in=_ROOM if room_comes else _LAST, counts=False)
     if isinstance(error, Permanent):
-        return Failure(result=Result.FAILED, again_in=_long(count))
+        return CallFailure(result=StepResult.FAILED, again_in=_long(count))
     asked = error.retry_after if isinstance(error, Transient) else None
     if asked is not None and (isinstance(step, CloudCall) or isinstance(error, Unsent)):
-        return Failure(result=Result.RETRY, again_in=asked, counts=False)
+        return CallFailure(result=StepResult.RETRY, again_in=asked, counts=False)
     attempt = count + 1
     if attempt >= LIMIT:
-        return Failure(result=Result.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt)
+        return CallFailure(
+            result=StepResult.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt
+        )
     again = min(_FIRST * 2.0 ** min(count, _DOUBLINGS), _LAST)
-    return Failure(result=Result.LIMITED, again_in=max(asked or 0.0, again), attempt=attempt)
+    return CallFailure(result=StepResult.LIMITED, again_in=max(asked or 0.0, again), attempt=attempt)
 
 
 def _long(doublings: int) -> Seconds:
@@ -88,7 +90,7 @@ def _long(doublings: int) -> Seconds:
 
 
 def counted(
-    step: Step, record: Record, failure: Failure, because: str, now: Instant, cause: Cause | None = None
+    step: Step, record: Record, failure: CallFailure, because: str, now: Instant, cause: FailureCause | None = None
 ) -> Record:
     """Write down what became of a call that failed, and until when it is not made again."""
     before = found(step, record)
@@ -97,7 +99,7 @@ def counted(
         balancer=_balancer(step),
         count=(0 if before is None else before.count) + failure.counts,
         again_at=Instant(now + failure.again_in),
-        failed=failure.result is Result.FAILED,
+        failed=failure.result is StepResult.FAILED,
         because=because,
         cause=cause,
     )
@@ -105,7 +107,7 @@ def counted(
     if not failure.counts:
         return after
     match step:
-        case Create() | Mark() | MakePart():
+        case Create() | MarkMachine() | MakePart():
             return _unmade_once(after)
         case RemovePart() if record.phase is Phase.INTENDED:
             return _unmade_once(replace(after, destroy_attempts=record.destroy_attempts + 1))

@@ -28,10 +28,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.errors import DriverError
 from config.units import MemberName
-from handler.planning.steps import NAMES, Outcome, Result
+from handler.planning.steps import NAMES, StepOutcome, StepResult
 from handler.planning.world import Attempts, World
 
 _NAMED = 5
@@ -60,26 +60,26 @@ def _said(words: str) -> re.Pattern[str]:
 _BALANCER = r"load ?balancer"
 _PARTS = "user_?data|networks format|metadata|server name|input|parameter"
 
-_KNOWN: Sequence[tuple[Cause, re.Pattern[str]]] = (
-    (Cause.SERVICE, _said(r"service catalog|\bendpoint for\b.*\bnot found")),
-    (Cause.CREDENTIALS, _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b")),
-    (Cause.SERVER_GROUP, _said(r"quota exceeded[^.;]*(?:server group|group_members)")),
-    (Cause.QUOTA, _said(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
-    (Cause.BALANCER_FULL, _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?")),
-    (Cause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
-    (Cause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
-    (Cause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
-    (Cause.SEAT, _lost(r"(?:node|member)")),
-    (Cause.POOL, _lost(r"(?:pool|backend|server ?farm|service ?group)")),
-    (Cause.BALANCER, _lost(rf"(?:{_BALANCER}|listener|vserver)")),
-    (Cause.IMAGE, _lost("(?:image|template|iso)")),
-    (Cause.FLAVOR, _lost("(?:flavou?r|(?:service )?offering)")),
-    (Cause.KEY, _lost("(?:key_name|key ?pair|ssh ?key)")),
-    (Cause.NETWORK, _lost("(?:networks?|subnet|port|security ?groups?)")),
-    (Cause.SERVER_GROUP, _lost("(?:server|affinity) ?group")),
-    (Cause.ZONE, _lost("(?:availability )?zone")),
-    (Cause.CAPACITY, _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity")),
-    (Cause.LAUNCH_CONFIGURATION, _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration")),
+_KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
+    (FailureCause.SERVICE, _said(r"service catalog|\bendpoint for\b.*\bnot found")),
+    (FailureCause.CREDENTIALS, _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b")),
+    (FailureCause.SERVER_GROUP, _said(r"quota exceeded[^.;]*(?:server group|group_members)")),
+    (FailureCause.QUOTA, _said(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
+    (FailureCause.BALANCER_FULL, _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?")),
+    (FailureCause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
+    (FailureCause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
+    (FailureCause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
+    (FailureCause.SEAT, _lost(r"(?:node|member)")),
+    (FailureCause.POOL, _lost(r"(?:pool|backend|server ?farm|service ?group)")),
+    (FailureCause.BALANCER, _lost(rf"(?:{_BALANCER}|listener|vserver)")),
+    (FailureCause.IMAGE, _lost("(?:image|template|iso)")),
+    (FailureCause.FLAVOR, _lost("(?:flavou?r|(?:service )?offering)")),
+    (FailureCause.KEY, _lost("(?:key_name|key ?pair|ssh ?key)")),
+    (FailureCause.NETWORK, _lost("(?:networks?|subnet|port|security ?groups?)")),
+    (FailureCause.SERVER_GROUP, _lost("(?:server|affinity) ?group")),
+    (FailureCause.ZONE, _lost("(?:availability )?zone")),
+    (FailureCause.CAPACITY, _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity")),
+    (FailureCause.LAUNCH_CONFIGURATION, _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration")),
 )  # fmt: skip
 """The more special first: a pool of a balancer that is missing is a pool."""
 
@@ -87,11 +87,11 @@ _KNOWN: Sequence[tuple[Cause, re.Pattern[str]]] = (
 _ASKED = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*")
 
 
-def fold(words: str) -> Cause | None:
+def fold(words: str) -> FailureCause | None:
     """Recognise a cause in what a cloud or a balancer said; ``None``: none that is known.
 
     >>> fold("Image 70a5 could not be found."), fold("try again")
-    (<Cause.IMAGE: 'image'>, None)
+    (<FailureCause.IMAGE: 'image'>, None)
     >>> fold("GET /quotas/tenant was not answered")  # what was asked for is not what is the matter
     """
     words = _ASKED.sub("", words[:_LONGEST])
@@ -102,7 +102,7 @@ def fold(words: str) -> Cause | None:
 class Understood:
     """What an error says."""
 
-    cause: Cause | None
+    cause: FailureCause | None
     words: str
     """What is the matter and, where that is known, what to do."""
 
@@ -120,7 +120,7 @@ def understood(error: DriverError) -> Understood:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trouble:
     call: str
-    cause: Cause | None
+    cause: FailureCause | None
     words: str
     member: MemberName | None
 
@@ -130,7 +130,7 @@ class _Trouble:
         return self.call, self.cause or (self.words if self.member is None else self.words.replace(self.member, ""))
 
 
-def told(outcomes: Iterable[Outcome], held: Sequence[Attempts], world: World, *, failed: bool) -> tuple[str, ...]:
+def told(outcomes: Iterable[StepOutcome], held: Sequence[Attempts], world: World, *, failed: bool) -> tuple[str, ...]:
     """Say what failed now, or is held back since it did, each thing once, with the members that it befell.
 
     Args:
@@ -145,9 +145,9 @@ def told(outcomes: Iterable[Outcome], held: Sequence[Attempts], world: World, *,
     return tuple(_sentence(troubles) for troubles in alike.values())
 
 
-def _now(outcomes: Iterable[Outcome], *, failed: bool) -> Iterator[_Trouble]:
+def _now(outcomes: Iterable[StepOutcome], *, failed: bool) -> Iterator[_Trouble]:
     for outcome in outcomes:
-        if outcome.result is not Result.DONE and (outcome.result is Result.FAILED) is failed:
+        if outcome.result is not StepResult.DONE and (outcome.result is StepResult.FAILED) is failed:
             yield _Trouble(
                 call=NAMES[type(outcome.step)], cause=outcome.cause, words=outcome.because, member=outcome.member
             )

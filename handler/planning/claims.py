@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from config.units import MemberName
 from handler.planning.launches import Claim
 from handler.planning.world import Member, Phase, Server, ServerState, World
-from trigger.guards.older import Inventory
+from trigger.guards.outdated_requests import Inventory
 
 BEARERS = 3
 """The oldest members of each cloud that bear the claim, besides all that are made under it."""

@@ -35,7 +35,7 @@ class Abandoned:
     by: str
 
 
-class Kind(enum.Enum):
+class GarbageKind(enum.Enum):
     """Why something is garbage."""
 
     STUCK = "stuck"
@@ -58,7 +58,7 @@ class Kind(enum.Enum):
 class Item:
     """One piece of garbage."""
 
-    kind: Kind
+    kind: GarbageKind
     name: MemberName
     group: GroupId
     where: CloudId | BalancerId
@@ -74,7 +74,7 @@ class Item:
     @property
     def can_be_abandoned(self) -> bool:
         """Whether there is anything that could be forgotten."""
-        return self.kind not in {Kind.ABANDONED, Kind.PART, Kind.SEAT}
+        return self.kind not in {GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.SEAT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class GarbageReport:
     """All garbage that was seen, and what could not be seen."""
 
     items: tuple[Item, ...]
@@ -134,10 +134,10 @@ def _members(known: Known, listed: Mapping[MemberName, Server], now: Instant) ->
         if is_stuck(record, definition.group.grace, now):
             told = [one.because for one in record.attempts if one.because]
             because = f"cannot be removed: {'; '.join(told) or 'its removal never ends'}"
-            yield _of_record(record, Kind.STUCK, record.removal_at, because, definition, server)
+            yield _of_record(record, GarbageKind.STUCK, record.removal_at, because, definition, server)
         elif _is_open(record, definition, now) and server is None:
             because = "perhaps made: its cloud has not said whether it was"
-            yield _of_record(record, Kind.OPEN_INTENT, record.intended_at, because, definition, server)
+            yield _of_record(record, GarbageKind.OPEN_INTENT, record.intended_at, because, definition, server)
 
 
 def _is_open(record: Record, definition: Definition, now: Instant) -> bool:
@@ -145,7 +145,12 @@ def _is_open(record: Record, definition: Definition, now: Instant) -> bool:
 
 
 def _of_record(  # what an item is made of
-    record: Record, kind: Kind, since: Instant | None, because: str, definition: Definition, server: Server | None
+    record: Record,
+    kind: GarbageKind,
+    since: Instant | None,
+    because: str,
+    definition: Definition,
+    server: Server | None,
 ) -> Item:
     return Item(
         kind=kind,
@@ -176,15 +181,15 @@ def _machines(known: Known, cloud: CloudId, listing: Listing) -> Iterator[Item]:
             )
 
 
-def _judged(known: Known, launch: LaunchId) -> tuple[Kind, str] | None:
+def _judged(known: Known, launch: LaunchId) -> tuple[GarbageKind, str] | None:
     """Why a machine that is listed is not wanted; ``None``: it is a member, or becomes one."""
     if launch.name in known.records:
         return None
     if (let_go := known.abandoned.get(launch.name)) is not None:
-        return Kind.ABANDONED, f"abandoned by {let_go.by}: it is never touched"
+        return GarbageKind.ABANDONED, f"abandoned by {let_go.by}: it is never touched"
     if launch.group not in known.definitions:
-        return Kind.NO_GROUP, f"nobody remembers group {launch.group}: deleted, or lost with a store"
-    return (Kind.RETURNED, "proved gone before, and listed again") if launch.name in known.gone else None
+        return GarbageKind.NO_GROUP, f"nobody remembers group {launch.group}: deleted, or lost with a store"
+    return (GarbageKind.RETURNED, "proved gone before, and listed again") if launch.name in known.gone else None
 
 
 def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping[MemberName, Server]) -> Iterator[Item]:
@@ -194,7 +199,7 @@ def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping
         if let_go.name in listed or (listing is not None and listing.complete):
             continue
         yield Item(
-            kind=Kind.ABANDONED,
+            kind=GarbageKind.ABANDONED,
             name=let_go.name,
             group=let_go.group,
             where=let_go.cloud,
@@ -216,7 +221,7 @@ def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | 
         let_go = known.abandoned.get(member)
         whose = "nobody remembers" if let_go is None else f"{let_go.by} abandoned"
         yield Item(
-            kind=Kind.PART,
+            kind=GarbageKind.PART,
             name=member,
             group=launch.group,
             where=cloud,
@@ -237,7 +242,7 @@ def _seats(
         if name in listed and _judged(known, launch) is None:
             continue  # about to become a member again
         because = "seated, with no member behind it: take it away at the balancer"
-        yield Item(kind=Kind.SEAT, name=name, group=launch.group, where=balancer, since=None, because=because)
+        yield Item(kind=GarbageKind.SEAT, name=name, group=launch.group, where=balancer, since=None, because=because)
 
 
 def _ours(known: Known, name: str) -> LaunchId | None:

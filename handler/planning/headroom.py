@@ -19,7 +19,7 @@ _TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class UsageLimit:
     """What may be used of something, and what is."""
 
     what: str
@@ -40,7 +40,7 @@ class Limit:
 class Quota:
     """One limit of a cloud, and what a new member takes of it."""
 
-    limit: Limit
+    limit: UsageLimit
     each: float
     """In the limit's own unit; 0: nothing, or not known."""
 
@@ -73,11 +73,11 @@ def headroom_of(quotas: Iterable[Quota], promised: Mapping[str, float]) -> Headr
         quotas: of one cloud, for members of one profile.
         promised: what is about to be used, and not counted yet, by the names of the limits.
 
-    >>> machines = Quota(limit=Limit(what="machines", used=7, most=20), each=1)
-    >>> cores = Quota(limit=Limit(what="cores", used=30, most=40), each=4)
+    >>> machines = Quota(limit=UsageLimit(what="machines", used=7, most=20), each=1)
+    >>> cores = Quota(limit=UsageLimit(what="cores", used=30, most=40), each=4)
     >>> headroom_of([machines, cores], {"cores": 4.0})
     Headroom(members=1, by='cores 34 of 40, and each takes 4')
-    >>> headroom_of([Quota(limit=Limit(what="machines", used=7, most=None), each=1)], {}) is None
+    >>> headroom_of([Quota(limit=UsageLimit(what="machines", used=7, most=None), each=1)], {}) is None
     True
     """
     rooms = [_left(quota, promised.get(quota.limit.what, 0.0)) for quota in quotas]
@@ -92,4 +92,4 @@ def _left(quota: Quota, promised: float) -> Headroom | None:
     if not fitting < _MANY:  # neither are infinity and what is no number
         return None
     takes = "" if quota.each == 1 else f", and each takes {shown(quota.each)}"
-    return Headroom(members=math.floor(fitting), by=f"{Limit(what=quota.limit.what, used=used, most=most)}{takes}")
+    return Headroom(members=math.floor(fitting), by=f"{UsageLimit(what=quota.limit.what, used=used, most=most)}{takes}")

@@ -30,7 +30,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class HealthTerms:
     """By what health is judged."""
 
     rule: HealthRepair
@@ -59,7 +59,7 @@ class Checkup:
     """Why nothing is done about those who are doubted, for people; empty: nobody is."""
 
 
-def checkup(world: World, casts: Sequence[Cast], settled: int, terms: Terms | None) -> Checkup:
+def checkup(world: World, casts: Sequence[Cast], settled: int, terms: HealthTerms | None) -> Checkup:
     """Judge the health of those who serve.
 
     Args:
@@ -98,12 +98,12 @@ def checkup(world: World, casts: Sequence[Cast], settled: int, terms: Terms | No
     )
 
 
-def _is_warming(record: Record, terms: Terms) -> bool:
+def _is_warming(record: Record, terms: HealthTerms) -> bool:
     since = record.in_service_at
     return since is not None and 0 <= terms.now - since < terms.rule.warm_up  # before it: the clock was set back
 
 
-def _is_due(since: Instant | None, terms: Terms) -> bool:
+def _is_due(since: Instant | None, terms: HealthTerms) -> bool:
     return since is not None and terms.now - since >= terms.rule.after
 
 
@@ -139,7 +139,7 @@ def _answering(said: dict[MemberName, tuple[Health | None, bool]], marked: set[M
     return frozenset(name for name in marked if name in said and said[name][0] in well)
 
 
-def _because(names: Iterable[MemberName], terms: Terms, *, all_of: bool) -> str:
+def _because(names: Iterable[MemberName], terms: HealthTerms, *, all_of: bool) -> str:
     shown = sorted(names)
     more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
     who = f"{', '.join(shown[:_NAMED])}{more} {'fails' if len(shown) == 1 else 'fail'} the health check"

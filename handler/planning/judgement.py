@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from config.units import Instant, MemberName, Seconds
-from handler.planning.testimony import Loss, Losses, Saying, Testimony
+from handler.planning.evidence import Loss, LossEvidence, Saying, Testimony
 
 KNOWN_WITHIN = 10
 """Intervals: a source that heard a member no longer ago than that knows it."""
@@ -29,7 +29,7 @@ _AT_ONCE_LEAST: Seconds = 60.0
 """…and those that are no farther apart than this, however short the interval is."""
 
 
-class Lost(enum.Enum):
+class LossKind(enum.Enum):
     """In what way a member is lost, by the cloud's word."""
 
     VANISHED = "vanished"
@@ -37,7 +37,7 @@ class Lost(enum.Enum):
     DELETING = "deleting"
 
 
-class Verdict(enum.Enum):
+class LossVerdict(enum.Enum):
     """What is made of one lost member."""
 
     BELIEVED = "believed"
@@ -52,7 +52,7 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class LossTerms:
     """By what losses are judged."""
 
     now: Instant
@@ -65,8 +65,8 @@ class Terms:
 
 
 def judge(
-    lost: Mapping[MemberName, Lost], losses: Losses, terms: Terms, seen_at: Instant
-) -> Mapping[MemberName, Verdict]:
+    lost: Mapping[MemberName, LossKind], losses: LossEvidence, terms: LossTerms, seen_at: Instant
+) -> Mapping[MemberName, LossVerdict]:
     """Say of each lost member whether that is believed.
 
     Args:
@@ -87,11 +87,11 @@ def judge(
     return {name: _verdict(how, known[name], losses, terms, (name, many[name])) for name, how in lost.items()}
 
 
-def silent_since(loss: Loss, terms: Terms) -> Instant | None:
+def silent_since(loss: Loss, terms: LossTerms) -> Instant | None:
     """Return since when every source that testifies about a member has been silent; ``None``: no source testifies.
 
     >>> told = Testimony(source="snmp", heard_at=Instant(70.0), says=Saying.SILENT, answers=True)
-    >>> silent_since(Loss(since=Instant(80.0), testimonies=(told,)), Terms(now=Instant(100.0), interval=10.0))
+    >>> silent_since(Loss(since=Instant(80.0), testimonies=(told,)), LossTerms(now=Instant(100.0), interval=10.0))
     70.0
     """
     told = [each for each in loss.testimonies if _testifies(each, loss, terms)]
@@ -99,48 +99,50 @@ def silent_since(loss: Loss, terms: Terms) -> Instant | None:
     return max((instant for instant in since if instant is not None), default=None)
 
 
-def _verdict(how: Lost, loss: Loss, losses: Losses, terms: Terms, of: tuple[MemberName, bool]) -> Verdict:
+def _verdict(
+    how: LossKind, loss: Loss, losses: LossEvidence, terms: LossTerms, of: tuple[MemberName, bool]
+) -> LossVerdict:
     """Judge one member; ``of`` is its name, and whether many are lost with it."""
     name, many = of
-    if name in terms.accepted or (losses.proof and how is Lost.VANISHED):
-        return Verdict.BELIEVED
+    if name in terms.accepted or (losses.proof and how is LossKind.VANISHED):
+        return LossVerdict.BELIEVED
     heard = any(told.says is Saying.HEARD for told in loss.testimonies)
-    if heard and how is Lost.VANISHED:
-        return Verdict.HEARD
+    if heard and how is LossKind.VANISHED:
+        return LossVerdict.HEARD
     if terms.accept_all or loss.believed:
-        return Verdict.BELIEVED
+        return LossVerdict.BELIEVED
     if many:
-        return Verdict.HEARD if heard else _by_silence(loss, terms)
-    return Verdict.BELIEVED if _are_others_seen(loss, losses, terms) else Verdict.OTHERS_UNSEEN
+        return LossVerdict.HEARD if heard else _by_silence(loss, terms)
+    return LossVerdict.BELIEVED if _are_others_seen(loss, losses, terms) else LossVerdict.OTHERS_UNSEEN
 
 
-def _by_silence(loss: Loss, terms: Terms) -> Verdict:
+def _by_silence(loss: Loss, terms: LossTerms) -> LossVerdict:
     since = silent_since(loss, terms)
     if since is None:
-        return Verdict.NO_SOURCE
-    return Verdict.BELIEVED if terms.now - since >= SILENT_FOR * terms.interval else Verdict.TOO_SOON
+        return LossVerdict.NO_SOURCE
+    return LossVerdict.BELIEVED if terms.now - since >= SILENT_FOR * terms.interval else LossVerdict.TOO_SOON
 
 
-def _testifies(told: Testimony, loss: Loss, terms: Terms) -> bool:
+def _testifies(told: Testimony, loss: Loss, terms: LossTerms) -> bool:
     """Whether a source knew the member when it was lost, works now, and says something of it."""
     if told.heard_at is None or not told.answers or told.says is Saying.UNCLEAR:
         return False
     return min(loss.since, terms.now) - told.heard_at <= KNOWN_WITHIN * terms.interval
 
 
-def _at_once(since: Instant, instants: list[Instant], terms: Terms) -> int:
+def _at_once(since: Instant, instants: list[Instant], terms: LossTerms) -> int:
     """Count those of these losses that lie close to one."""
     apart = max(_AT_ONCE * terms.interval, _AT_ONCE_LEAST)
     return bisect_right(instants, since + apart) - bisect_left(instants, since - apart)
 
 
-def _are_others_seen(loss: Loss, losses: Losses, terms: Terms) -> bool:
+def _are_others_seen(loss: Loss, losses: LossEvidence, terms: LossTerms) -> bool:
     """Whether it is known that the loss is one of few. An interval is enough time to see the others."""
     others = losses.others_seen
     return others is None or others >= loss.since or terms.now - loss.since >= terms.interval
 
 
-def named_by(verdicts: Mapping[MemberName, Verdict], *kinds: Verdict) -> tuple[MemberName, ...]:
+def named_by(verdicts: Mapping[MemberName, LossVerdict], *kinds: LossVerdict) -> tuple[MemberName, ...]:
     """Return the members with one of these verdicts, sorted."""
     return tuple(sorted(name for name, verdict in verdicts.items() if verdict in kinds))
 

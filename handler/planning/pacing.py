@@ -18,10 +18,10 @@ from handler.planning.steps import (
     NotePresence,
     NoteReturn,
     NoteSeat,
-    Outcome,
     Plan,
     RemovePart,
-    Result,
+    StepOutcome,
+    StepResult,
     Unmark,
     Wait,
 )
@@ -78,7 +78,7 @@ _DOUBLINGS = 5  # 30 s × 2⁵ is past the last
 _UNBUILT = frozenset({Leaving.BROKEN, Leaving.BUILD_TIMEOUT, Leaving.NOT_READY})
 
 
-def next_in(plan: Plan, outcomes: Sequence[Outcome], builds: Builds, now: Instant) -> Seconds | None:
+def next_in(plan: Plan, outcomes: Sequence[StepOutcome], builds: Builds, now: Instant) -> Seconds | None:
     """Say in how many seconds to look again; ``None``: nothing is waited for.
 
     Progress, waits and calls that failed each have a pace of their own, and the soonest counts: what fails for one
@@ -97,20 +97,20 @@ def _pace(wait: Wait, plan: Plan, builds: Builds, now: Instant) -> Seconds | Non
     return _PACE[wait]
 
 
-def _after(outcome: Outcome) -> Seconds | None:
-    if outcome.result is Result.DONE:
+def _after(outcome: StepOutcome) -> Seconds | None:
+    if outcome.result is StepResult.DONE:
         return None if isinstance(outcome.step, _IDLE_STEPS) else _SOON
     return _AFTER_FAILURE if outcome.retry_after is None else max(outcome.retry_after, _SOON)
 
 
-def builds_after(before: Builds, outcomes: Iterable[Outcome], world: World, limits: Limits, now: Instant) -> Builds:
+def builds_after(before: Builds, outcomes: Iterable[StepOutcome], world: World, limits: Limits, now: Instant) -> Builds:
     """Count the builds that failed in a pass. A member that enters service ends the row.
 
     Failed is a build that the cloud refused, that was given up, that broke, timed out, never got ready, or vanished
     before it ever served.
     """
     told = list(outcomes)
-    if any(isinstance(outcome.step, EnterService) and outcome.result is Result.DONE for outcome in told):
+    if any(isinstance(outcome.step, EnterService) and outcome.result is StepResult.DONE for outcome in told):
         return Builds(of=before.of)
     records = {member.name: member.record for member in world.members}
     failed = sum(_is_failed_build(outcome, records, limits) for outcome in told)
@@ -128,11 +128,11 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
     return Instant(now + min(_BACK_OFF_FIRST * 2.0**doublings, LONGEST_BACK_OFF))
 
 
-def _is_failed_build(outcome: Outcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
+def _is_failed_build(outcome: StepOutcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
     if isinstance(outcome.step, Create | MakePart):
-        return outcome.result is Result.FAILED and outcome.retry_after is None  # else its intent is open still
+        return outcome.result is StepResult.FAILED and outcome.retry_after is None  # else its intent is open still
     record = None if outcome.member is None else records.get(outcome.member)
-    if outcome.result is not Result.DONE or record is None or record.in_service_at is not None:
+    if outcome.result is not StepResult.DONE or record is None or record.in_service_at is not None:
         return False
     match outcome.step:
         case MarkLeaving(why=why):

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from config.units import Instant
-from handler.planning.assembly import bury, dismantle, is_seen_whole
 from handler.planning.desired import Definition, DesiredState, Limits
-from handler.planning.distrust import whom
-from handler.planning.judgement import Verdict
-from handler.planning.restraint import Restraint
+from handler.planning.judgement import LossVerdict
+from handler.planning.listing_sanity import whom
+from handler.planning.member_resources import bury, dismantle, is_seen_whole
+from handler.planning.membership import Moves, clear, depart, keep, withdraw
+from handler.planning.rate_limits import Restraint
 from handler.planning.roles import Cast, Role, is_witnessed, passes_for
-from handler.planning.seating import Moves, clear, depart, keep, withdraw
 from handler.planning.sizing import (
     Choice,
-    Scene,
+    PlanContext,
     by_sequence,
     choose,
     creations,
@@ -37,8 +37,8 @@ from handler.planning.steps import (
     Enable,
     EnterService,
     Join,
-    Mark,
     MarkLeaving,
+    MarkMachine,
     NoteAbsence,
     NoteHealth,
     NotePresence,
@@ -58,7 +58,7 @@ _LEAVING = (Role.LEAVING, Role.STUCK)
 _KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteSeat, Join, Enable, EnterService)
 """Steps that take no member away, and make none: all that is done on the word of a store that may be too old."""
 
-_DOUBTED = {Verdict.HEARD: Wait.UNCONFIRMED, Verdict.OTHERS_UNSEEN: Wait.UNCONFIRMED}
+_DOUBTED = {LossVerdict.HEARD: Wait.UNCONFIRMED, LossVerdict.OTHERS_UNSEEN: Wait.UNCONFIRMED}
 
 _WAITS = {
     Role.INTENDED: Wait.UNCONFIRMED,
@@ -75,7 +75,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     Steps come in one order whatever the order of ``world.members``: those of members that leave, those of members that
     stay, creations; each by sequence. A plan without steps and waits means that the world is as desired.
 
-    From a listing that is not believed, nobody is chosen for surplus either: `handler.planning.distrust` says why.
+    From a listing that is not believed, nobody is chosen for surplus either: `handler.planning.listing_sanity` says why.
 
     Without a desired size only what was seen is written down. On a partial listing nobody is chosen for surplus and
     nothing is taken as gone; members may still be made, since every known member counts as present there.
@@ -126,7 +126,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     )
 
 
-def _sized(scene: Scene, waits: Counter[Wait], restraint: Restraint) -> tuple[tuple[Step, ...], bool]:
+def _sized(scene: PlanContext, waits: Counter[Wait], restraint: Restraint) -> tuple[tuple[Step, ...], bool]:
     """Return the steps towards the desired size, and whether nothing is left of members that came back."""
     choice = choose(scene)
     waits[Wait.PROTECTED] += choice.kept
@@ -140,7 +140,9 @@ def _sized(scene: Scene, waits: Counter[Wait], restraint: Restraint) -> tuple[tu
     return (*departing, *staying, *made), choice.evened
 
 
-def _moves(scene: Scene, choice: Choice, waits: Counter[Wait], restraint: Restraint) -> tuple[list[Step], list[Step]]:
+def _moves(
+    scene: PlanContext, choice: Choice, waits: Counter[Wait], restraint: Restraint
+) -> tuple[list[Step], list[Step]]:
     departing: list[Step] = []
     staying: list[Step] = []
     casts: Sequence[Cast] = scene.casts
@@ -177,7 +179,7 @@ def _fate(record: Record, why: Leaving) -> Leaving:
     return Leaving.EVICTED if record.given and record.in_service_at is None else why
 
 
-def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
+def _move(cast: Cast, record: Record, scene: PlanContext) -> Moves:
     """Move one member, whatever it is; what a person detached it from it leaves in any case."""
     member, seen = cast
     moves = _move_as(cast, record, scene)
@@ -187,7 +189,7 @@ def _move(cast: Cast, record: Record, scene: Scene) -> Moves:
     return Moves((*left.steps, *moves.steps), left.waits | moves.waits)
 
 
-def _move_as(cast: Cast, record: Record, scene: Scene) -> Moves:
+def _move_as(cast: Cast, record: Record, scene: PlanContext) -> Moves:
     member, seen = cast
     if seen in _STAYING:
         moves = keep(member, record, scene.world, scene.definition, scene.now)
@@ -201,7 +203,7 @@ def _move_as(cast: Cast, record: Record, scene: Scene) -> Moves:
     return _move_lost(cast, record, scene)
 
 
-def _move_lost(cast: Cast, record: Record, scene: Scene) -> Moves:
+def _move_lost(cast: Cast, record: Record, scene: PlanContext) -> Moves:
     """Move a member of whom nothing more is expected now."""
     member, seen = cast
     if seen is Role.DELETING:
@@ -212,18 +214,18 @@ def _move_lost(cast: Cast, record: Record, scene: Scene) -> Moves:
     if seen is Role.GONE or seen in _LEAVING:
         return bury(member, record, scene.world)
     if seen is Role.DISPROVED and is_given(member):
-        return Moves((Mark(member=member.name),))
+        return Moves((MarkMachine(member=member.name),))
     return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
 
 
-def _raises(member: Member, scene: Scene) -> bool:
+def _raises(member: Member, scene: PlanContext) -> bool:
     """Whether a member is back that had lowered desired size, which returns to what it was."""
     earlier, size = scene.desired.earlier, scene.desired.size
     lowered = member.gone is not None and member.gone.leaving is Leaving.VANISHED
     return lowered and member.record is None and earlier is not None and size is not None and earlier > size
 
 
-def _notes(member: Member, scene: Scene) -> Iterator[Step]:
+def _notes(member: Member, scene: PlanContext) -> Iterator[Step]:
     """Yield what the listing showed of one member, to be written down."""
     record = member.record
     if record is None:
@@ -243,12 +245,12 @@ def _notes(member: Member, scene: Scene) -> Iterator[Step]:
         yield NoteHealth(member=member.name, failing=member.name in scene.checkup.begun)
 
 
-def _is_overdue(cast: Cast, scene: Scene) -> bool:
+def _is_overdue(cast: Cast, scene: PlanContext) -> bool:
     member, seen = cast
     return seen is Role.PASSING and passes_for(member, scene.definition.group.build_timeout, scene.now)
 
 
-def _is_newly_missed(member: Member, record: Record, scene: Scene) -> bool:
+def _is_newly_missed(member: Member, record: Record, scene: PlanContext) -> bool:
     if record.phase is Phase.INTENDED or not scene.world.complete:
         return False
     return not is_witnessed(member, scene.world, scene.limits, scene.now)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.model.managed import ManagedBalancer, Part, made_parts
+from config.model.managed import ManagedBalancer, ManagedPart, made_parts
 from config.units import BalancerId, Instant, Seconds, format_span
 
 
@@ -44,12 +44,12 @@ class PartStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class BalancerProvision:
     """What was made for a group: written down before anything is, and forgotten after the last part is gone."""
 
     balancer: BalancerId
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """By its name in `Part`: the id of each that was seen last."""
+    """By its name in `ManagedPart`: the id of each that was seen last."""
     pending_since: Instant | None = None
     """Since when it has been pending without a break; ``None``: it is not."""
 
@@ -58,14 +58,14 @@ class Binding:
 class Make:
     """This part must exist."""
 
-    part: Part
+    part: ManagedPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmake:
     """This part must not exist."""
 
-    part: Part
+    part: ManagedPart
     id: str
 
 
@@ -84,43 +84,43 @@ class Stuck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Provisioned:
     """All is as it should be."""
 
 
-Act = Make | Unmake | Await | Stuck | Done
+Act = Make | Unmake | Await | Stuck | Provisioned
 
 NAMES = {
-    Part.LOADBALANCER: "load balancer",
-    Part.LISTENER: "listener",
-    Part.POOL: "pool",
-    Part.HEALTHMONITOR: "health monitor",
-    Part.ADDRESS: "address",
-    Part.RULE: "rule",
-    Part.STICKINESS: "stickiness policy",
-    Part.HEALTHCHECK: "health check",
+    ManagedPart.LOADBALANCER: "load balancer",
+    ManagedPart.LISTENER: "listener",
+    ManagedPart.POOL: "pool",
+    ManagedPart.HEALTHMONITOR: "health monitor",
+    ManagedPart.ADDRESS: "address",
+    ManagedPart.RULE: "rule",
+    ManagedPart.STICKINESS: "stickiness policy",
+    ManagedPart.HEALTHCHECK: "health check",
 }
 _UNDER_WAY = (Provision.PENDING, Provision.BEGUN, Provision.LEAVING)
 
 
-def needed_parts(declared: ManagedBalancer) -> tuple[Part, ...]:
+def needed_parts(declared: ManagedBalancer) -> tuple[ManagedPart, ...]:
     """All parts that it takes to serve, made here or not, in order. A pool that exists has its listener."""
     own = made_parts(declared)
-    return tuple(part for part in Part if part in own or _given(declared).get(part) is not None)
+    return tuple(part for part in ManagedPart if part in own or _given(declared).get(part) is not None)
 
 
-def _given(declared: ManagedBalancer) -> Mapping[Part, str | None]:
+def _given(declared: ManagedBalancer) -> Mapping[ManagedPart, str | None]:
     monitor = declared.health_monitor
     return {
-        Part.LOADBALANCER: declared.loadbalancer,
-        Part.LISTENER: None,
-        Part.POOL: declared.pool.id,
-        Part.HEALTHMONITOR: None if monitor is None else monitor.id,
-        Part.ADDRESS: None if declared.rule is None else declared.rule.address,
+        ManagedPart.LOADBALANCER: declared.loadbalancer,
+        ManagedPart.LISTENER: None,
+        ManagedPart.POOL: declared.pool.id,
+        ManagedPart.HEALTHMONITOR: None if monitor is None else monitor.id,
+        ManagedPart.ADDRESS: None if declared.rule is None else declared.rule.address,
     }
 
 
-def next_to_make(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> Act:
+def next_to_make(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> Act:
     """Say what comes next on the way to a balancer that serves."""
     own = made_parts(declared)
     for part in needed_parts(declared):
@@ -131,10 +131,10 @@ def next_to_make(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) ->
             return Stuck(why=f"balancer {declared.id}: {NAMES[part]} {_given(declared)[part]} is not there")
         if status.state is not Provision.ACTIVE:
             return _unready(declared, part, status)
-    return Done()
+    return Provisioned()
 
 
-def next_to_unmake(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> Act:
+def next_to_unmake(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> Act:
     """Say what comes next on the way to there being nothing of it that was made here."""
     for part in reversed(made_parts(declared)):
         status = found.get(part)
@@ -142,17 +142,17 @@ def next_to_unmake(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) 
             return _unready(declared, part, status)
         if status is not None:
             return Unmake(part=part, id=status.id)
-    return Done()
+    return Provisioned()
 
 
-def _unready(declared: ManagedBalancer, part: Part, status: PartStatus) -> Await | Stuck:
+def _unready(declared: ManagedBalancer, part: ManagedPart, status: PartStatus) -> Await | Stuck:
     what = f"balancer {declared.id}: {NAMES[part]} {status.id} is {status.word}"
     if status.state in _UNDER_WAY:
         return Await(why=what)
     return Stuck(why=f"{what}: it can only be deleted, there, by a person")
 
 
-def closed(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> str:
+def closed(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> str:
     """Say why nobody can be seated now; empty: they can."""
     match next_to_make(declared, found):
         case Make(part=part):
@@ -163,18 +163,18 @@ def closed(declared: ManagedBalancer, found: Mapping[Part, PartStatus]) -> str:
             return ""
 
 
-def bound(binding: Binding, found: Mapping[Part, PartStatus], now: Instant) -> Binding:
+def bound(binding: BalancerProvision, found: Mapping[ManagedPart, PartStatus], now: Instant) -> BalancerProvision:
     """Bring a binding up to date with what was found."""
     pending = any(status.state in _UNDER_WAY for status in found.values())
     since = binding.pending_since if binding.pending_since is not None else now
-    return Binding(
+    return BalancerProvision(
         balancer=binding.balancer,
-        parts=MappingProxyType({part.value: found[part].id for part in Part if part in found}),
+        parts=MappingProxyType({part.value: found[part].id for part in ManagedPart if part in found}),
         pending_since=since if pending else None,
     )
 
 
-def overdue(declared: ManagedBalancer, binding: Binding, now: Instant) -> Seconds | None:
+def overdue(declared: ManagedBalancer, binding: BalancerProvision, now: Instant) -> Seconds | None:
     """For how long it has been pending, if that is too long."""
     if binding.pending_since is None:
         return None

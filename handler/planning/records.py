@@ -17,16 +17,16 @@ from handler.planning.steps import (
     EnterService,
     Forget,
     MakePart,
-    Mark,
     MarkLeaving,
+    MarkMachine,
     NoteAbsence,
     NoteHealth,
     NotePresence,
     NoteReturn,
     NoteSeat,
-    Outcome,
     PartStep,
     Step,
+    StepOutcome,
     Unmark,
 )
 from handler.planning.world import Leaving, Member, Phase, Record, Server, ServerState, World
@@ -113,9 +113,9 @@ def restored(names: Collection[MemberName], world: World, definition: Definition
             yield replace(taken_up(member, member.server, world, definition, now), lost_at=None)
 
 
-def ungiven(outcomes: Iterable[Outcome], world: World, now: Instant) -> Iterator[Record]:
+def ungiven(outcomes: Iterable[StepOutcome], world: World, now: Instant) -> Iterator[Record]:
     """Have those gone who were given and whom the cloud will never mark: to be written down as `surrendered` are."""
-    refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, Mark) and outcome.is_final}
+    refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, MarkMachine) and outcome.is_final}
     for member in world.members:
         if member.name in refused and member.record is not None:
             yield gone(member.record, now)

@@ -26,7 +26,7 @@ WORDS = "rolled: it is not made of the profile of now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class RollBatch:
     """What a roll does in one plan."""
 
     leaving: tuple[Member, ...] = ()
@@ -72,7 +72,7 @@ def is_old(member: Member, profile: str | None) -> bool:
 
 def batch(
     roll: Rolling, size: int, world: World, settled: Sequence[Member], casts: Sequence[Cast], *, can_make: bool
-) -> Batch:
+) -> RollBatch:
     """Choose who leaves now.
 
     Never so many leave that fewer than ``size - unavailable`` serve; and where nothing can be made now, none but those
@@ -100,7 +100,7 @@ def batch(
     free = [seen for member, seen in others if not _is_protected(member)]
     working = sum(not _is_protected(member) for member in old)
     replaceable = working + sum(seen in _REPLACEABLE for seen in free) - len(chosen)
-    return Batch(
+    return RollBatch(
         leaving=chosen,
         above=min(roll.surge, replaceable),
         going=len(chosen) + going(casts),

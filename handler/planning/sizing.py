@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from config.model.catalogue import OnVanish, Victims
 from config.model.repair import Repair
 from config.units import Instant, MemberName
-from handler.planning.assembly import assemble, is_late
 from handler.planning.desired import Definition, DesiredState, Limits
-from handler.planning.distrust import doubts_of
-from handler.planning.health import Checkup, Terms, checkup
-from handler.planning.judgement import Lost, Verdict, judge
-from handler.planning.judgement import Terms as LossTerms
+from handler.planning.evidence import Doubt
+from handler.planning.health import Checkup, HealthTerms, checkup
+from handler.planning.judgement import LossKind, LossTerms, LossVerdict, judge
+from handler.planning.listing_sanity import doubts_of
+from handler.planning.member_resources import assemble, is_late
+from handler.planning.membership import Moves
 from handler.planning.roles import COUNTED, Cast, Role, is_witnessed, role, sequence_of
-from handler.planning.rolling import WORDS, Batch, batch, going
-from handler.planning.seating import Moves
+from handler.planning.rolling import WORDS, RollBatch, batch, going
 from handler.planning.settled import nominees, sifted
 from handler.planning.steps import Create, MakePart, Step, Wait
-from handler.planning.testimony import Doubt
 from handler.planning.victims import REPLACED_ONE_IS_BACK, Preference, successors
 from handler.planning.victims import choose as choose_victims
 from handler.planning.world import Leaving, Member, Phase, World
@@ -34,12 +33,12 @@ _SERVES = (Role.SERVING, Role.FAILING, Role.REPLACING)
 
 _NEVER_BUILT = (Role.GONE, Role.DELETING, Role.BROKEN, Role.LATE, Role.UNREADY)
 
-_LOST = {Role.GONE: Lost.VANISHED, Role.BROKEN: Lost.BROKEN, Role.DELETING: Lost.DELETING}
+_LOST = {Role.GONE: LossKind.VANISHED, Role.BROKEN: LossKind.BROKEN, Role.DELETING: LossKind.DELETING}
 """What takes members out of the size. It is believed of one or two; of many at once it needs evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class PlanContext:
     """Everything that a plan is made from, and what follows from it for the group as a whole."""
 
     desired: DesiredState
@@ -53,7 +52,7 @@ class Scene:
     """Everybody else, by sequence."""
     strangers: bool
     """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
-    unproved: Mapping[MemberName, Verdict]
+    unproved: Mapping[MemberName, LossVerdict]
     """Members that are lost by the cloud's word alone, and why that is not believed: they count as present."""
     believed: frozenset[MemberName]
     """Members of which the loss is believed."""
@@ -105,14 +104,14 @@ class Creations:
     """What is to be made now; how many more are missing and held back, and by what."""
 
     steps: tuple[Step, ...]
-    """`Create`, and what members need before it (`handler.planning.assembly`)."""
+    """`Create`, and what members need before it (`handler.planning.member_resources`)."""
     held: int
     because: Wait
     waits: tuple[Wait, ...] = ()
     """What intended members wait for, one by one."""
 
 
-def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> Scene:
+def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> PlanContext:
     """Give every member its role, and the group what follows from all of them."""
     settled, others = ([], list(world.members)) if desired.deleting else sifted(world)
     members = sorted(others, key=by_sequence)
@@ -120,8 +119,8 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
     health = checkup(world, casts, len(settled), _terms(desired, definition, limits, now))
     casts = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in casts)
     verdicts = {} if desired.deleting else _judged(casts, world, definition, limits, now)
-    unproved = {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.BELIEVED}
-    return Scene(
+    unproved = {name: verdict for name, verdict in verdicts.items() if verdict is not LossVerdict.BELIEVED}
+    return PlanContext(
         desired=desired,
         world=world,
         definition=definition,
@@ -137,11 +136,11 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
     )
 
 
-def _terms(desired: DesiredState, definition: Definition, limits: Limits, now: Instant) -> Terms | None:
+def _terms(desired: DesiredState, definition: Definition, limits: Limits, now: Instant) -> HealthTerms | None:
     rule = definition.group.repair.unhealthy
     if rule is None or desired.size is None or desired.deleting:
         return None
-    return Terms(rule=rule, at_most=rule.budget(desired.size), accepted=limits.accept_vanished, now=now)
+    return HealthTerms(rule=rule, at_most=rule.budget(desired.size), accepted=limits.accept_vanished, now=now)
 
 
 def _role(member: Member, world: World, definition: Definition, limits: Limits, now: Instant) -> Role:
@@ -156,17 +155,17 @@ def by_sequence(member: Member) -> tuple[int, MemberName]:
 
 def _judged(
     casts: Iterable[Cast], world: World, definition: Definition, limits: Limits, now: Instant
-) -> Mapping[MemberName, Verdict]:
+) -> Mapping[MemberName, LossVerdict]:
     """Judge the members that are lost, but for those that the group's ``repair`` leaves to a person.
 
     Members that are gone or broken before they ever served are failed builds, which have a brake of their own.
     """
     named = frozenset(limits.accept_members)
     repair = definition.group.repair
-    lost: dict[MemberName, Lost] = {}
+    lost: dict[MemberName, LossKind] = {}
     for member, seen in casts:
         record, how = member.record, _LOST.get(seen)
-        if record is None or how is None or not (has_served(member) or how is Lost.DELETING):
+        if record is None or how is None or not (has_served(member) or how is LossKind.DELETING):
             continue
         ordered = limits.accept_vanished or member.name in named
         if ordered or not _leaves_to_a_person(member, seen, repair):
@@ -180,17 +179,17 @@ def _judged(
     return judge(lost, world.losses, terms, world.at)
 
 
-def is_doubted(cast: Cast, scene: Scene) -> bool:
+def is_doubted(cast: Cast, scene: PlanContext) -> bool:
     """Whether a member is lost by the cloud's word alone, so that nothing is done about it."""
     return cast[0].name in scene.unproved
 
 
-def _is_accepted(member: Member, scene: Scene) -> bool:
+def _is_accepted(member: Member, scene: PlanContext) -> bool:
     """Whether a person ordered convergence, of everybody or of this member."""
     return scene.limits.accept_vanished or member.name in scene.limits.accept_members
 
 
-def is_left(cast: Cast, scene: Scene) -> bool:
+def is_left(cast: Cast, scene: PlanContext) -> bool:
     """Whether a member is lost in a way that the group's ``repair`` leaves to a person: it counts until then."""
     member, seen = cast
     if scene.desired.deleting or _is_accepted(member, scene):
@@ -204,7 +203,7 @@ def _leaves_to_a_person(member: Member, seen: Role, repair: Repair) -> bool:
     return (seen in _VANISHING and not repair.vanished) or (seen is Role.BROKEN and not repair.broken)
 
 
-def _counts(cast: Cast, scene: Scene) -> bool:
+def _counts(cast: Cast, scene: PlanContext) -> bool:
     member, seen = cast
     if seen in COUNTED:
         return not _is_given_up(cast, scene)
@@ -213,17 +212,17 @@ def _counts(cast: Cast, scene: Scene) -> bool:
     return _shrinks(scene) and seen in _VANISHING and has_served(member)
 
 
-def _shrinks(scene: Scene) -> bool:
+def _shrinks(scene: PlanContext) -> bool:
     """Whether the size follows members that vanish; while there is none, nobody is gone from it."""
     sized = scene.desired.size is not None and not scene.desired.deleting
     return sized and scene.definition.group.on_vanish is OnVanish.SHRINK
 
 
-def _is_held(cast: Cast, scene: Scene) -> bool:
+def _is_held(cast: Cast, scene: PlanContext) -> bool:
     return is_doubted(cast, scene) or is_left(cast, scene)
 
 
-def lowers(cast: Cast, scene: Scene) -> bool:
+def lowers(cast: Cast, scene: PlanContext) -> bool:
     """Whether a member is proved gone, and desired size is to be lowered by it."""
     member, seen = cast
     return seen is Role.GONE and has_served(member) and _shrinks(scene) and not _is_held(cast, scene)
@@ -234,7 +233,7 @@ def has_served(member: Member) -> bool:
     return member.record is not None and member.record.phase is Phase.IN_SERVICE
 
 
-def _is_given_up(cast: Cast, scene: Scene) -> bool:
+def _is_given_up(cast: Cast, scene: PlanContext) -> bool:
     """Whether too much has been tried, or waited for, to make a member that is not there."""
     member, seen = cast
     if seen is not Role.DISPROVED or member.record is None or member.record.given:
@@ -254,7 +253,7 @@ def is_given(member: Member) -> bool:
     return member.record is not None and member.record.given
 
 
-def choose(scene: Scene) -> Choice:
+def choose(scene: PlanContext) -> Choice:
     """Say who is to leave: the unfit at once; rolled, surplus and replaced ones when enough is known to choose."""
     if scene.desired.deleting:
         return _everyone(scene)
@@ -295,7 +294,7 @@ def choose(scene: Scene) -> Choice:
     )
 
 
-def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
+def _unfit(scene: PlanContext) -> tuple[dict[MemberName, Leaving], int]:
     """Who leaves because it is of no use, and how many more would if they were not protected."""
     unfit = [
         (member.record, seen)
@@ -306,18 +305,18 @@ def _unfit(scene: Scene) -> tuple[dict[MemberName, Leaving], int]:
     return leaving, len(unfit) - len(leaving)
 
 
-def _step(scene: Scene, counted: Sequence[Cast]) -> Batch:
+def _step(scene: PlanContext, counted: Sequence[Cast]) -> RollBatch:
     """What a roll does now; without one, nothing."""
     roll, limits = scene.desired.roll, scene.limits
     if roll is None:
-        return Batch()
+        return RollBatch()
     going = [cast for cast in scene.casts if cast[1] is Role.LEAVING]
     can_make = scene.may_make and limits.creates > 0 and not _backs_off(limits, scene.now)
     return batch(roll, scene.target, scene.world, scene.settled, [*counted, *going], can_make=can_make)
 
 
 def _surplus(
-    scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+    scene: PlanContext, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
 ) -> tuple[dict[MemberName, str], int]:
     """Say which members are too many and why, in the order in which they leave, and how many more leave a little later.
 
@@ -336,7 +335,7 @@ def _surplus(
 
 
 def _successors(
-    scene: Scene, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+    scene: PlanContext, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
 ) -> tuple[dict[MemberName, str], int]:
     """Say which of those leave now that were made in the place of members that are back, and how many are to leave.
 
@@ -360,7 +359,7 @@ def _successors(
     return now, len(heirs)
 
 
-def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
+def _unhealthy(scene: PlanContext, counted: int) -> frozenset[MemberName]:
     """Say who is replaced for its health now. The settled are none of them; ``counted`` is how many count now.
 
     They go in turns, oldest first: so many that, with those who are missing already, no more than the budget are out of
@@ -380,7 +379,7 @@ def _unhealthy(scene: Scene, counted: int) -> frozenset[MemberName]:
     return frozenset(due[: max(turns, 0)]) | {member.name for member in free if member.name in ordered}
 
 
-def _everyone(scene: Scene) -> Choice:
+def _everyone(scene: PlanContext) -> Choice:
     if not scene.world.complete:
         return Choice(leaving={}, forgotten=frozenset())
     known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in _PARTED]
@@ -391,7 +390,7 @@ def _everyone(scene: Scene) -> Choice:
 
 
 def _replaced(
-    scene: Scene, leaving: Mapping[MemberName, Leaving], settled: int
+    scene: PlanContext, leaving: Mapping[MemberName, Leaving], settled: int
 ) -> Iterator[tuple[MemberName, Leaving]]:
     """Yield the members whose replacement has come: enough others are in service without them.
 
@@ -403,7 +402,7 @@ def _replaced(
             yield member.name, Leaving.REPLACED
 
 
-def creations(scene: Scene, choice: Choice) -> Creations:
+def creations(scene: PlanContext, choice: Choice) -> Creations:
     """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow.
 
     Both only as far as the cloud has headroom. Intents come first in it, also those whose parts are not ready yet.

@@ -71,7 +71,7 @@ class MemberState(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Began:
+class StateSince:
     """A member's state, and since when it is in that."""
 
     state: MemberState

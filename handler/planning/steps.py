@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
-from handler.planning.testimony import Doubt
+from handler.planning.evidence import Doubt
 from handler.planning.world import Attempts, Leaving
 
 
@@ -140,7 +140,7 @@ class Destroy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class MarkMachine:
     """A machine that was given to the group must bear the member's mark."""
 
     member: MemberName
@@ -203,7 +203,7 @@ Step = (
     | Leave
     | Detach
     | Destroy
-    | Mark
+    | MarkMachine
     | Unmark
     | NoteAbsence
     | NotePresence
@@ -229,7 +229,7 @@ KINDS: Final[Mapping[type[Step], str]] = {
     Leave: "leave",
     Detach: "detach",
     Destroy: "destroy",
-    Mark: "mark",
+    MarkMachine: "mark",
     Unmark: "unmark",
     NoteAbsence: "note_absence",
     NotePresence: "note_presence",
@@ -240,7 +240,7 @@ KINDS: Final[Mapping[type[Step], str]] = {
 """What each step is called in answers, metrics and the log, whatever its class is called later."""
 
 
-CloudCall = Create | PartStep | Mark | Unmark | Destroy
+CloudCall = Create | PartStep | MarkMachine | Unmark | Destroy
 """Steps that ask something of the cloud."""
 
 BalancerCall = Join | Enable | Drain | Leave
@@ -262,7 +262,7 @@ NAMES: Mapping[type[Step], str] = MappingProxyType(
         Leave: "leave",
         Detach: "detach",
         Destroy: "destroy",
-        Mark: "mark",
+        MarkMachine: "mark",
         Unmark: "unmark",
         NoteAbsence: "note_absence",
         NotePresence: "note_presence",
@@ -292,7 +292,7 @@ class Wait(enum.Enum):
     PARTIAL = "partial"
     """The listing was partial: nothing is destroyed for surplus, nothing is taken as gone."""
     DISTRUST = "distrust"
-    """The listing is complete and not believed (`handler.planning.distrust`): nobody is chosen for surplus."""
+    """The listing is complete and not believed (`handler.planning.listing_sanity`): nobody is chosen for surplus."""
     BALANCER_UNKNOWN = "balancer_unknown"
     """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
     BALANCER_NOT_FOUND = "balancer_not_found"
@@ -401,7 +401,7 @@ class Plan:
         )
 
 
-class Result(enum.Enum):
+class StepResult(enum.Enum):
     """What became of a step; the worst of a pass is the pass's."""
 
     DONE = "done"
@@ -413,30 +413,30 @@ class Result(enum.Enum):
     """Permanent, or transient once too often: shown as ERROR with its message; planned again after a long back-off."""
 
 
-def worst(results: Iterable[Result]) -> Result:
+def worst(results: Iterable[StepResult]) -> StepResult:
     """What became of several steps together.
 
-    >>> worst([Result.DONE, Result.LIMITED, Result.RETRY])
-    <Result.LIMITED: 'limited'>
+    >>> worst([StepResult.DONE, StepResult.LIMITED, StepResult.RETRY])
+    <StepResult.LIMITED: 'limited'>
     """
-    return max(results, key=_RANKS.__getitem__, default=Result.DONE)
+    return max(results, key=_RANKS.__getitem__, default=StepResult.DONE)
 
 
-_RANKS = {result: rank for rank, result in enumerate(Result)}
+_RANKS = {result: rank for rank, result in enumerate(StepResult)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class StepOutcome:
     """One step carried out."""
 
     step: Step
     member: MemberName | None
-    result: Result
+    result: StepResult
     because: str
     """Empty when DONE; never a secret."""
     started_at: Instant
     finished_at: Instant
-    cause: Cause | None = None
+    cause: FailureCause | None = None
     """What it came down to; ``None``: nothing that is known."""
     attempt: int | None = None
     """Which of the limited attempts it was that failed."""
@@ -446,4 +446,4 @@ class Outcome:
     @property
     def is_final(self) -> bool:
         """Whether it failed, and is not tried again."""
-        return self.result is Result.FAILED and self.retry_after is None
+        return self.result is StepResult.FAILED and self.retry_after is None

@@ -6,11 +6,11 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.model.parts import OnDelete
 from config.units import BalancerId, GroupId, Instant, MemberName, PartName
+from handler.planning.evidence import NO_LOSSES, LossEvidence
 from handler.planning.launches import Claim
-from handler.planning.testimony import NO_LOSSES, Losses
 
 
 class PartState(enum.Enum):
@@ -197,7 +197,7 @@ class Attempts:
     """The last failure was permanent, or one too many."""
     because: str = ""
     """What was answered last; never a secret."""
-    cause: Cause | None = None
+    cause: FailureCause | None = None
     """What it came down to; ``None``: nothing that is known."""
 
 
@@ -268,7 +268,7 @@ class Member:
     """What the probe got, where it does not say ready."""
     parts: tuple[MadePart, ...] = ()
     """Those that bear its mark, by name; they are asked for only where something depends on it
-    (`handler.planning.assembly`)."""
+    (`handler.planning.member_resources`)."""
     lacking: tuple[PartName, ...] = ()
     """Parts of which the cloud said definitely that they are not there."""
     passing_since: Instant | None = None
@@ -300,5 +300,5 @@ class World:
     """Digest of the profile that new members are made of now."""
     ahead: int = 0
     """The highest launch sequence of a machine above the last one that the store gave out; 0: none is."""
-    losses: Losses = NO_LOSSES
+    losses: LossEvidence = NO_LOSSES
     """What is known, beside the listing, of members that seem lost."""

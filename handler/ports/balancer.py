@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from config.errors import DriverError
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import MemberName
 from handler.planning.provisioning import PartStatus
 from handler.planning.world import Seat
@@ -57,7 +57,7 @@ class Balancer(Protocol):
         ...
 
 
-class Move(enum.Enum):
+class MemberMove(enum.Enum):
     """What may be changed of a member's seat: the calls of `Balancer`, by name."""
 
     JOIN = "join"
@@ -67,10 +67,10 @@ class Move(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RegistrationChange:
     """One change of one member's seat."""
 
-    move: Move
+    move: MemberMove
     member: MemberName
     at: tuple[str, int] | None = None
     """Address and port, of a member that joins."""
@@ -84,7 +84,7 @@ class Batched(Protocol):
     where each member first needs something else.
     """
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make these changes, each member's in their order; what is so already is success.
 
         Returns:
@@ -120,7 +120,7 @@ class Mending(Protocol):
 
 
 @runtime_checkable
-class Attendance(Protocol):
+class ListsForeignMembers(Protocol):
     """A balancer that can tell who else sits there: asked before a whole group is put behind it."""
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
@@ -142,11 +142,11 @@ class Provisioner(Balancer, Protocol):
         """What it is to be."""
         ...
 
-    def parts(self) -> Mapping[Part, PartStatus]:
+    def parts(self) -> Mapping[ManagedPart, PartStatus]:
         """What there is of it. Never partial: what cannot be read whole raises."""
         ...
 
-    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+    def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
         """Begin to make a part of what is there already. There already is success.
 
         Raises:
@@ -154,11 +154,11 @@ class Provisioner(Balancer, Protocol):
         """
         ...
 
-    def delete(self, part: Part, id: str) -> None:
+    def delete(self, part: ManagedPart, id: str) -> None:
         """Begin to delete a part that was made here. Not there is success. Raises as `create`."""
         ...
 
-    def is_gone(self, part: Part, id: str) -> bool:
+    def is_gone(self, part: ManagedPart, id: str) -> bool:
         """Whether the cloud says definitely that a part of this id, which was made here, does not exist.
 
         Raises:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol, runtime_checkable
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.errors import Transient
 from config.model.access import Trust
 from config.model.catalogue import Profile
 from config.units import CloudId, Instant, Seconds
-from handler.planning.headroom import Limit, Quota, headroom_of
+from handler.planning.headroom import Quota, UsageLimit, headroom_of
 
 _ASKEW: Seconds = 30.0
 """From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""
@@ -25,7 +25,7 @@ UNREACHED = "see that it runs, and that its address can be reached from here; th
 """How to mend what did not answer."""
 
 
-class Verdict(enum.Enum):
+class CheckVerdict(enum.Enum):
     """What came of a check."""
 
     OK = "ok"
@@ -46,7 +46,7 @@ class About(enum.Enum):
 class Look:
     """What one look has found."""
 
-    verdict: Verdict
+    verdict: CheckVerdict
     words: str
     mend: str = ""
     """What a person can do; empty: nothing needs to be done, or the words have it."""
@@ -68,7 +68,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DoctorFinding:
     """One answer."""
 
     about: About
@@ -76,7 +76,7 @@ class Finding:
     what: str
     groups: tuple[str, ...]
     """Whom it concerns."""
-    verdict: Verdict
+    verdict: CheckVerdict
     words: str
     """What is so; never a secret."""
     mend: str = ""
@@ -107,17 +107,17 @@ class Inspected(Protocol):
 
 def fine(words: str) -> Look:
     """All is well."""
-    return Look(verdict=Verdict.OK, words=words)
+    return Look(verdict=CheckVerdict.OK, words=words)
 
 
 def wrong(words: str, mend: str = "") -> Look:
     """Something is not."""
-    return Look(verdict=Verdict.PROBLEM, words=words, mend=mend)
+    return Look(verdict=CheckVerdict.PROBLEM, words=words, mend=mend)
 
 
 def untold(words: str) -> Look:
     """Nothing can be said."""
-    return Look(verdict=Verdict.UNKNOWN, words=words)
+    return Look(verdict=CheckVerdict.UNKNOWN, words=words)
 
 
 def found(kind: str, written: str, id: str) -> Look:
@@ -161,7 +161,7 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
 # Quotas
 
 
-def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int) -> Look:
+def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, present: int) -> Look:
     """Say whether the groups can grow as far as they may.
 
     Args:
@@ -170,8 +170,8 @@ def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int
         most: how many members the groups may have, all together.
         present: how many of these there are.
 
-    >>> cores = Limit(what="cores", used=8, most=None)
-    >>> look = quota_look(Limit(what="machines", used=4, most=10), [cores], 12, 4)
+    >>> cores = UsageLimit(what="cores", used=8, most=None)
+    >>> look = quota_look(UsageLimit(what="machines", used=4, most=10), [cores], 12, 4)
     >>> look.words
     'there is room for 6 more machines, and groups may want 8: machines 4 of 10, cores 8 without a limit'
     >>> look.mend
@@ -182,24 +182,24 @@ def quota_look(machines: Limit, others: Sequence[Limit], most: int, present: int
     left = None if machines.most is None else max(machines.most - machines.used, 0)
     if left is not None and left < wanted:
         words = f"there is room for {left:g} more machines, and groups may want {wanted}: {told}"
-        return wrong(words, MENDING[Cause.QUOTA])
+        return wrong(words, MENDING[FailureCause.QUOTA])
     spent = [limit.what for limit in others if limit.most is not None and limit.used >= limit.most]
     if spent and wanted:
-        return wrong(f"no {' and no '.join(spent)} left: {told}", MENDING[Cause.QUOTA])
+        return wrong(f"no {' and no '.join(spent)} left: {told}", MENDING[FailureCause.QUOTA])
     return fine(told)
 
 
 def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
     """Say the same of what members take of other things than machines.
 
-    >>> ports = Quota(limit=Limit(what="ports", used=4, most=10), each=2)
+    >>> ports = Quota(limit=UsageLimit(what="ports", used=4, most=10), each=2)
     >>> room_look([ports], 12, 4).words
     'there is room for 3 more members, and groups may want 8: ports 4 of 10, and each takes 2'
     """
     room, needed = headroom_of(quotas, {}), max(most - present, 0)
     if room is not None and room.members < needed:
         words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
-        return wrong(words, MENDING[Cause.QUOTA])
+        return wrong(words, MENDING[FailureCause.QUOTA])
     return fine(", ".join(str(quota.limit) for quota in quotas))
 
 
@@ -211,12 +211,12 @@ def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, 
     """
     import requests
 
-    from collector.clients.http.pool import Bounded
-    from collector.clients.http.unanswered import why
+    from collector.clients.http.http_errors import why
+    from collector.clients.http.pool import BoundedPool
 
     before = clock()
     try:
-        with Bounded(within) as session:
+        with BoundedPool(within) as session:
             date = session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
     except (requests.RequestException, OSError) as error:
         raise Transient(f"{cloud}: {endpoint} was not answered: {why(error)}") from None

@@ -34,7 +34,7 @@ _MESSAGES = 20
 _LONGEST_MESSAGE = 500
 
 
-class Turn(enum.Enum):
+class StateTurn(enum.Enum):
     """Which way a group has turned."""
 
     ENTERED = "entered"
@@ -46,7 +46,7 @@ class Notice:
     """What somebody is told."""
 
     group: GroupId
-    turn: Turn
+    turn: StateTurn
     severity: Severity
     """What was entered; of what was left, the worst that was told."""
     condition: GroupCondition
@@ -118,7 +118,7 @@ class _Well(enum.Enum):
 
 def watch_after(last: Notice | None) -> Watch:
     """What to remember of a group that this was the last notice of, for example after a restart."""
-    if last is None or last.turn is Turn.LEFT:
+    if last is None or last.turn is StateTurn.LEFT:
         return Watch()
     return Watch(outage=Outage(since=last.since, severity=last.severity))
 
@@ -154,10 +154,10 @@ def look(
     return following, notice
 
 
-def _turn(before: Outage | None, after: Outage | None) -> Turn | None:
+def _turn(before: Outage | None, after: Outage | None) -> StateTurn | None:
     if before == after:
         return None
-    return Turn.LEFT if after is None else Turn.ENTERED
+    return StateTurn.LEFT if after is None else StateTurn.ENTERED
 
 
 def _begun(watch: Watch, group: Group, seen: Severity, now: Instant) -> Watch:

@@ -116,7 +116,7 @@ class Proving(Protocol):
 
 
 @runtime_checkable
-class Standing(Protocol):
+class ListsUnadopted(Protocol):
     """A driver of a cloud in which machines can stand in a group's place before the group has taken them."""
 
     def standing(self, profile: Profile) -> int:

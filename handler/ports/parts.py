@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from config.errors import Permanent
 from config.model.catalogue import Profile
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.units import GroupId, MemberName, PartName
 from handler.planning.steps import MakePart, PartStep, ReleasePart, RemovePart
 from handler.planning.world import MadePart, PartListing
@@ -29,7 +29,7 @@ class PartMaker(Protocol):
         """Ask for one part. ``None`` is a *definite* not-found; anything less certain raises `Transient`."""
         ...
 
-    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Make a part that bears the mark of ``member`` and its own name. There already is success.
 
         ``profile`` declares it, and says besides what the machine is made of that will have it.

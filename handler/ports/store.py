@@ -17,15 +17,15 @@ from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
-from handler.planning.lines import OpenStep
-from handler.planning.provisioning import Binding
+from handler.planning.member_plans import OpenStep
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
-from handler.planning.status import Began
-from handler.planning.steps import Result
+from handler.planning.status import StateSince
+from handler.planning.steps import StepResult
 from handler.planning.world import Record
-from handler.ports.held import Difference
-from handler.ports.outside import OutsideStore
-from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.ports.alerts import OutsideStore
+from handler.ports.held_clock import ClockDifference
+from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
 from trigger.requests import FleetPause, GroupState
 
 
@@ -41,11 +41,11 @@ class BehindStore(Protocol):
         """
         ...
 
-    def bindings(self, group: GroupId) -> tuple[Binding, ...]:
+    def bindings(self, group: GroupId) -> tuple[BalancerProvision, ...]:
         """What was made for a group, sorted by balancer."""
         ...
 
-    def bind(self, group: GroupId, binding: Binding) -> None:
+    def bind(self, group: GroupId, binding: BalancerProvision) -> None:
         """Write down what was made for a group, or is about to be; insert or replace."""
         ...
 
@@ -125,11 +125,11 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         """Write down what this daemon claims, before any member bears it."""
         ...
 
-    def clock(self) -> Difference | None:
+    def clock(self) -> ClockDifference | None:
         """By how much the clocks differed when instants were last measured; ``None``: not known."""
         ...
 
-    def retime(self, step: Seconds, now: Instant, difference: Difference) -> int:
+    def retime(self, step: Seconds, now: Instant, difference: ClockDifference) -> int:
         """Move what every span is measured by, none of them beyond its length, and write down how the clocks differ.
 
         One transaction. Returns how many groups and members have changed.
@@ -163,7 +163,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         """Write down how builds go."""
         ...
 
-    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]) -> None:
         """Write down since when these members are in their states, and forget those that are gone."""
         ...
 
@@ -176,7 +176,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     # Decisions
-    def record(self, ticks: Sequence[Tick]) -> None:
+    def record(self, ticks: Sequence[StoredTick]) -> None:
         """Write ticks: new states, decisions and answers at once, spans run-length. One transaction.
 
         A tick whose explanation has the shape of the group's last span only extends that span, in memory; spans
@@ -266,7 +266,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     def end_step(
-        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+        self, step: int, result: StepResult, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
     ) -> None:
         """Complete a step's journal line, and write the records that follow from it, in one transaction."""
         ...
@@ -294,11 +294,11 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         """
         ...
 
-    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+    def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         """The span that covers ``at``, or the last one before it."""
         ...
 
-    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
         ...
 

@@ -13,11 +13,11 @@ from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll
-from handler.planning.status import Began
-from handler.planning.steps import Result
+from handler.planning.status import StateSince
+from handler.planning.steps import StepResult
 from handler.planning.world import Record
 from trigger.explain.explanation import Explanation, Measured
-from trigger.explain.given import Given
+from trigger.explain.recorded_inputs import Given
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState, Pause
 from trigger.verdicts import Direction
@@ -49,7 +49,7 @@ class StoredGroup:
     """What it was when a pass last found nothing to do."""
     edited_at: Instant | None = None
     """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
-    begun: Mapping[MemberName, Began] = field(default_factory=dict)
+    begun: Mapping[MemberName, StateSince] = field(default_factory=dict)
     """Since when its members are in their states; not of those for which it was never written down."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
@@ -82,7 +82,7 @@ class Creates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class StoredTick:
     """One group's tick or request, to be recorded as a whole."""
 
     group: GroupId
@@ -140,14 +140,14 @@ class Event:
     desired_from: int | None = None
     desired_to: int | None = None
     clamps: tuple[Clamp, ...] = ()
-    result: Result | None = None
+    result: StepResult | None = None
     """Steps: ``None`` while under way (or if Trimtab was killed there)."""
     message: str = ""
     took: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TickSpan:
     """Ticks in a row with one and the same answer."""
 
     group: GroupId

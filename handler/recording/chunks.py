@@ -10,8 +10,8 @@ import numpy as np
 
 from collector.samples import Bools, Codes, Floats, Reply
 from config.units import GroupId, Moment
-from handler.recording.frames import Frame, Missed, Named, Taken
-from handler.recording.rows import MISSED, NOBODY, Ints, Rows, Text, nothing, same
+from handler.recording.frames import Frame, MissedTick, Named, RecordedScrape
+from handler.recording.rows import MISSED, NOBODY, Ints, SampleRows, Text, nothing, same
 
 CHUNK = 1 << 18
 """Rows that are held at once; a tick is never parted."""
@@ -65,7 +65,7 @@ class Chunker:
         self.orphans = 0
         """Ticks whose layout was damaged."""
 
-    def chunks(self, frames: Iterable[Frame], at_most: int = CHUNK) -> Iterator[Rows]:
+    def chunks(self, frames: Iterable[Frame], at_most: int = CHUNK) -> Iterator[SampleRows]:
         """Turn frames into rows. No chunk is empty, and none has more than ``at_most`` rows but for a single tick."""
         for frame in frames:
             tick = self._tick(frame)
@@ -83,9 +83,9 @@ class Chunker:
             case Named():
                 self._layouts[frame.number] = self._seats(frame)
                 return None
-            case Missed():
+            case MissedTick():
                 return self._missed(frame)
-            case Taken():
+            case RecordedScrape():
                 seats = self._layouts.get(frame.layout)
                 if seats is None or seats.polled != len(frame.value):
                     self.orphans += 1
@@ -118,7 +118,7 @@ class Chunker:
             polled=0,
         )
 
-    def _missed(self, frame: Missed) -> _Tick:
+    def _missed(self, frame: MissedTick) -> _Tick:
         count = len(frame.groups)
         return _Tick(
             seats=self._idle(frame.groups),
@@ -129,7 +129,7 @@ class Chunker:
             reply=np.full(count, MISSED, dtype=np.uint8),
         )
 
-    def _drain(self) -> Rows:
+    def _drain(self) -> SampleRows:
         ticks, self._ticks, self._rows = self._ticks, [], 0
         seats = [tick.seats for tick in ticks]
         group, member, counter = (
@@ -139,7 +139,7 @@ class Chunker:
         lengths = [len(tick.value) for tick in ticks]
         timestamp = np.repeat([tick.at.wall for tick in ticks], lengths)
         count = len(group)
-        rows = Rows(
+        rows = SampleRows(
             group=self._groups.text(group),
             member=self._members.text(member),
             counter=self._counters.text(counter),
@@ -159,7 +159,7 @@ class Chunker:
         return rows.take(np.lexsort((timestamp, counter, member, group)))
 
 
-def _polled(seats: _Seats, frame: Taken) -> _Tick:
+def _polled(seats: _Seats, frame: RecordedScrape) -> _Tick:
     """Say of each row what there is; groups without series have nothing to say."""
     idle = len(seats.group) - seats.polled
     heard = frame.reply == Reply.OK

@@ -9,7 +9,7 @@ from pathlib import Path
 from config.units import Seconds
 from handler.recording.files import HOUR, Form, Segment
 from handler.recording.folder import written_whole
-from handler.recording.rows import Piece, Rows, in_order
+from handler.recording.rows import SampleRows, UnreadRows, in_order
 from handler.recording.thinning import thinned
 
 Remark = Callable[[str], None]
@@ -53,14 +53,14 @@ def thin_hour(
     last = segments[-1]
     made = Segment(run=last.run, first=last.hour * HOUR, number=last.number, form=Form.THIN, resolution=resolution)
     with ExitStack() as files:
-        pieces: list[Piece] = []
+        pieces: list[UnreadRows] = []
         for segment in segments:
             file = files.enter_context(closing((folder / segment.name).open("rb")))
             pieces.extend(readable(segment, file, remark))
         return (yield from _written(folder, made, thinned(in_order(pieces), resolution), spare))
 
 
-def _written(folder: Path, made: Segment, rows: Iterator[Rows], spare: Callable[[], int]) -> Work:
+def _written(folder: Path, made: Segment, rows: Iterator[SampleRows], spare: Callable[[], int]) -> Work:
     from handler.recording.parquet import Sheets, settle
 
     part = next(rows, None)
@@ -79,7 +79,7 @@ def _written(folder: Path, made: Segment, rows: Iterator[Rows], spare: Callable[
     return made, size
 
 
-def _at_most(rows: Rows) -> int:
+def _at_most(rows: SampleRows) -> int:
     """How many bytes these rows can take, if nothing of them can be compressed."""
     words = sum(len(word.encode()) for text in (rows.group, rows.member, rows.counter) for word in text.words)
     return _ROW * len(rows) + 2 * words + _FRAME

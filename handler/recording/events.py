@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from config.units import GroupId, MemberName
-from handler.store.timeline import Happening
+from handler.store.timeline import TimelineEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RecordingSelection:
     """Which part of a recording."""
 
     groups: frozenset[GroupId] = frozenset()
@@ -31,14 +31,14 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CountedEvent:
     """A happening, and how many members the group had in service after it."""
 
-    happening: Happening
+    happening: TimelineEvent
     in_service: int
 
 
-def counted(happenings: Iterable[Happening]) -> Iterator[Counted]:
+def counted(happenings: Iterable[TimelineEvent]) -> Iterator[CountedEvent]:
     """Follow who is in service; happenings come from the beginning of history, oldest first."""
     serving: dict[GroupId, set[MemberName]] = {}
     for each in happenings:
@@ -48,10 +48,10 @@ def counted(happenings: Iterable[Happening]) -> Iterator[Counted]:
                 inside.add(each.member)
             elif each.name in {"leaving", "gone"}:
                 inside.discard(each.member)
-        yield Counted(happening=each, in_service=len(inside))
+        yield CountedEvent(happening=each, in_service=len(inside))
 
 
-def write_events(file: TextIO, happenings: Iterable[Happening], wanted: Wanted) -> int:
+def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: RecordingSelection) -> int:
     """Write those that are wanted; returns how many."""
     lines = csv.writer(file, lineterminator="\n")
     lines.writerow(COLUMNS)
@@ -64,7 +64,7 @@ def write_events(file: TextIO, happenings: Iterable[Happening], wanted: Wanted) 
     return count
 
 
-def _line(counted: Counted) -> tuple[object, ...]:
+def _line(counted: CountedEvent) -> tuple[object, ...]:
     """A decision's ``by`` says what caused it and who; empty stands for what is not there."""
     told = counted.happening
     cause, by = "", told.by

@@ -11,9 +11,9 @@ import numpy as np
 
 from config.units import Instant
 from handler.recording import parquet
-from handler.recording.events import Wanted
+from handler.recording.events import RecordingSelection
 from handler.recording.reading import hours_in, read_hour
-from handler.recording.rows import MISSED, Rows
+from handler.recording.rows import MISSED, SampleRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Exported:
 class Sink(Protocol):
     """Where rows go."""
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: SampleRows) -> None:
         """Take some."""
         ...
 
@@ -50,7 +50,7 @@ class Csv:
         self._file = file
         file.write((",".join(parquet.COLUMNS) + "\n").encode())
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: SampleRows) -> None:
         """Take some."""
         parquet.write_csv(self._file, rows)
 
@@ -59,7 +59,9 @@ class Csv:
         self._file.flush()
 
 
-def export_series(folder: Path, wanted: Wanted, sink: Sink, progress: Callable[[int, int], None]) -> Exported:
+def export_series(
+    folder: Path, wanted: RecordingSelection, sink: Sink, progress: Callable[[int, int], None]
+) -> Exported:
     """Hand out the rows that are wanted; ``progress`` is told after each hour how many of how many are done.
 
     The sink is left open.
@@ -86,7 +88,7 @@ def export_series(folder: Path, wanted: Wanted, sink: Sink, progress: Callable[[
     )
 
 
-def _chosen(rows: Rows, wanted: Wanted) -> Rows:
+def _chosen(rows: SampleRows, wanted: RecordingSelection) -> SampleRows:
     """A stretch is wanted if any part of it is."""
     inside = (rows.timestamp >= wanted.since) | (rows.timestamp + rows.resolution > wanted.since)
     inside &= rows.timestamp < wanted.until
@@ -96,7 +98,7 @@ def _chosen(rows: Rows, wanted: Wanted) -> Rows:
     return rows if inside.all() else rows.take(np.flatnonzero(inside))
 
 
-def _counted(done: Exported, rows: Rows) -> Exported:
+def _counted(done: Exported, rows: SampleRows) -> Exported:
     first, last = Instant(float(rows.timestamp[0])), Instant(float(rows.timestamp[-1]))
     return Exported(
         rows=done.rows + len(rows),

@@ -48,7 +48,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Taken:
+class RecordedScrape:
     """One scrape: a row of readings in the order of its layout."""
 
     layout: int
@@ -60,14 +60,14 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
+class MissedTick:
     """A tick whose samples did not get here."""
 
     at: Moment
     groups: tuple[GroupId, ...]
 
 
-Frame = Named | Taken | Missed
+Frame = Named | RecordedScrape | MissedTick
 
 
 def name_layout(number: int, layout: Layout, nobody: Sequence[GroupId]) -> bytes:
@@ -169,7 +169,7 @@ def _named(payload: bytes) -> Named:
     return Named(number=number, runs=tuple(runs), counted=counted, nobody=tuple(nobody))
 
 
-def _taken(payload: bytes) -> Taken:
+def _taken(payload: bytes) -> RecordedScrape:
     layout, wall, steady = _TICK_HEAD.unpack_from(payload)
     count = (len(payload) - _TICK_HEAD.size) // 25
     value, replied_at, uptime = (
@@ -178,12 +178,12 @@ def _taken(payload: bytes) -> Taken:
     )
     reply = np.frombuffer(payload, dtype=np.uint8, offset=_TICK_HEAD.size + 24 * count)
     at = Moment(wall=Instant(wall), steady=Monotonic(steady))
-    return Taken(layout=layout, at=at, value=value, replied_at=replied_at, uptime=uptime, reply=reply)
+    return RecordedScrape(layout=layout, at=at, value=value, replied_at=replied_at, uptime=uptime, reply=reply)
 
 
-def _missed(payload: bytes) -> Missed:
+def _missed(payload: bytes) -> MissedTick:
     wall, steady, *groups = json.loads(payload)
-    return Missed(at=Moment(wall=Instant(wall), steady=Monotonic(steady)), groups=tuple(groups))
+    return MissedTick(at=Moment(wall=Instant(wall), steady=Monotonic(steady)), groups=tuple(groups))
 
 
 _READERS: Mapping[int, Callable[[bytes], Frame]] = {_LAYOUT: _named, _TICK: _taken, _MISSED: _missed}

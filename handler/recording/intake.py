@@ -21,7 +21,7 @@ _REMEMBERED = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class RecordedTick:
     """One poll of some groups. ``scrape`` is ``None`` if its samples were left out."""
 
     at: Moment
@@ -30,21 +30,21 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class IntakeBatch:
     """Everything that came since the last one, in order."""
 
-    ticks: tuple[Tick, ...]
+    ticks: tuple[RecordedTick, ...]
     closed: bool
     """Nothing more will come."""
 
 
-class Intake:
+class RecordingIntake:
     """A queue of ticks for one writer. `put` takes microseconds, whatever the writer does."""
 
     def __init__(self, samples_at_most: int = SAMPLES_AT_MOST) -> None:
         self._most = samples_at_most
-        self._ticks: deque[Tick] = deque()
-        self._missed: deque[Tick] = deque(maxlen=_REMEMBERED)
+        self._ticks: deque[RecordedTick] = deque()
+        self._missed: deque[RecordedTick] = deque(maxlen=_REMEMBERED)
         self._samples = 0
         self._closed = False
         self._news = threading.Condition(threading.Lock())
@@ -57,15 +57,15 @@ class Intake:
         with self._news:
             full = len(self._ticks) >= _TICKS_AT_MOST or (self._samples and self._samples + count > self._most)
             if full:
-                self._missed.append(Tick(at=scrape.at, groups=groups, scrape=None))
+                self._missed.append(RecordedTick(at=scrape.at, groups=groups, scrape=None))
                 self.dropped += 1
             else:
-                self._ticks.append(Tick(at=scrape.at, groups=groups, scrape=scrape))
+                self._ticks.append(RecordedTick(at=scrape.at, groups=groups, scrape=scrape))
                 self._samples += count
             self._news.notify()
         return not full
 
-    def take(self, patience: Seconds) -> Batch:
+    def take(self, patience: Seconds) -> IntakeBatch:
         """Wait at most so long for ticks, and take all that there are, missed ones last."""
         with self._news:
             if not (self._ticks or self._missed or self._closed):
@@ -74,7 +74,7 @@ class Intake:
             self._ticks.clear()
             self._missed.clear()
             self._samples = 0
-            return Batch(ticks=ticks, closed=self._closed)
+            return IntakeBatch(ticks=ticks, closed=self._closed)
 
     def close(self) -> None:
         """Let the writer finish what there is, and end."""

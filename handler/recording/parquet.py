@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from config.errors import TrimtabError
 from config.units import Seconds
-from handler.recording.rows import NO_REPLY, REPLIES, Piece, Rows, Text, nothing, same
+from handler.recording.rows import NO_REPLY, REPLIES, SampleRows, Text, UnreadRows, nothing, same
 
 _WORDS = pa.dictionary(pa.int32(), pa.string())
 _REPLY = pa.dictionary(pa.int8(), pa.string())
@@ -55,7 +55,7 @@ _REPLY_WORDS = tuple(REPLIES.values())
 _UNQUOTED = frozenset('",\r\n')
 
 
-class Unreadable(TrimtabError):
+class UnreadableRecording(TrimtabError):
     """A file is no recording of ours, or damaged."""
 
 
@@ -80,7 +80,7 @@ class Sheets:
         )
         self._schema = schema
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: SampleRows) -> None:
         """Add rows, as a row group."""
         self._writer.write_table(_table(rows, self._schema), row_group_size=max(len(rows), 1))
 
@@ -89,7 +89,7 @@ class Sheets:
         self._writer.close()
 
 
-def pieces_of(file: BinaryIO) -> tuple[Piece, ...]:
+def pieces_of(file: BinaryIO) -> tuple[UnreadRows, ...]:
     """Look into a file of ours; its row groups are read when they are needed, and it stays open.
 
     Raises:
@@ -100,17 +100,17 @@ def pieces_of(file: BinaryIO) -> tuple[Piece, ...]:
         said = json.loads((parquet.schema_arrow.metadata or {}).get(_MARK, b"{}"))
         firsts = [_first(parquet, group) for group in range(parquet.num_row_groups)]
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise Unreadable(f"is damaged: {_one_line(error)}") from error
+        raise UnreadableRecording(f"is damaged: {_one_line(error)}") from error
     if said.get("version") != _VERSION:
-        raise Unreadable("is not a recording that this release can read")
+        raise UnreadableRecording("is not a recording that this release can read")
     resolution = float(said.get("resolution", 0.0))
     return tuple(
-        Piece(first=first, load=lambda group=group: _read(parquet, group, resolution))  # type: ignore[misc]
+        UnreadRows(first=first, load=lambda group=group: _read(parquet, group, resolution))  # type: ignore[misc]
         for group, first in enumerate(firsts)
     )
 
 
-def write_csv(file: BinaryIO, rows: Rows) -> None:
+def write_csv(file: BinaryIO, rows: SampleRows) -> None:
     """Write rows as lines, without a header. Numbers are as short as they can be without being other numbers."""
     schema = pa.schema([(name, _TYPES[name]) for name in COLUMNS])
     plain = not any(_UNQUOTED.intersection(word) for text in _texts(rows) for word in text.words)
@@ -123,15 +123,15 @@ def settle() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def _texts(rows: Rows) -> Iterable[Text]:
+def _texts(rows: SampleRows) -> Iterable[Text]:
     return rows.group, rows.member, rows.counter
 
 
-def _table(rows: Rows, schema: Any) -> Any:  # noqa: ANN401  # Arrow has no types
+def _table(rows: SampleRows, schema: Any) -> Any:  # noqa: ANN401  # Arrow has no types
     return pa.Table.from_arrays([_column(rows, field.name, field.type) for field in schema], schema=schema)
 
 
-def _column(rows: Rows, name: str, kind: Any) -> Any:  # noqa: ANN401  # as above
+def _column(rows: SampleRows, name: str, kind: Any) -> Any:  # noqa: ANN401  # as above
     column = getattr(rows, name)
     if isinstance(column, Text):
         return pa.DictionaryArray.from_arrays(_array(column.codes, column.codes < 0), _strings(column.words))
@@ -171,23 +171,23 @@ def _first(parquet: Any, group: int) -> float:  # noqa: ANN401  # as above
     return float(statistics.min)
 
 
-def _read(parquet: Any, group: int, resolution: Seconds) -> Rows:  # noqa: ANN401  # as above
+def _read(parquet: Any, group: int, resolution: Seconds) -> SampleRows:  # noqa: ANN401  # as above
     try:
         table = parquet.read_row_group(group, use_threads=False)
         return _rows(table, resolution)
     except (pa.ArrowException, OSError, ValueError, TypeError, LookupError) as error:
-        raise Unreadable(f"is damaged: {_one_line(error)}") from error
+        raise UnreadableRecording(f"is damaged: {_one_line(error)}") from error
 
 
-def _rows(table: Any, resolution: Seconds) -> Rows:  # noqa: ANN401  # as above
+def _rows(table: Any, resolution: Seconds) -> SampleRows:  # noqa: ANN401  # as above
     count = table.num_rows
     columns: dict[str, Any] = {name: nothing(count) for name in COLUMNS}
     columns["resolution"] = same(resolution, count)
     columns["reply"] = np.full(count, NO_REPLY, dtype=np.uint8)
-    known = {field.name for field in dataclasses.fields(Rows)}
+    known = {field.name for field in dataclasses.fields(SampleRows)}
     for name in known.intersection(table.column_names):
         columns[name] = _numpy(name, table.column(name).combine_chunks())
-    return Rows(**columns)
+    return SampleRows(**columns)
 
 
 def _numpy(name: str, array: Any) -> Any:  # noqa: ANN401  # as above

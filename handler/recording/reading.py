@@ -14,7 +14,7 @@ from handler.recording.chunks import Chunker
 from handler.recording.files import Form, Segment
 from handler.recording.folder import found_in, open_standing
 from handler.recording.frames import LogReader
-from handler.recording.rows import Piece, Rows, in_order, no_rows
+from handler.recording.rows import SampleRows, UnreadRows, in_order, no_rows
 
 Remark = Callable[[str], None]
 """Told of everything that could not be read, one sentence each."""
@@ -27,7 +27,7 @@ def hours_in(folder: Path, since: float, until: float) -> tuple[tuple[int, int],
     return tuple((run, hour) for (run, hour), _ in keyed if hour * 3600 < until and (hour + 1) * 3600 > since)
 
 
-def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[Rows]:
+def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[SampleRows]:
     """All rows of one run and hour, sorted by time, then group, counter and member; never an empty piece."""
     with ExitStack() as files:
         opened = open_standing(folder, run, hour)
@@ -37,30 +37,30 @@ def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[Row
         yield from (rows for rows in in_order(pieces) if len(rows))
 
 
-def readable(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[Piece]:
+def readable(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[UnreadRows]:
     """Those pieces of a file that can be read."""
     if segment.form is Form.LOG:
         for rows in log_chunks(segment, file, remark):
-            yield Piece(first=float(rows.timestamp.min()), load=lambda rows=rows: rows)  # type: ignore[misc]
+            yield UnreadRows(first=float(rows.timestamp.min()), load=lambda rows=rows: rows)  # type: ignore[misc]
         return
     try:
         yield from (_forgiving(piece, segment, remark) for piece in parquet.pieces_of(file))
-    except parquet.Unreadable as error:
+    except parquet.UnreadableRecording as error:
         remark(f"{segment.name} {error}: left out")
 
 
-def _forgiving(piece: Piece, segment: Segment, remark: Remark) -> Piece:
-    def load() -> Rows:
+def _forgiving(piece: UnreadRows, segment: Segment, remark: Remark) -> UnreadRows:
+    def load() -> SampleRows:
         try:
             return piece.load()
-        except parquet.Unreadable as error:
+        except parquet.UnreadableRecording as error:
             remark(f"a part of {segment.name} {error}: left out")
             return no_rows()
 
-    return Piece(first=piece.first, load=load)
+    return UnreadRows(first=piece.first, load=load)
 
 
-def log_chunks(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[Rows]:
+def log_chunks(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[SampleRows]:
     """The rows of a log, a chunk at a time: up to where a tick is not whole."""
     chunker = Chunker()
     reader = LogReader(file, os.fstat(file.fileno()).st_size)

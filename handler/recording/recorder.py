@@ -14,10 +14,10 @@ from config.model.observability import DEFAULTS, Recording
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.recording import folder as disk
-from handler.recording.intake import Intake
+from handler.recording.intake import RecordingIntake
 from handler.recording.status import Extent, Figures, RecordingStatus, extent_of
 from handler.recording.switch import Switch, from_text, in_force, still, to_text
-from handler.recording.writer import Writer
+from handler.recording.writer import RecordingWriter
 from trigger.moving import moved
 
 _SWITCH = "switch.json"
@@ -29,8 +29,8 @@ class _Thread:
     """One writer, from when recording was switched on until it is switched off."""
 
     def __init__(self, folder: Path, settings: Recording, clock: Callable[[], Moment]) -> None:
-        self.intake = Intake()
-        self.writer = Writer(folder, self.intake, settings, clock=clock, say=_say)
+        self.intake = RecordingIntake()
+        self.writer = RecordingWriter(folder, self.intake, settings, clock=clock, say=_say)
         self._thread = threading.Thread(target=self.writer.run, name="recording", daemon=True)
         self._thread.start()
 

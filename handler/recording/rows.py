@@ -53,7 +53,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
+class SampleRows:
     """Samples, or stretches of samples. All columns are of one length."""
 
     group: Text
@@ -86,35 +86,35 @@ class Rows:
     def __len__(self) -> int:
         return len(self.timestamp)
 
-    def take(self, index: Index) -> Rows:
+    def take(self, index: Index) -> SampleRows:
         """The rows of these places."""
         taken = {
             name: column.take(index) if isinstance(column, Text) else _taken(column, index)
             for name, column in _columns(self).items()
         }
-        return Rows(**taken)  # type: ignore[arg-type]  # the same columns
+        return SampleRows(**taken)  # type: ignore[arg-type]  # the same columns
 
     def series(self) -> npt.NDArray[np.int64]:
         """A number for each row's series: equal for equal series, ordered by group, counter, member."""
         counters, members = len(self.counter.words) + 1, len(self.member.words) + 1
         return (self.group.ranks() * counters + self.counter.ranks()) * members + self.member.ranks()
 
-    def in_order(self) -> Rows:
+    def in_order(self) -> SampleRows:
         """Sorted by time, then group, counter and member."""
         return self.take(np.lexsort((self.reply, self.counted, self.series(), self.timestamp)))
 
 
-def _columns(rows: Rows) -> dict[str, Text | Column]:
+def _columns(rows: SampleRows) -> dict[str, Text | Column]:
     return {field.name: getattr(rows, field.name) for field in dataclasses.fields(rows)}
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def joined(parts: Sequence[SampleRows]) -> SampleRows:
     """Put rows behind each other; at least one part."""
     if len(parts) == 1:
         return parts[0]
     every = [_columns(part) for part in parts]
     columns = {name: _joined_column([part[name] for part in every]) for name in every[0]}
-    return Rows(**columns)  # type: ignore[arg-type]  # the same columns
+    return SampleRows(**columns)  # type: ignore[arg-type]  # the same columns
 
 
 def _joined_column(parts: Sequence[Text | Column]) -> object:
@@ -145,11 +145,11 @@ def nothing(count: int) -> Floats:
     return same(np.nan, count)
 
 
-def no_rows() -> Rows:
+def no_rows() -> SampleRows:
     """Columns without rows."""
     none = nothing(0)
     empty = Text(codes=np.zeros(0, dtype=np.int32), words=())
-    return Rows(
+    return SampleRows(
         group=empty,
         member=empty,
         counter=empty,
@@ -169,21 +169,21 @@ def no_rows() -> Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class UnreadRows:
     """Some rows that have not been read yet."""
 
     first: float
     """The earliest timestamp among them."""
-    load: Callable[[], Rows]
+    load: Callable[[], SampleRows]
 
 
-def in_order(pieces: Sequence[Piece]) -> Iterator[Rows]:
+def in_order(pieces: Sequence[UnreadRows]) -> Iterator[SampleRows]:
     """Hand out all rows sorted by time, then group, counter and member.
 
     What is held is what overlaps: rows of pieces that were loaded, not earlier than the next piece begins.
     """
     ordered = sorted(pieces, key=lambda piece: piece.first)
-    waiting: list[Rows] = []
+    waiting: list[SampleRows] = []
     for piece, until in zip(ordered, [*(piece.first for piece in ordered), math.inf][1:], strict=True):
         waiting.append(piece.load())
         if not any(len(rows) and rows.timestamp.min() < until for rows in waiting):

@@ -13,10 +13,10 @@ import numpy as np
 from collector.samples import Floats
 from config.units import Seconds
 from handler.recording.chunks import CHUNK
-from handler.recording.rows import NO_REPLY, Index, Rows, joined, nothing, same
+from handler.recording.rows import NO_REPLY, Index, SampleRows, joined, nothing, same
 
 
-def thin(rows: Rows, resolution: Seconds) -> Rows:
+def thin(rows: SampleRows, resolution: Seconds) -> SampleRows:
     """Make one row per series and stretch; at least one row.
 
     Rows that stand for several samples already weigh as much as these, so parts may be thinned first, and then what
@@ -37,7 +37,7 @@ def thin(rows: Rows, resolution: Seconds) -> Rows:
     least = np.fmin.reduceat(np.where(np.isnan(rows.minimum), rows.value, rows.minimum)[order], starts)
     most = np.fmax.reduceat(np.where(np.isnan(rows.maximum), rows.value, rows.maximum)[order], starts)
     first, blank = rows.take(order[starts]), nothing(len(starts))
-    return Rows(
+    return SampleRows(
         group=first.group,
         member=first.member,
         counter=first.counter,
@@ -56,10 +56,10 @@ def thin(rows: Rows, resolution: Seconds) -> Rows:
     )
 
 
-def thinned(pieces: Iterable[Rows], resolution: Seconds) -> Iterator[Rows]:
+def thinned(pieces: Iterable[SampleRows], resolution: Seconds) -> Iterator[SampleRows]:
     """Thin pieces that come in the order of time; holds the stretch that is not over yet, and one chunk."""
-    pending: list[Rows] = []
-    over: list[Rows] = []
+    pending: list[SampleRows] = []
+    over: list[SampleRows] = []
     for piece in pieces:
         known = thin(joined([*pending, piece]), resolution)
         ended = known.timestamp + resolution <= piece.timestamp[-1]

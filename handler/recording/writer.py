@@ -22,7 +22,7 @@ from handler.recording.closing import NoRoom, close_log, thin_hour
 from handler.recording.files import HOUR, Form, Segment
 from handler.recording.folder import Log, clean, remove
 from handler.recording.frames import MAGIC, name_layout, note_missed, take_down
-from handler.recording.intake import Intake, Tick
+from handler.recording.intake import RecordedTick, RecordingIntake
 
 _LOG_AT_MOST = 32 << 20
 _SHARE = 16
@@ -39,7 +39,7 @@ _SLEW = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class RecordingFacts:
     """What there is to say of a recording, at one moment."""
 
     sizes: tuple[tuple[Segment, int], ...] = ()
@@ -59,7 +59,7 @@ class _Open:
         self.layouts: dict[tuple[int, tuple[GroupId, ...]], tuple[int, Layout]] = {}
 
 
-class Writer:
+class RecordingWriter:
     """Writes what comes through one intake until that is closed; `run` is the thread's.
 
     Args:
@@ -71,7 +71,7 @@ class Writer:
     def __init__(
         self,
         folder: Path,
-        intake: Intake,
+        intake: RecordingIntake,
         settings: Recording,
         *,
         clock: Callable[[], Moment],
@@ -79,7 +79,7 @@ class Writer:
     ) -> None:
         self.settings = settings
         """May be replaced at any time, from any thread."""
-        self.facts = Facts()
+        self.facts = RecordingFacts()
         """Replaced whole."""
         self.finish = True
         """Whether logs are closed into columns at the end; without, the next start does it."""
@@ -139,7 +139,7 @@ class Writer:
 
     # Ticks
 
-    def _write(self, tick: Tick) -> None:
+    def _write(self, tick: RecordedTick) -> None:
         self._follow_clock(tick.at)
         try:
             opened = self._log_for(tick)
@@ -185,7 +185,7 @@ class Writer:
             self._run += 1
             self._say("recording_clock_set_back", seconds=f"{-drift:.3f}")
 
-    def _log_for(self, tick: Tick) -> _Open:
+    def _log_for(self, tick: RecordedTick) -> _Open:
         hour = int(tick.at.wall // HOUR)
         opened = self._open.get(hour)
         if opened is None:
@@ -196,7 +196,7 @@ class Writer:
         return opened
 
     @staticmethod
-    def _frames(opened: _Open, tick: Tick) -> bytes:
+    def _frames(opened: _Open, tick: RecordedTick) -> bytes:
         scrape = tick.scrape
         if scrape is None:
             return note_missed(tick.at, tick.groups)
@@ -329,6 +329,6 @@ class Writer:
         self._say("recording_damaged", message=sentence)
 
     def _publish(self) -> None:
-        self.facts = Facts(
+        self.facts = RecordingFacts(
             sizes=tuple(self._sizes.items()), samples=self._samples, lost=self._lost, trouble=self._trouble
         )

@@ -10,8 +10,8 @@ from config.units import GroupId, Moment, PolicyId
 from trigger.conditions.timers import Kept, restarted
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
-from trigger.policies.resting import at_rest
 from trigger.policies.schedules import due
+from trigger.policies.steady_state import at_rest
 from trigger.requests import Decision, Fleet, GroupState, Request
 from trigger.verdicts import Evaluation
 
@@ -19,7 +19,7 @@ from trigger.verdicts import Evaluation
 class Chain:
     """What the door remembers of a group between decisions, and nothing else.
 
-    Every rule is `trigger`'s; `handler.runtime.door` carries state and holds the same way.
+    Every rule is `trigger`'s; `handler.runtime.decision_queue` carries state and holds the same way.
     """
 
     __slots__ = ("_catalogue", "_group", "_holds", "at_rest", "evaluation", "state")
@@ -32,7 +32,7 @@ class Chain:
         self.evaluation: Evaluation | None = None
         """The newest."""
         self.at_rest = False
-        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.resting`."""
+        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.steady_state`."""
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""

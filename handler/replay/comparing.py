@@ -26,7 +26,7 @@ _ONE_TICK = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ReplayDifference:
     """Where a replay and its recording part."""
 
     at: Instant
@@ -34,7 +34,7 @@ class Difference:
     recorded: int
 
 
-class Comparison:
+class SizeComparison:
     """Follows one group's two sizes. See Note [The same fleet].
 
     Args:
@@ -46,16 +46,16 @@ class Comparison:
         self._group = group
         self._exact = exact
         self._agreed: int | None = None
-        self.doubt: Difference | None = None
+        self.doubt: ReplayDifference | None = None
         """They differ, and may yet come together."""
 
-    def look(self, at: Instant, replayed: int, recorded: int) -> Difference | None:
+    def look(self, at: Instant, replayed: int, recorded: int) -> ReplayDifference | None:
         """Compare the sizes of one tick; returns where they parted once that is certain."""
         if replayed == recorded:
             self._agreed, self.doubt = recorded, None
             return None
         if self.doubt is None:
-            self.doubt = Difference(at=at, replayed=replayed, recorded=recorded)
+            self.doubt = ReplayDifference(at=at, replayed=replayed, recorded=recorded)
         return self.doubt if at - self.doubt.at >= self._patience(replayed, recorded) else None
 
     def _patience(self, replayed: int, recorded: int) -> Seconds:

@@ -9,8 +9,8 @@ from config.model.adjustments import outright
 from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant
 from handler.replay.happenings import Course, declared_policy
-from trigger.explain.given import Given
-from trigger.requests import Cause, GroupState, Request
+from trigger.explain.recorded_inputs import Given
+from trigger.requests import GroupState, Request, RequestCause
 
 
 class Givens:
@@ -63,7 +63,7 @@ def starts_of(courses: Mapping[GroupId, Course]) -> Sequence[Instant]:
 
 def as_declared(catalogue: Catalogue, group: Group, request: Request) -> Request:
     """A recorded wish, as this file has it: what carries out a policy does what that policy says here."""
-    if request.cause is Cause.PERSON:
+    if request.cause is RequestCause.PERSON:
         return replace(request, quiet_time=group.quiet_time)
     declared = None if request.policy is None else declared_policy(catalogue, group, request.policy)
     adjustment = None if declared is None else outright(declared.adjustment)

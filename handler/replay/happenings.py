@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from config.model.adjustments import outright
-from config.model.catalogue import Adjustment, Catalogue, Group, Policy, QuietScope, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Group, Policy, QuietScope
 from config.model.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.ports.stored import direction_of, fleet_pause_of, pause_of
 from trigger.decide import returned, vanished
-from trigger.explain.given import Given
+from trigger.explain.recorded_inputs import Given
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.policies.schedules import schedule_named
 from trigger.reasons import Reason
-from trigger.requests import Cause, GroupState, Pause, Quiet, Request
+from trigger.requests import GroupState, Pause, Quiet, Request, RequestCause
 from trigger.verdicts import Direction
 
 _HOUR: Seconds = 3600.0
@@ -31,7 +31,7 @@ _RESIZES = {"vanished": vanished, "returned": returned}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class ReplayEvent:
     """One line of the file of events."""
 
     at: Instant
@@ -71,8 +71,8 @@ class Happening:
 class Course:
     """What the events of one group say it was like at an instant."""
 
-    def __init__(self, happenings: Iterable[Happening]) -> None:
-        self.happenings: Sequence[Happening] = sorted(happenings, key=lambda each: each.at)
+    def __init__(self, happenings: Iterable[ReplayEvent]) -> None:
+        self.happenings: Sequence[ReplayEvent] = sorted(happenings, key=lambda each: each.at)
         self._happened_at = [each.at for each in self.happenings]
         givens = (each.given for each in self.happenings if each.given is not None)
         self.givens: Sequence[Given] = sorted(givens, key=lambda each: (each.life, each.number))
@@ -116,7 +116,7 @@ class Course:
         """How many members were in service; ``None``: the events do not say."""
         return _latest(self._served_at, self._served, at, None)
 
-    def since(self, after: Instant, until: Instant) -> Sequence[Happening]:
+    def since(self, after: Instant, until: Instant) -> Sequence[ReplayEvent]:
         """What happened after one instant, up to and including another."""
         return self.happenings[bisect_right(self._happened_at, after) : bisect_right(self._happened_at, until)]
 
@@ -146,7 +146,7 @@ def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at:
     return state
 
 
-def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Happening) -> GroupState:
+def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
     if told.kind == "note":
         return acted(group, state, told) if told.name not in _RESIZES else state
     if not told.resized or told.desired_from is None or told.desired_to is None:
@@ -161,7 +161,7 @@ def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Hap
     return replace(state, quiets=(*state.quiets, quiet))
 
 
-def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
+def acted(group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
     """Carry out an act that changes a group's state by itself: pause, resume, vanished members."""
     match told.name:
         case "pause":
@@ -183,14 +183,18 @@ def acted(group: Group, state: GroupState, told: Happening) -> GroupState:
             return state
 
 
-def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request | None:
+def request_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> Request | None:
     """What somebody outside asked for; ``None``: nobody did, or a policy.
 
     Events tell what became of a wish. One that was granted is asked for again as the size that it led to, one that was
     refused as the size that it wanted. An alarm under a policy's name carries that policy out.
     """
     size = told.desired_to if told.resized else _wanted(told)
-    if told.kind != "decision" or told.cause not in {Cause.ALARM.value, Cause.PERSON.value} or size is None:
+    if (
+        told.kind != "decision"
+        or told.cause not in {RequestCause.ALARM.value, RequestCause.PERSON.value}
+        or size is None
+    ):
         return None
     quiet_time, policy, scope = _quiet_of(catalogue, group, told)
     declared = None if policy is None else declared_policy(catalogue, group, policy)
@@ -198,9 +202,9 @@ def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request |
     return Request(
         id=f"{told.cause}-{told.by}-{told.at:.6f}",
         group=group.id,
-        cause=Cause(told.cause),
+        cause=RequestCause(told.cause),
         by=told.by,
-        adjustment=Adjustment(verb=Verb.SET, amount=size) if carried is None else carried,
+        adjustment=Adjustment(verb=AdjustmentVerb.SET, amount=size) if carried is None else carried,
         policy=policy,
         quiet_time=quiet_time,
         quiet_scope=scope,
@@ -208,14 +212,14 @@ def request_of(catalogue: Catalogue, group: Group, told: Happening) -> Request |
     )
 
 
-def _wanted(told: Happening) -> int | None:
+def _wanted(told: ReplayEvent) -> int | None:
     found = re.match(r"wanted (\d+)", told.message)
     return int(found[1]) if found else None
 
 
-def _quiet_of(catalogue: Catalogue, group: Group, told: Happening) -> tuple[Seconds, PolicyId | None, QuietScope]:
+def _quiet_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> tuple[Seconds, PolicyId | None, QuietScope]:
     """How long it was quiet after it, because of which policy, and who was."""
-    declared = None if told.cause == Cause.PERSON.value else declared_policy(catalogue, group, PolicyId(told.by))
+    declared = None if told.cause == RequestCause.PERSON.value else declared_policy(catalogue, group, PolicyId(told.by))
     if declared is None:
         return group.quiet_time, None, QuietScope.GROUP
     return declared.quiet_time, declared.id, declared.quiet_scope

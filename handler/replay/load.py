@@ -13,14 +13,14 @@ from aggregator.aggregate import Aggregator
 from collector.samples import Floats, Layout, Scrape, Sheet
 from collector.targets import Roster, counters_of, layout_for
 from config.model.catalogue import Catalogue, Group
-from config.model.counters import Kind, Per
+from config.model.counters import CounterKind, Per
 from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
-from handler.replay.members import Members
-from handler.replay.outcomes import Line, line_of
+from handler.replay.members import ReplayMembers
+from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
-from handler.replay.tallies import Meter
+from handler.replay.tallies import TickMeter
 from trigger.requests import GroupState
 
 _WHOLE = 100.0
@@ -37,7 +37,7 @@ class Feed(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Load:
+class SyntheticLoad:
     """A load, and what its members are like."""
 
     at: Floats
@@ -55,7 +55,9 @@ def _unnoted(count: int) -> None:
     """Show no progress."""
 
 
-def replay_load(catalogue: Catalogue, group: GroupId, load: Load, note: Callable[[int], None] = _unnoted) -> Run:
+def replay_load(
+    catalogue: Catalogue, group: GroupId, load: SyntheticLoad, note: Callable[[int], None] = _unnoted
+) -> Run:
     """Replay one group, from its least size, at every interval of the load; ``note`` is told of each tick.
 
     Raises:
@@ -66,7 +68,7 @@ def replay_load(catalogue: Catalogue, group: GroupId, load: Load, note: Callable
     fleet = _Fleet(declared, load)
     chain, aggregator = Chain(catalogue, group, GroupState()), Aggregator(catalogue, (group,))
     most = hourly_most(catalogue, group)
-    meter, spent, lines = Meter(declared.interval), deque[tuple[Instant, int]](), list[Line]()
+    meter, spent, lines = TickMeter(declared.interval), deque[tuple[Instant, int]](), list[ReplayLine]()
     ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
     rates = load.rate[np.searchsorted(load.at, ticks, side="right") - 1]
     for at, rate in zip(ticks.tolist(), rates.tolist(), strict=True):
@@ -90,10 +92,10 @@ def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[Coun
     return {name: Feed.UTILISATION for name in sorted(read) if catalogue.counters[name].unit == "percent"}
 
 
-class _Fleet(Members):
+class _Fleet(ReplayMembers):
     """Members under a load, and whom to ask."""
 
-    def __init__(self, group: Group, load: Load) -> None:
+    def __init__(self, group: Group, load: SyntheticLoad) -> None:
         super().__init__(group, load.boot, group.minimum, float(load.at[0]))
         self.load = load
         self._laid: tuple[Roster, Layout] | None = None
@@ -106,7 +108,7 @@ class _Fleet(Members):
         return self._laid[1]
 
 
-def _counters_of(catalogue: Catalogue, group: Group, load: Load) -> Mapping[CounterId, Feed]:
+def _counters_of(catalogue: Catalogue, group: Group, load: SyntheticLoad) -> Mapping[CounterId, Feed]:
     """What each counter shows that the group's policies read."""
     for counter in counters_of(catalogue, group.id):
         if counter not in load.feeds:
@@ -114,7 +116,7 @@ def _counters_of(catalogue: Catalogue, group: Group, load: Load) -> Mapping[Coun
                 f"group {group.id} reads {counter}: say what it shows of the load, --feed {counter}=utilisation or "
                 f"--feed {counter}=rate"
             )
-        if catalogue.counters[counter].kind is Kind.RISING:
+        if catalogue.counters[counter].kind is CounterKind.RISING:
             raise Unreplayable(f"counter {counter} rises for ever; --load can feed gauges only")
     return load.feeds
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collector.targets import Member, Roster
+from collector.targets import MemberTarget, Roster
 from config.model.catalogue import Group, Victims
 from config.units import MemberName, Seconds
 from trigger.requests import Fleet
 
 
-class Members:
+class ReplayMembers:
     """The members of one group on a virtual clock.
 
     Args:
@@ -42,7 +42,7 @@ class Members:
     def roster(self, at: float) -> Roster:
         """Those in service; whoever warms up does not count yet."""
         names = (
-            Member(
+            MemberTarget(
                 name=MemberName(f"{self.group.id}-{number:06}"), address="", counted=at - ready >= self.group.warm_up
             )
             for number, ready in self.members

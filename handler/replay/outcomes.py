@@ -10,7 +10,7 @@ from trigger.reasons import Reason
 from trigger.requests import Decision
 
 
-class Outcome(enum.Enum):
+class TickOutcome(enum.Enum):
     """What became of a tick at which something was asked, or changed."""
 
     OUT = "out"
@@ -21,14 +21,14 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReplayLine:
     """One decision. The fields are the fixed contract of ``trimtab replay --json``."""
 
     at: Instant
     group: GroupId
     policy: PolicyId | None
     """Whose wish won, or was refused; ``None``: nobody's, or a person's."""
-    outcome: Outcome
+    outcome: TickOutcome
     reason: Reason
     desired_from: int | None
     desired_to: int | None
@@ -47,7 +47,7 @@ class Line:
         }
 
 
-def line_of(decision: Decision, base: int | None) -> Line | None:
+def line_of(decision: Decision, base: int | None) -> ReplayLine | None:
     """Tell a decision; ``None``: nobody asked for anything, and nothing changed.
 
     Args:
@@ -58,7 +58,7 @@ def line_of(decision: Decision, base: int | None) -> Line | None:
     if not decision.answers and not decision.changed and not advised:
         return None
     size = decision.advised_to if advised else decision.desired_to
-    return Line(
+    return ReplayLine(
         at=decision.at.wall,
         group=decision.group,
         policy=_policy(decision),
@@ -69,13 +69,13 @@ def line_of(decision: Decision, base: int | None) -> Line | None:
     )
 
 
-def _outcome(decision: Decision, size: int | None, base: int | None) -> Outcome:
+def _outcome(decision: Decision, size: int | None, base: int | None) -> TickOutcome:
     advised = decision.reason is Reason.ADVISED
     before = base if advised and decision.desired_from is None else decision.desired_from
     if before is not None and size is not None and size != before:
-        return Outcome.OUT if size > before else Outcome.IN
+        return TickOutcome.OUT if size > before else TickOutcome.IN
     idle = decision.reason is Reason.NO_CHANGE or decision.winner is not None or not decision.answers
-    return Outcome.NONE if idle or decision.changed else Outcome.REFUSED
+    return TickOutcome.NONE if idle or decision.changed else TickOutcome.REFUSED
 
 
 def _policy(decision: Decision) -> PolicyId | None:

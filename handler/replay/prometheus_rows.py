@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Floats, Reply, Series
-from collector.sources.prometheus.answers import Line, Lines
-from collector.sources.prometheus.matching import Found, Wish, fulfilled, host_of
+from collector.sources.prometheus.matching import MatchedValue, QueryRow, fulfilled, host_of
+from collector.sources.prometheus.parsing import PromSeries, PromSeriesSet
 from collector.sources.prometheus.questions import for_group
-from collector.sources.reducing import Reading, Reducer
-from collector.targets import Member, counters_of
+from collector.sources.reducing import ReducedRows, Reducer
+from collector.targets import MemberTarget, counters_of
 from config.model.catalogue import Catalogue, Group
 from config.model.counters import Counter, PrometheusQuery
 from config.units import CounterId, GroupId, MemberName
@@ -53,11 +53,11 @@ class Ranged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class QueryResult:
     """What Prometheus had; of all pages."""
 
-    lines: Sequence[Line]
-    stamps: Sequence[Line]
+    lines: Sequence[PromSeries]
+    stamps: Sequence[PromSeries]
     """The times of their samples as values, where the query is just a series; else empty."""
 
 
@@ -99,7 +99,7 @@ def _told_apart(asked: Sequence[Ranged]) -> None:
             )
 
 
-def samples_of(found: Mapping[Ranged, Answered]) -> Samples:
+def samples_of(found: Mapping[Ranged, QueryResult]) -> Samples:
     """Make the rows of a series. See Note [What Prometheus kept].
 
     Raises:
@@ -124,7 +124,7 @@ class _Row:
     uptime: float = np.nan
 
 
-def _note_members(asked: Ranged, answered: Answered, seen: dict[str, tuple[int, int]]) -> None:
+def _note_members(asked: Ranged, answered: QueryResult, seen: dict[str, tuple[int, int]]) -> None:
     if asked.label is None:
         return
     for line in answered.lines:
@@ -139,7 +139,7 @@ def _place(asked: Ranged, evaluated: float) -> int:
     return round((evaluated + asked.counter.lag - float(asked.grid[0])) / asked.group.interval)
 
 
-def _rows(asked: Ranged, answered: Answered, members: Mapping[str, tuple[int, int]]) -> Iterator[_Row]:
+def _rows(asked: Ranged, answered: QueryResult, members: Mapping[str, tuple[int, int]]) -> Iterator[_Row]:
     reducer, group, counter = Reducer(), asked.group, asked.counter
     named = members if asked.label is not None else {None: (0, len(asked.grid) - 1)}
     wishes = [
@@ -149,46 +149,46 @@ def _rows(asked: Ranged, answered: Answered, members: Mapping[str, tuple[int, in
     at_tick = _by_tick(asked, answered)
     for tick, at in enumerate(asked.grid.tolist()):
         due = [wish for first, last, wish in wishes if first <= tick <= last]
-        answer = Lines(lines=at_tick.get(tick, ()), over_time=False)
+        answer = PromSeriesSet(lines=at_tick.get(tick, ()), over_time=False)
         for wish, one in fulfilled(due, answer, at - counter.lag):
-            if isinstance(one, Found):
+            if isinstance(one, MatchedValue):
                 sampled = at - counter.lag - one.age
                 reading = reducer.reading(wish.series, counter, one.rows, at=sampled, interval=group.interval)
-                if isinstance(reading, Reading) and np.isfinite(reading.value):
+                if isinstance(reading, ReducedRows) and np.isfinite(reading.value):
                     yield _Row(at, wish.series, Reply.OK, reading.value, sampled, reading.uptime)
                 else:
-                    yield _Row(at, wish.series, Reply.MALFORMED if isinstance(reading, Reading) else reading.reply)
+                    yield _Row(at, wish.series, Reply.MALFORMED if isinstance(reading, ReducedRows) else reading.reply)
             else:
                 yield _Row(at, wish.series, one.reply)
 
 
-def _wish(asked: Ranged, member: MemberName | None) -> Wish:
-    return Wish(
+def _wish(asked: Ranged, member: MemberName | None) -> QueryRow:
+    return QueryRow(
         row=0,
         series=Series(asked.group.id, asked.counter.id, member),
         counter=asked.counter,
         interval=asked.group.interval,
         limit=asked.group.freshness * asked.group.interval,
-        member=None if member is None else Member(name=member, address="", counted=True),
+        member=None if member is None else MemberTarget(name=member, address="", counted=True),
         label=asked.label or "",
     )
 
 
-def _by_tick(asked: Ranged, answered: Answered) -> Mapping[int, Sequence[Line]]:
+def _by_tick(asked: Ranged, answered: QueryResult) -> Mapping[int, Sequence[PromSeries]]:
     stamps: dict[frozenset[tuple[str, str]], dict[float, float]] = {}
     for line in answered.stamps:
         stamps.setdefault(_identity(line), {}).update(line.points)
-    found: dict[int, list[Line]] = {}
+    found: dict[int, list[PromSeries]] = {}
     for line in answered.lines:
         sampled = stamps.get(_identity(line), {})
         for evaluated, value in line.points:
             newest = min(sampled.get(evaluated, evaluated), evaluated)
-            one = Line(labels=line.labels, points=((evaluated, value),), newest=newest)
+            one = PromSeries(labels=line.labels, points=((evaluated, value),), newest=newest)
             found.setdefault(_place(asked, evaluated), []).append(one)
     return found
 
 
-def _identity(line: Line) -> frozenset[tuple[str, str]]:
+def _identity(line: PromSeries) -> frozenset[tuple[str, str]]:
     return frozenset((name, value) for name, value in line.labels.items() if name != "__name__")
 
 

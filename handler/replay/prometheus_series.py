@@ -7,14 +7,14 @@ import os
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from collector.clients.http.client import Failure, HttpClient, Question
-from collector.sources.prometheus.answers import Line, decode
+from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
+from collector.sources.prometheus.parsing import PromSeries, decode
 from collector.sources.prometheus.questions import with_stamps
 from config.model.access import OPEN, HttpAccess, PrometheusServer, SecretRef
 from config.model.catalogue import Catalogue
 from config.settings import read_secret
 from config.units import GroupId, Instant, Moment, Monotonic
-from handler.replay.prometheus_rows import Answered, Ranged, ranged, samples_of
+from handler.replay.prometheus_rows import QueryResult, Ranged, ranged, samples_of
 from handler.replay.samples import Samples, Unreplayable
 
 _AT_ONCE = 4
@@ -54,18 +54,18 @@ async def _read(url: str, access: HttpAccess, asked: Sequence[Ranged]) -> Sample
     client = HttpClient(clock=_no_clock, read_secret=_secret)
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def lines(one: Ranged, query: str) -> list[Line]:
-        found: list[Line] = []
+    async def lines(one: Ranged, query: str) -> list[PromSeries]:
+        found: list[PromSeries] = []
         for start, end in one.pages():
             form = {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{one.group.interval:g}"}
             async with turns:
                 found += await _page(client, url, access, form, one)
         return found
 
-    async def answered(one: Ranged) -> Answered:
+    async def answered(one: Ranged) -> QueryResult:
         just_a_series = with_stamps(one.query) != one.query
         stamps = await lines(one, f"timestamp({one.query})") if just_a_series else []
-        return Answered(lines=await lines(one, one.query), stamps=stamps)
+        return QueryResult(lines=await lines(one, one.query), stamps=stamps)
 
     try:
         answers = await asyncio.gather(*(answered(one) for one in asked))
@@ -74,9 +74,11 @@ async def _read(url: str, access: HttpAccess, asked: Sequence[Ranged]) -> Sample
     return samples_of(dict(zip(asked, answers, strict=True)))
 
 
-async def _page(client: HttpClient, url: str, access: HttpAccess, form: dict[str, str], one: Ranged) -> Sequence[Line]:
+async def _page(
+    client: HttpClient, url: str, access: HttpAccess, form: dict[str, str], one: Ranged
+) -> Sequence[PromSeries]:
     answer = await client.ask(
-        Question(
+        HttpRequest(
             url=f"{url}/api/v1/query_range",
             access=access,
             timeout=_TIMEOUT,
@@ -88,8 +90,8 @@ async def _page(client: HttpClient, url: str, access: HttpAccess, form: dict[str
             largest=_LARGEST,
         )
     )
-    found = answer if isinstance(answer, Failure) else decode(answer.body, answer.status)
-    if isinstance(found, Failure):
+    found = answer if isinstance(answer, HttpFailure) else decode(answer.body, answer.status)
+    if isinstance(found, HttpFailure):
         raise Unreplayable(f"prometheus: counter {one.counter.id}: {found.reply.word}: {found.said}")
     return found.lines
 

@@ -38,7 +38,7 @@ _BLOCK = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ReplaySpan:
     """Which part of a series is replayed: ``since <= timestamp < until``."""
 
     since: float = -math.inf
@@ -59,7 +59,7 @@ class Gathered:
 
 
 def read_series(
-    path: Path, catalogue: Catalogue, groups: Collection[GroupId], span: Span
+    path: Path, catalogue: Catalogue, groups: Collection[GroupId], span: ReplaySpan
 ) -> tuple[Samples, tuple[str, ...]]:
     """Read the rows of these groups and of declared counters, and say what else there was.
 
@@ -89,7 +89,7 @@ def read_series(
 class _Wanted:
     groups: Collection[GroupId]
     catalogue: Catalogue
-    span: Span
+    span: ReplaySpan
 
 
 class _Doubt(ValueError):

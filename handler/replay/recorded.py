@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aggregator.aggregate import Aggregator
+from aggregator.batch_frames import Reel
 from aggregator.frames import Frame
-from aggregator.reels import Reel
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
-from handler.replay.comparing import Comparison, Difference
+from handler.replay.comparing import ReplayDifference, SizeComparison
 from handler.replay.givens import Givens, as_declared, starts_of
 from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
-from handler.replay.outcomes import Line, line_of
+from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.samples import Index
-from handler.replay.scrapes import Cohort, bundles_of
-from handler.replay.tallies import Meter, Tally
-from trigger.explain.given import carried
+from handler.replay.scrapes import RecordedCohort, bundles_of
+from handler.replay.tallies import GroupTally, TickMeter
+from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
-from trigger.policies.resting import resting
+from trigger.policies.steady_state import resting
 from trigger.requests import Decision, Fleet
 
 
@@ -31,20 +31,20 @@ class Run:
     """One group, replayed."""
 
     group: GroupId
-    lines: tuple[Line, ...]
+    lines: tuple[ReplayLine, ...]
     ticks: int
     """How many were followed."""
-    tally: Tally
-    parted: Difference | None = None
+    tally: GroupTally
+    parted: ReplayDifference | None = None
     """From here on the recording is of another fleet, and nothing was decided."""
-    doubt: Difference | None = None
+    doubt: ReplayDifference | None = None
     """They differ at the end, and might have come together."""
-    differed: Difference | None = None
+    differed: ReplayDifference | None = None
     """Model ``shared-load``: from here on the fleet is another one, and what it shares is scaled."""
 
 
 def replay_recorded(
-    catalogue: Catalogue, cohort: Cohort, courses: Mapping[GroupId, Course], note: Callable[[int], None]
+    catalogue: Catalogue, cohort: RecordedCohort, courses: Mapping[GroupId, Course], note: Callable[[int], None]
 ) -> tuple[Run, ...]:
     """Replay the groups of one cohort.
 
@@ -119,7 +119,7 @@ class Follower:
         first_at: Instant,
     ) -> None:
         self.group = catalogue.groups[group]
-        self.parted: Difference | None = None
+        self.parted: ReplayDifference | None = None
         self._catalogue = catalogue
         self._sizes = None if sizes is None else sizes.tolist()
         self._courses = courses
@@ -127,9 +127,9 @@ class Follower:
         self._givens = Givens(self._course.givens, first_at)
         state = self._givens.state()
         self.chain = Chain(catalogue, group, state or state_before(catalogue, group, self._course, first_at))
-        self._comparison = Comparison(self.group, exact=self._course.sized)
-        self._lines: list[Line] = []
-        self._meter = Meter(self.group.interval)
+        self._comparison = SizeComparison(self.group, exact=self._course.sized)
+        self._lines: list[ReplayLine] = []
+        self._meter = TickMeter(self.group.interval)
         self._granted = catalogue.granted(catalogue.profiles[self.group.profile].cloud).per_hour
         self._hourly = hourly_most(catalogue, self.group.id)
         self._spent: deque[tuple[Instant, int]] = deque()

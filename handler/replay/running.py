@@ -14,7 +14,7 @@ from types import MappingProxyType
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Seconds
 from handler.replay.happenings import Course
-from handler.replay.load import Load, replay_load
+from handler.replay.load import SyntheticLoad, replay_load
 from handler.replay.recorded import Run, replay_recorded
 from handler.replay.scrapes import alike, cohort_of
 from handler.replay.shared import replay_shared
@@ -110,7 +110,7 @@ def _sharing(
 def load_runs(
     catalogue: Catalogue,
     groups: Sequence[GroupId],
-    load: Load,
+    load: SyntheticLoad,
     tell: Tell = tell_nobody,
     *,
     processes: int | None = None,
@@ -121,7 +121,7 @@ def load_runs(
     return _done([partial(_one, catalogue, group, load) for group in groups], workers, round(ticks), tell)
 
 
-def _one(catalogue: Catalogue, group: GroupId, load: Load, note: Note) -> tuple[Run, ...]:
+def _one(catalogue: Catalogue, group: GroupId, load: SyntheticLoad, note: Note) -> tuple[Run, ...]:
     return (replay_load(catalogue, group, load, note),)
 
 

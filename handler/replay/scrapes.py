@@ -18,7 +18,7 @@ from handler.replay.ticks import Ticks, ticks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cohort:
+class RecordedCohort:
     """Groups of one interval that were polled at the very same instants: their rows, and the sizes that these show."""
 
     interval: Seconds
@@ -104,12 +104,12 @@ _ROWS = 6_000_000
 """Of a cohort: a third of a gigabyte, held some times over while it is put together."""
 
 
-def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> Cohort:
+def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> RecordedCohort:
     """Put the polls of groups that were polled together behind each other."""
     groups = tuple(parts)
     sizes = {group: size for group, part in parts.items() if (size := _sizes(part)) is not None}
     samples, starts = _put_together(list(parts.values()))
-    return Cohort(interval=interval, groups=groups, samples=samples, starts=starts, sizes=sizes)
+    return RecordedCohort(interval=interval, groups=groups, samples=samples, starts=starts, sizes=sizes)
 
 
 def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
@@ -153,7 +153,7 @@ def _sizes(ticks: Ticks) -> Index | None:
     return np.bincount(pairs // (member.max() + 1), minlength=len(ticks.starts)).astype(np.intp)
 
 
-def polls_of(cohort: Cohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
+def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
     """Make every scrape anew; the layout is the same object for as long as no member comes or goes.
 
     Args:
@@ -199,7 +199,7 @@ _READINGS = 2**17
 """A megabyte for each of some twenty arrays."""
 
 
-def bundles_of(cohort: Cohort, begun: Sequence[Instant] = ()) -> Iterator[Sequence[Poll]]:
+def bundles_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[Sequence[Poll]]:
     """Divide the polls, in their order, into bundles to be worked out together.
 
     None is larger than memory is worth, steady time never goes back within one, and none goes on over a start.

@@ -19,19 +19,19 @@ from aggregator.aggregate import Aggregator
 from collector.samples import Scrape
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Seconds
-from handler.replay.comparing import Difference
+from handler.replay.comparing import ReplayDifference
 from handler.replay.givens import starts_of
 from handler.replay.happenings import Course
-from handler.replay.members import Members
+from handler.replay.members import ReplayMembers
 from handler.replay.recorded import Follower, Run, hourly_left, teams_of
 from handler.replay.samples import Unreplayable
-from handler.replay.scrapes import Cohort, polls_of
+from handler.replay.scrapes import RecordedCohort, polls_of
 from trigger.requests import Decision, Fleet
 
 
 def replay_shared(
     catalogue: Catalogue,
-    cohort: Cohort,
+    cohort: RecordedCohort,
     courses: Mapping[GroupId, Course],
     boot: Seconds,
     note: Callable[[int], None],
@@ -81,7 +81,7 @@ class _Sharer(Follower):
         self,
         catalogue: Catalogue,
         group: GroupId,
-        cohort: Cohort,
+        cohort: RecordedCohort,
         courses: Mapping[GroupId, Course],
         first_at: Instant,
         boot: Seconds,
@@ -89,9 +89,9 @@ class _Sharer(Follower):
         super().__init__(catalogue, group, cohort.sizes.get(group), courses, first_at)
         told = self._course.boot()
         self._boot = boot if told is None else told
-        self._members: Members | None = None
+        self._members: ReplayMembers | None = None
         """``None``: there is no size yet, and the fleet is the recorded one."""
-        self._differed: Difference | None = None
+        self._differed: ReplayDifference | None = None
         if self._sizes is None and not self._course.sized:
             raise Unreplayable(f"group {group}: nothing says how many members it had, so nobody knows a share")
 
@@ -117,7 +117,7 @@ class _Sharer(Follower):
         self._ticks += 1
         self._meter.tick(at, size, self.chain.evaluation)
         if self._differed is None and None not in {size, recorded} and size != recorded:
-            self._differed = Difference(at=at, replayed=size or 0, recorded=recorded or 0)
+            self._differed = ReplayDifference(at=at, replayed=size or 0, recorded=recorded or 0)
 
     def _keep(self, decision: Decision, number: int) -> None:
         super()._keep(decision, number)
@@ -125,7 +125,7 @@ class _Sharer(Follower):
         if desired is None:
             return
         if self._members is None:
-            self._members = Members(self.group, self._boot, self._serving(number, at), at)
+            self._members = ReplayMembers(self.group, self._boot, self._serving(number, at), at)
         self._members.follow(desired, at)
 
     def _fleet(self, number: int, at: Instant) -> Fleet:

@@ -13,10 +13,10 @@ import numpy as np
 from collector.samples import Floats
 from config.errors import StoreError
 from config.units import GroupId, Instant
-from handler.replay.happenings import Course, Happening
+from handler.replay.happenings import Course, ReplayEvent
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
-from trigger.explain.given import FORM, Given
+from trigger.explain.recorded_inputs import FORM, Given
 
 
 def instant_of(text: str) -> float:
@@ -55,7 +55,7 @@ def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Cou
     Raises:
         Unreplayable: ``FILE:LINE: message``.
     """
-    found: dict[GroupId, list[Happening]] = {group: [] for group in groups}
+    found: dict[GroupId, list[ReplayEvent]] = {group: [] for group in groups}
     for line, cells in _rows(path, _EVENTS):
         group = GroupId(cells["group"])
         if group in found:
@@ -100,14 +100,14 @@ def _rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str
         raise Unreplayable(f"{path} is not text in UTF-8") from error
 
 
-def _happening(path: Path, line: int, cells: dict[str, str]) -> Happening:
+def _happening(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
     try:
         at = instant_of(cells["timestamp"])
     except ValueError as error:
         raise Unreplayable(
             f"{path}:{line}: timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
         ) from error
-    return Happening(
+    return ReplayEvent(
         at=Instant(at),
         group=GroupId(cells["group"]),
         kind=cells["kind"],

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from config.model.catalogue import Verb
+from config.model.catalogue import AdjustmentVerb
 from config.units import Seconds
-from handler.replay.outcomes import Line, Outcome
+from handler.replay.outcomes import ReplayLine, TickOutcome
 from trigger.verdicts import Evaluation, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class GroupTally:
     """One group under one declaration."""
 
     actions: int
@@ -30,7 +30,7 @@ class Tally:
     """How long it was followed."""
 
 
-class Meter:
+class TickMeter:
     """Adds up the ticks of one group. A tick counts until the next, at most for one and a half intervals."""
 
     def __init__(self, interval: Seconds) -> None:
@@ -46,14 +46,14 @@ class Meter:
             self._pass(min(at - self._at, 1.5 * self._interval))
         self._at, self._size = at, size or 0
         self._busy = evaluation is not None and any(
-            advice.truth is Truth.TRUE and advice.action.verb is Verb.ADD for advice in evaluation.advices
+            advice.truth is Truth.TRUE and advice.action.verb is AdjustmentVerb.ADD for advice in evaluation.advices
         )
         self._short, self._knows_short = bool(short), self._knows_short or short is not None
 
-    def tally(self, lines: Iterable[Line]) -> Tally:
+    def tally(self, lines: Iterable[ReplayLine]) -> GroupTally:
         """Sum up."""
-        ways = [line.outcome for line in lines if line.outcome in {Outcome.OUT, Outcome.IN}]
-        return Tally(
+        ways = [line.outcome for line in lines if line.outcome in {TickOutcome.OUT, TickOutcome.IN}]
+        return GroupTally(
             actions=len(ways),
             reversals=sum(one is not other for one, other in pairwise(ways)),
             size_hours=self._size_time / 3600.0,

@@ -10,7 +10,7 @@ from config.model.balancers import Balancer
 from config.units import BalancerId, GroupId
 from handler import logs
 from handler.ports.balancer import Balancer as BalancerPort
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 
 
 class BalancerWatch:
@@ -21,7 +21,7 @@ class BalancerWatch:
         port_of: how a declared balancer is spoken to.
     """
 
-    def __init__(self, rooms: Mapping[GroupId, Room], port_of: Callable[[Balancer], BalancerPort]) -> None:
+    def __init__(self, rooms: Mapping[GroupId, GroupRuntime], port_of: Callable[[Balancer], BalancerPort]) -> None:
         self._rooms = rooms
         self._port_of = port_of
         self._incarnations: dict[BalancerId, str] = {}
@@ -44,7 +44,7 @@ class BalancerWatch:
                     room.wake.set()
 
 
-def _balancers(rooms: Iterable[Room]) -> list[Balancer]:
+def _balancers(rooms: Iterable[GroupRuntime]) -> list[Balancer]:
     """Those that the last passes had to do with."""
     declared = {
         balancer: room.definition.balancers[balancer]

@@ -16,19 +16,19 @@ from config.units import BalancerId, MemberName, Moment, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
+from handler.planning.evidence import Doubt
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
-from handler.planning.testimony import Doubt
 from handler.planning.world import Record, Seating, World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
-from handler.runtime.door import Door, Question
+from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.loops import Guard, until_set, whole
 from handler.runtime.roll_progress import news_of, write
-from handler.runtime.rooms import Room, Seen
 from handler.runtime.state_begins import state_begins
 from trigger.decide import lowered, returned, vanished
-from trigger.guards.older import compared, say_older
+from trigger.guards.outdated_requests import compared, say_older
 from trigger.requests import Fleet, GroupState, Pause
 
 _Result = TypeVar("_Result")
@@ -46,9 +46,9 @@ class Keeper:
         *,
         converger: Converger,
         store: Store,
-        door: Door,
+        door: DecisionQueue,
         clock: Callable[[], Moment],
-        saw: Callable[[Room, Pass], None],
+        saw: Callable[[GroupRuntime, Pass], None],
     ) -> None:
         self._converger = converger
         self._store = store
@@ -59,12 +59,12 @@ class Keeper:
         self._turns: dict[str, asyncio.Lock] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def start(self, room: Room) -> None:
+    def start(self, room: GroupRuntime) -> None:
         """Begin to keep a group."""
         if room.id not in self._tasks:
             self._tasks[room.id] = asyncio.create_task(self._keep(room), name=f"converge-{room.id}")
 
-    async def drop(self, room: Room) -> None:
+    async def drop(self, room: GroupRuntime) -> None:
         """Stop keeping a group, after the pass in hand."""
         task = self._tasks.pop(room.id, None)
         async with self._turn(room):
@@ -85,20 +85,20 @@ class Keeper:
         """The running loops: the daemon watches that none of them has died."""
         return tuple(self._tasks.values())
 
-    async def alter(self, room: Room, change: Callable[[], None]) -> None:
+    async def alter(self, room: GroupRuntime, change: Callable[[], None]) -> None:
         """Run ``change`` on the store between two passes of a group, never beside one, then look again."""
         async with self._turn(room):
             await self._in_thread(change)
         room.wake.set()
 
     @contextlib.asynccontextmanager
-    async def between(self, room: Room) -> AsyncIterator[None]:
+    async def between(self, room: GroupRuntime) -> AsyncIterator[None]:
         """Stay between two passes of a group: nobody else writes its members meanwhile. It is looked at afterwards."""
         async with self._turn(room):
             yield
         room.wake.set()
 
-    async def observe(self, room: Room) -> World:
+    async def observe(self, room: GroupRuntime) -> World:
         """Gather now and remember what was seen. What the last pass could not do stands: nothing was tried now."""
         async with self._turn(room):
             done = await self._in_thread(lambda: self._converger.observe(room.stored()))
@@ -110,7 +110,7 @@ class Keeper:
         await self._take_in(room, done)
         return done.world
 
-    async def converge(self, room: Room, only: MemberName | None = None) -> Pass:
+    async def converge(self, room: GroupRuntime, only: MemberName | None = None) -> Pass:
         """One pass, now: for all members, or by a person's order for one alone."""
         async with self._turn(room):
             accept = room.accept_vanished and only is None
@@ -128,7 +128,7 @@ class Keeper:
         await self._take_in(room, done)
         return done
 
-    async def _remember(self, room: Room, stored: StoredGroup, done: Pass) -> None:
+    async def _remember(self, room: GroupRuntime, stored: StoredGroup, done: Pass) -> None:
         """Have written down how a roll stands now, and that nothing was left to do."""
         now, serving = self._clock().wall, MemberState.IN_SERVICE
         states = ((m.name, state_of(m, done.world, stored.definition, now)) for m in done.world.members)
@@ -149,7 +149,7 @@ class Keeper:
         if news.roll != stored.roll:
             room.wake.set()
 
-    async def _keep_begun(self, room: Room) -> None:
+    async def _keep_begun(self, room: GroupRuntime) -> None:
         """Have written down since when members are in their states, where that is news."""
         begun, kept = room.begun, room.begun_on_disk
         news = {name: began for name, began in begun.items() if kept.get(name) != began}
@@ -160,7 +160,7 @@ class Keeper:
             await self._in_thread(lambda: self._store.save_begun(room.id, news, over))
             room.begun_on_disk = begun
 
-    async def _lower(self, room: Room, done: Pass) -> None:
+    async def _lower(self, room: GroupRuntime, done: Pass) -> None:
         """Have desired size follow members that are gone, back, or refused: one write with what is noted of them."""
         named = ", ".join(f"{record.server_id} as {record.name}" for record in done.refused)
         await self._follow(room, done.vanished, vanished, "vanished", f"{len(done.vanished)} gone")
@@ -169,7 +169,7 @@ class Keeper:
 
     async def _follow(
         self,
-        room: Room,
+        room: GroupRuntime,
         records: tuple[Record, ...],
         lower: Callable[[Group, GroupState, int], GroupState],
         act: str,
@@ -184,7 +184,7 @@ class Keeper:
         await self._door.lower(room, lambda state: lower(group, state, len(records)), records, note)
         room.wake.set()
 
-    async def _standing(self, room: Room) -> int | None:
+    async def _standing(self, room: GroupRuntime) -> int | None:
         """How many machines the first size has to count beside the members; ``None``: that cannot be told now."""
         if room.state.desired is not None or hands_off(room):
             return 0
@@ -193,7 +193,7 @@ class Keeper:
         except DriverError:
             return None
 
-    async def _tell(self, room: Room, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
+    async def _tell(self, room: GroupRuntime, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
         """Write down when listings begin or cease to be believed, and on which grounds; the same again is no news."""
         if {doubt.ground for doubt in before} == {doubt.ground for doubt in after}:
             return
@@ -202,12 +202,12 @@ class Keeper:
         )
         await self._note(room, act, said)
 
-    async def _tell_of_repair(self, room: Room, before: bool, because: str) -> None:
+    async def _tell_of_repair(self, room: GroupRuntime, before: bool, because: str) -> None:
         """Write down when repair of members that fail health checks stops, and when it goes on."""
         if before is not bool(because):
             await self._note(room, "repair_stopped" if because else "repair_goes_on", because)
 
-    async def _tell_of_quota(self, room: Room, before: str, done: Pass) -> None:
+    async def _tell_of_quota(self, room: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a quota begins to be in the way and when it is no more, and that quotas cannot be read."""
         if bool(before) is not bool(done.plan.quota):
             await self._note(room, "quota_reached" if done.plan.quota else "quota_leaves_room", done.plan.quota)
@@ -215,7 +215,7 @@ class Keeper:
             await self._note(room, "quota_unread", done.unread)
 
     async def _tell_of_balancers(
-        self, room: Room, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
+        self, room: GroupRuntime, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
     ) -> None:
         """Write down when a balancer begins to count as not found, and what it is afterwards."""
         lost = {balancer for balancer, seating in after.items() if seating.not_found}
@@ -229,17 +229,17 @@ class Keeper:
             told = gone if seating is None else back if seating.seats is not None else seating.because
             await self._note(room, "balancer_not_found_ended", told)
 
-    async def _tell_of_budget(self, room: Room, before: str, done: Pass) -> None:
+    async def _tell_of_budget(self, room: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a budget of creates begins to hold growth back, and when none does any more."""
         if bool(before) is not bool(done.plan.budget):
             await self._note(room, "budget_reached" if done.plan.budget else "budget_leaves_room", done.plan.budget)
 
-    async def _note(self, room: Room, act: str, said: str) -> None:
+    async def _note(self, room: GroupRuntime, act: str, said: str) -> None:
         await self._in_thread(
             lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
         )
 
-    def _turn(self, room: Room) -> asyncio.Lock:
+    def _turn(self, room: GroupRuntime) -> asyncio.Lock:
         return self._turns.setdefault(room.id, asyncio.Lock())
 
     async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
@@ -250,7 +250,7 @@ class Keeper:
 
         return await whole(run())
 
-    async def _keep(self, room: Room) -> None:
+    async def _keep(self, room: GroupRuntime) -> None:
         guard = Guard("pass", group=room.id)
         while True:
             room.wake.clear()
@@ -259,7 +259,7 @@ class Keeper:
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             await until_set(room.wake, pause)
 
-    async def _compare_store(self, room: Room, done: Pass) -> None:
+    async def _compare_store(self, room: GroupRuntime, done: Pass) -> None:
         """Write down that the store may be older than the fleet, or that a listing agrees with it."""
         now, seen, before = self._clock(), done.inventory, room.state.older
         if seen is None:
@@ -279,7 +279,7 @@ class Keeper:
         )
         room.wake.set()
 
-    async def _take_in(self, room: Room, done: Pass) -> None:
+    async def _take_in(self, room: GroupRuntime, done: Pass) -> None:
         now = self._clock()
         doubted = room.seen.plan.doubts if room.seen is not None else ()
         quota = room.seen.plan.quota if room.seen is not None else ""
@@ -301,7 +301,7 @@ class Keeper:
             balancer_not_found=any(seating.not_found for seating in done.world.seatings.values()),
         )
         room.begun = state_begins(room.begun, done.world.members, states, now.wall)
-        room.seen = Seen(
+        room.seen = LastPass(
             at=now.wall,
             world=done.world,
             plan=done.plan,
@@ -321,7 +321,7 @@ class Keeper:
         await self._tell_of_budget(room, budget, done)
         self._saw(room, done)
         if room.state.desired is None and fleet.listed and not hands_off(room):
-            await self._door.ask(Question(room=room, at=now))
+            await self._door.ask(DecisionTask(room=room, at=now))
 
 
 def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberName, str]:
@@ -330,7 +330,7 @@ def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberNam
     return {m.name: before[m.name] for m in world.members if m.name in before} | seen
 
 
-def _until_routine(room: Room, steady: float) -> Seconds:
+def _until_routine(room: GroupRuntime, steady: float) -> Seconds:
     """How long until the group is looked at though nothing calls for it: once per interval, at an instant of its own.
 
     Groups that were woken together, by a start or a reload, would else be looked at together for ever.
@@ -340,7 +340,7 @@ def _until_routine(room: Room, steady: float) -> Seconds:
     return interval - (steady - phase) % interval
 
 
-def hands_off(room: Room) -> bool:
+def hands_off(room: GroupRuntime) -> bool:
     """Whether nothing of a group may be touched: only looked at."""
     if room.deleting:
         return False

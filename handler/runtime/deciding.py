@@ -18,7 +18,7 @@ from aggregator.aggregate import Aggregator
 from collector.outages.heard import Heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
-from collector.outages.outages import Began, Ended, Hearing, hearing_of, observe, unheard
+from collector.outages.outages import Ended, OutageBegan, OutageLayout, hearing_of, observe, unheard
 from collector.outages.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller
@@ -27,11 +27,11 @@ from config.model.catalogue import Catalogue, Mode
 from config.model.counters import AlertedValue, Per, asks_members, source_word
 from config.units import CounterId, GroupId, MemberName, Moment, Seconds
 from handler import logs
-from handler.planning.testimony import Hearing as MemberHearing
-from handler.planning.testimony import Missed
-from handler.runtime.door import Door, Question
+from handler.planning.evidence import Hearing as MemberHearing
+from handler.planning.evidence import MissedMember
+from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
-from handler.runtime.rooms import Room
 from trigger.policies.evaluate import evaluate
 
 _GROUPS_PER_SLOT = 25
@@ -105,9 +105,9 @@ class Decider:
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
         self,
         *,
-        rooms: Mapping[GroupId, Room],
+        rooms: Mapping[GroupId, GroupRuntime],
         poller: Poller,
-        door: Door,
+        door: DecisionQueue,
         clock: Callable[[], Moment],
         report: Callable[[TickReport], None],
         heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
@@ -121,7 +121,7 @@ class Decider:
         self._clock = clock
         self._report = report
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
-        self._hearings: dict[tuple[GroupId, ...], Hearing] = {}
+        self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
         self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -177,7 +177,7 @@ class Decider:
             room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
             self._witness(room.id, hearings_of(room.heard))
             evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
-            questions.append(Question(room=room, at=scrape.at, evaluation=evaluation))
+            questions.append(DecisionTask(room=room, at=scrape.at, evaluation=evaluation))
         await self._door.ask_all(questions)
         done = self._clock()
         self._report(
@@ -190,7 +190,7 @@ class Decider:
             )
         )
 
-    def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> Hearing:
+    def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> OutageLayout:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
@@ -204,7 +204,7 @@ def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
     return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
 
 
-def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> None:
+def _listen(room: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interval: Seconds) -> None:
     room.silence, changes = observe(room.silence, scrape, hearing, room.id)
     room.misses = misses_of(scrape, hearing, room.id)
     for change in changes:
@@ -212,7 +212,7 @@ def _listen(room: Room, scrape: Scrape, hearing: Hearing, interval: Seconds) -> 
     room.unheard = unheard(room.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
 
 
-def _tell(change: Began | Ended) -> None:
+def _tell(change: OutageBegan | Ended) -> None:
     """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member.
 
     Where a channel falls silent, the counter is one of those that it carries: the one whose failure is told.
@@ -220,7 +220,7 @@ def _tell(change: Began | Ended) -> None:
     channel = change.channel
     member = None if channel is None else channel.member
     match change:
-        case Began():
+        case OutageBegan():
             logs.warn(
                 "counter_lost" if channel is None else "unheard_began",
                 group=change.group,
@@ -254,10 +254,10 @@ def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
     """Say in convergence's words what was heard at the last poll of a group."""
     if heard.at is None:
         return ()
-    missed: dict[str, dict[MemberName, Missed]] = {}
+    missed: dict[str, dict[MemberName, MissedMember]] = {}
     for channel, each in heard.unanswered.items():
         if channel.member is not None:
-            told = Missed(heard_at=each.heard_at, silent_since=each.silent_since)
+            told = MissedMember(heard_at=each.heard_at, silent_since=each.silent_since)
             missed.setdefault(channel.source, {})[channel.member] = told
     return tuple(
         MemberHearing(source=source, at=heard.at, asked=members, missed=missed.get(source, {}))

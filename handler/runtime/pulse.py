@@ -12,7 +12,7 @@ HEARTBEAT: Seconds = 10.0
 LISTENERS_AT_MOST = 64
 
 
-class Listener:
+class PulseListener:
     """One who listens, while its block runs. `Pulse.listen` makes it."""
 
     def __init__(self, pulse: Pulse, group: GroupId | None) -> None:
@@ -21,7 +21,7 @@ class Listener:
         self._news: set[GroupId] = set()
         self._woken = asyncio.Event()
 
-    def __enter__(self) -> Listener:
+    def __enter__(self) -> PulseListener:
         return self
 
     def __exit__(
@@ -60,7 +60,7 @@ class Pulse:
         self.heartbeat = heartbeat
         self.closed = False
         self._at_most = listeners_at_most
-        self._listeners: set[Listener] = set()
+        self._listeners: set[PulseListener] = set()
         self._beats: dict[GroupId, int] = {}
 
     def beat(self, group: GroupId) -> None:
@@ -73,7 +73,7 @@ class Pulse:
         """How often it did: what was made of a group at the same count is still good."""
         return self._beats.get(group, 0)
 
-    def listen(self, group: GroupId | None = None) -> Listener:
+    def listen(self, group: GroupId | None = None) -> PulseListener:
         """Listen to one group, or to all; use as a context.
 
         Raises:
@@ -82,11 +82,11 @@ class Pulse:
         if self.closed or len(self._listeners) >= self._at_most:
             because = "the daemon stops" if self.closed else f"{self._at_most} listen already: close a page"
             raise Refused(f"nobody more can listen now: {because}")
-        listener = Listener(self, group)
+        listener = PulseListener(self, group)
         self._listeners.add(listener)
         return listener
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: PulseListener) -> None:
         """Stop listening."""
         self._listeners.discard(listener)
 

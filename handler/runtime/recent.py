@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from config.units import GroupId, Instant
+from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.pulse import Pulse
-from handler.runtime.rooms import Room
-from handler.runtime.series import Series
+from handler.runtime.series import SeriesRecorder
 from trigger.requests import Decision
 
 
 class Recent:
     """Lives on the event loop; forgets everything when the daemon stops."""
 
-    def __init__(self, rooms: Mapping[GroupId, Room]) -> None:
+    def __init__(self, rooms: Mapping[GroupId, GroupRuntime]) -> None:
         self.pulse = Pulse()
         self._rooms = rooms
-        self._series: dict[GroupId, Series] = {}
+        self._series: dict[GroupId, SeriesRecorder] = {}
 
-    def series(self, room: Room) -> Series:
+    def series(self, room: GroupRuntime) -> SeriesRecorder:
         """One group's; empty before its first tick."""
         interval = room.definition.group.interval
-        series = self._series.setdefault(room.id, Series(interval))
+        series = self._series.setdefault(room.id, SeriesRecorder(interval))
         series.paced(interval)
         return series
 
@@ -38,7 +38,7 @@ class Recent:
             self._sized(room, decision.at.wall)
         self.pulse.beat(room.id)
 
-    def passed(self, room: Room, at: Instant) -> None:
+    def passed(self, room: GroupRuntime, at: Instant) -> None:
         """A pass has seen the group: a row if another number is in service."""
         if self.series(room).last_sizes() != _sizes(room, at):
             self._sized(room, at)
@@ -49,11 +49,11 @@ class Recent:
         self._series.pop(group, None)
         self.pulse.beat(group)
 
-    def _sized(self, room: Room, at: Instant) -> None:
+    def _sized(self, room: GroupRuntime, at: Instant) -> None:
         desired, in_service, minimum, maximum = _sizes(room, at)
         self.series(room).sized(at, desired=desired, in_service=in_service, minimum=minimum, maximum=maximum)
 
 
-def _sizes(room: Room, at: Instant) -> tuple[int | None, int | None, int, int]:
+def _sizes(room: GroupRuntime, at: Instant) -> tuple[int | None, int | None, int, int]:
     in_service = None if room.seen is None else room.seen.fleet.in_service
     return room.state.desired, in_service, *room.bounds(at)

@@ -12,7 +12,7 @@ from handler.planning.desired import Builds, Limits
 from handler.planning.pacing import builds_after
 from handler.planning.rolling import is_old, rolled
 from handler.planning.rolls import Roll, RollState, halted_by, short
-from handler.planning.steps import Create, Outcome
+from handler.planning.steps import Create, StepOutcome
 from handler.planning.world import World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
@@ -23,11 +23,11 @@ _ACTS = {RollState.HALTED: "roll_halted", RollState.DONE: "roll_done"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RollView:
     """What a pass saw and did, as far as a roll asks."""
 
     world: World
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[StepOutcome]
     in_service: Collection[MemberName]
     size: int
     """How many are desired."""
@@ -37,7 +37,7 @@ class Seen:
     """Members whose removal is STUCK."""
 
 
-def after(roll: Roll, seen: Seen, now: Instant) -> Roll:
+def after(roll: Roll, seen: RollView, now: Instant) -> Roll:
     """The roll as it stands after a pass; the same value if nothing changes.
 
     It follows the profile of now; it halts when too many builds of that failed in a row; it is done when no old member
@@ -63,7 +63,7 @@ def after(roll: Roll, seen: Seen, now: Instant) -> Roll:
     return counted
 
 
-def _failed(roll: Roll, seen: Seen, now: Instant) -> int:
+def _failed(roll: Roll, seen: RollView, now: Instant) -> int:
     """Builds of the roll's profile that failed in a row, those of this pass included."""
     own = {
         member.name
@@ -76,7 +76,7 @@ def _failed(roll: Roll, seen: Seen, now: Instant) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class PassChanges:
     """What a pass changes beside its members."""
 
     roll: Roll | None
@@ -85,14 +85,14 @@ class News:
     """Every member is made of the revision that converged."""
 
 
-def news_of(stored: StoredGroup, done: Pass, in_service: Collection[MemberName], now: Instant) -> News:
+def news_of(stored: StoredGroup, done: Pass, in_service: Collection[MemberName], now: Instant) -> PassChanges:
     """What is to be written down. Pure.
 
     What converged is what the pass planned from: whatever was decided since is another revision, and is still to do.
     """
     size = stored.state.desired or 0
     believed = done.world.complete and not done.plan.doubts
-    seen = Seen(
+    seen = RollView(
         world=done.world,
         outcomes=done.outcomes,
         in_service=in_service,
@@ -102,15 +102,15 @@ def news_of(stored: StoredGroup, done: Pass, in_service: Collection[MemberName],
     )
     roll = None if stored.roll is None else after(stored.roll, seen, now)
     if not done.plan.converged:
-        return News(roll=roll, converged=stored.converged, wholly=False)
+        return PassChanges(roll=roll, converged=stored.converged, wholly=False)
     wholly = bool(done.world.members) and not any(is_old(member, done.world.profile) for member in done.world.members)
     if stored.converged is not None and stored.converged.is_of(done.plan.revision, stored.in_force):
-        return News(roll=roll, converged=stored.converged, wholly=wholly)
+        return PassChanges(roll=roll, converged=stored.converged, wholly=wholly)
     converged = Converged(size=done.plan.revision, definition=stored.in_force, at=now)
-    return News(roll=roll, converged=converged, wholly=wholly)
+    return PassChanges(roll=roll, converged=converged, wholly=wholly)
 
 
-def write(store: Store, stored: StoredGroup, news: News, now: Instant) -> None:
+def write(store: Store, stored: StoredGroup, news: PassChanges, now: Instant) -> None:
     """Write it down, where it is any.
 
     Raises:

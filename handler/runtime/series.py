@@ -23,7 +23,7 @@ _CHANGES = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ConditionLine:
     """What one condition's values are of: only equal lines continue one another."""
 
     condition: ConditionId
@@ -52,7 +52,7 @@ class Sizes:
 class Curve:
     """One condition's columns, over the instants of `Picture.at`."""
 
-    line: Line
+    line: ConditionLine
     values: tuple[float | None, ...]
     thresholds: tuple[float | None, ...]
 
@@ -71,14 +71,14 @@ class Picture:
     curves: tuple[Curve, ...]
 
 
-class Series:
+class SeriesRecorder:
     """Records one group. Lives on the event loop."""
 
     def __init__(self, interval: Seconds) -> None:
         self._interval = interval
         self._began: Instant | None = None
         self._sizes = _Ring(4, _ticks(interval) + _CHANGES)
-        self._lines: tuple[Line, ...] = ()
+        self._lines: tuple[ConditionLine, ...] = ()
         self._judged = _Ring(0, _ticks(interval))
 
     def paced(self, interval: Seconds) -> None:
@@ -128,7 +128,7 @@ class Series:
             ),
         )
 
-    def _exchange(self, lines: tuple[Line, ...]) -> None:
+    def _exchange(self, lines: tuple[ConditionLine, ...]) -> None:
         """Go on with other conditions; those that stay keep their past."""
         places = [self._lines.index(line) if line in self._lines else None for line in lines]
         taken = [None if place is None else 2 * place + side for place in places for side in (0, 1)]
@@ -193,8 +193,8 @@ def _known(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def _line(condition: ConditionExplanation) -> Line:
-    return Line(
+def _line(condition: ConditionExplanation) -> ConditionLine:
+    return ConditionLine(
         condition=condition.condition,
         counter=condition.counter,
         unit=condition.unit,

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from config.units import Instant, MemberName
-from handler.planning.status import Began, MemberState
+from handler.planning.status import MemberState, StateSince
 from handler.planning.world import Member, Record
 
 
 def state_begins(
-    before: Mapping[MemberName, Began],
+    before: Mapping[MemberName, StateSince],
     members: Iterable[Member],
     states: Mapping[MemberName, MemberState],
     now: Instant,
-) -> Mapping[MemberName, Began]:
+) -> Mapping[MemberName, StateSince]:
     """Return since when each of these members is in its state.
 
     Args:
@@ -30,13 +30,13 @@ def state_begins(
     return {member.name: _begun(before.get(member.name), member.record, states[member.name], now) for member in members}
 
 
-def _begun(before: Began | None, record: Record | None, state: MemberState, now: Instant) -> Began:
+def _begun(before: StateSince | None, record: Record | None, state: MemberState, now: Instant) -> StateSince:
     if before is not None and before.state is state:
         return before
     recorded = None if record is None else _recorded(record, state)
     if recorded is None or recorded > now or (before is not None and recorded < before.at):
-        return Began(state=state, at=now)  # it has been in this state before, and comes back to it
-    return Began(state=state, at=recorded)
+        return StateSince(state=state, at=now)  # it has been in this state before, and comes back to it
+    return StateSince(state=state, at=recorded)
 
 
 def _recorded(record: Record, state: MemberState) -> Instant | None:

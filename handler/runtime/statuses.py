@@ -14,8 +14,8 @@ from handler.planning.rolling import Rolled, rolled
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus, RollbackStatus, RollStatus
 from handler.planning.world import Member
-from handler.runtime.rooms import Room, Seen
-from trigger.guards.older import say_older
+from handler.runtime.group_runtime import GroupRuntime, LastPass
+from trigger.guards.outdated_requests import say_older
 from trigger.reasons import Reason
 from trigger.requests import Pause
 
@@ -25,7 +25,7 @@ _NAMED = 5
 """Members that a message names; the rest are in the member list."""
 
 
-def status_of(room: Room, now: Instant) -> GroupStatus:
+def status_of(room: GroupRuntime, now: Instant) -> GroupStatus:
     """One group as it is now."""
     group, state, explanation = room.definition.group, room.state, room.explanation
     messages = messages_of(room, now)
@@ -65,12 +65,12 @@ def status_of(room: Room, now: Instant) -> GroupStatus:
     )
 
 
-def _rollback(room: Room) -> RollbackStatus | None:
+def _rollback(room: GroupRuntime) -> RollbackStatus | None:
     pinned = room.pinned
     return None if pinned is None else RollbackStatus(revision=pinned.revision, at=pinned.at, by=pinned.by)
 
 
-def progress_of(room: Room) -> Rolled:
+def progress_of(room: GroupRuntime) -> Rolled:
     """How far the group is made of the profile of now, as the last pass saw it."""
     seen = room.seen
     if seen is None:
@@ -80,7 +80,7 @@ def progress_of(room: Room) -> Rolled:
     return rolled(world, in_service, seen.plan.stuck)
 
 
-def roll_of(room: Room) -> RollStatus | None:
+def roll_of(room: GroupRuntime) -> RollStatus | None:
     """The group's last roll, and how far it has come."""
     roll = room.roll
     if roll is None:
@@ -102,7 +102,7 @@ def roll_of(room: Room) -> RollStatus | None:
     )
 
 
-def reason_of(room: Room) -> Reason:
+def reason_of(room: GroupRuntime) -> Reason:
     """The reason of the last tick; before the first, why there was none."""
     if room.state.orphaned:
         return Reason.ORPHANED
@@ -111,7 +111,7 @@ def reason_of(room: Room) -> Reason:
     return Reason.MODE_OFF if room.definition.group.mode is Mode.OFF else Reason.NOT_LISTED
 
 
-def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
+def messages_of(room: GroupRuntime, now: Instant) -> tuple[str, ...]:
     """Why a group is ERROR or WARNING, worst first."""
     named = [_channel_in_words(channel) for channel in room.unheard[:_NAMED]]
     unheard = ", ".join(named) + (" …" if len(room.unheard) > _NAMED else "")
@@ -122,7 +122,7 @@ def messages_of(room: Room, now: Instant) -> tuple[str, ...]:
     return (*older, *lost, *_down(room), *seen, *_held_back(room, now), *_spent(room), *_halted(room), *silent)
 
 
-def _spent(room: Room) -> tuple[str, ...]:
+def _spent(room: GroupRuntime) -> tuple[str, ...]:
     """Which hourly budget made the last decision to grow smaller, or refused it."""
     told = room.explanation
     if told is None or room.seen is None:
@@ -135,7 +135,7 @@ def _spent(room: Room) -> tuple[str, ...]:
     )
 
 
-def _down(room: Room) -> tuple[str, ...]:
+def _down(room: GroupRuntime) -> tuple[str, ...]:
     """Say that no member is in service and none can be made; nothing while a member serves or is on its way."""
     seen, size = room.seen, room.state.desired
     acting = room.definition.group.mode is Mode.ACT and room.state.stopped is not Pause.ALL
@@ -145,7 +145,7 @@ def _down(room: Room) -> tuple[str, ...]:
     return (f"0 of {size} members are in service, and {why}",) if why else ()
 
 
-def _cannot_make(room: Room, seen: Seen) -> str:
+def _cannot_make(room: GroupRuntime, seen: LastPass) -> str:
     """Say why a group gets no member; empty: as far as is known, it does."""
     if room.builds.failed:
         return f"the last {room.builds.failed} builds failed" if room.builds.failed > 1 else "the last build failed"
@@ -157,7 +157,7 @@ def _cannot_make(room: Room, seen: Seen) -> str:
     return "the cloud has no room for one" if seen.plan.quota else ""
 
 
-def _halted(room: Room) -> tuple[str, ...]:
+def _halted(room: GroupRuntime) -> tuple[str, ...]:
     """Why a roll stopped by itself, until a person decides."""
     if room.roll is None or room.roll.state is not RollState.HALTED:
         return ()
@@ -169,7 +169,7 @@ def _channel_in_words(channel: Channel) -> str:
     return channel.source if channel.member is None else f"{channel.member} ({channel.source})"
 
 
-def _held_back(room: Room, now: Instant) -> tuple[str, ...]:
+def _held_back(room: GroupRuntime, now: Instant) -> tuple[str, ...]:
     """How many builds failed, while nothing is made because of it."""
     until = room.builds.back_off_until
     if until is None or until <= now:
@@ -179,7 +179,7 @@ def _held_back(room: Room, now: Instant) -> tuple[str, ...]:
     return (f"{room.builds.failed} builds failed in a row: nothing is made before {at} UTC; {how}",)
 
 
-def condition_of(room: Room, now: Instant) -> GroupCondition:
+def condition_of(room: GroupRuntime, now: Instant) -> GroupCondition:
     """The one word for how a group is, worst first.
 
     A group that nothing is done to (mode ``advise`` or ``off``) is on its way to nowhere, and needs no desired size.
@@ -199,17 +199,17 @@ def condition_of(room: Room, now: Instant) -> GroupCondition:
     return next((condition for holds, condition in checks if holds), GroupCondition.RUNNING)
 
 
-def _is_in_error(room: Room) -> bool:
+def _is_in_error(room: GroupRuntime) -> bool:
     failed = room.seen is not None and bool(room.seen.failures)
     return room.unrecorded is not None or failed or room.state.older is not None or bool(_down(room))
 
 
-def _is_as_desired(room: Room) -> bool:
+def _is_as_desired(room: GroupRuntime) -> bool:
     seen = room.seen
     return seen is not None and seen.plan.converged and seen.fleet.in_service == room.state.desired
 
 
-def members_of(room: Room, now: Instant) -> tuple[MemberStatus, ...]:
+def members_of(room: GroupRuntime, now: Instant) -> tuple[MemberStatus, ...]:
     """Every member as the last pass saw it, oldest first."""
     if room.seen is None:
         return ()
@@ -217,7 +217,9 @@ def members_of(room: Room, now: Instant) -> tuple[MemberStatus, ...]:
     return tuple(_member(room, seen, member, silent, now) for member in seen.world.members)
 
 
-def _member(room: Room, seen: Seen, member: Member, silent: Mapping[MemberName, Instant], now: Instant) -> MemberStatus:
+def _member(
+    room: GroupRuntime, seen: LastPass, member: Member, silent: Mapping[MemberName, Instant], now: Instant
+) -> MemberStatus:
     record, server = member.record, member.server
     entered = record.in_service_at if record else None
     return MemberStatus(
@@ -235,7 +237,7 @@ def _member(room: Room, seen: Seen, member: Member, silent: Mapping[MemberName, 
     )
 
 
-def counts_of(room: Room) -> dict[MemberState, int]:
+def counts_of(room: GroupRuntime) -> dict[MemberState, int]:
     """Members by state, every state present."""
     counts = dict.fromkeys(MemberState, 0)
     for state in room.seen.states.values() if room.seen else ():

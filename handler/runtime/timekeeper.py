@@ -1,6 +1,6 @@
 """Follows the system's clock when it is set, once everything that is measured by it has moved with it.
 
-See Note [Steps of the clock] in `handler.ports.held`.
+See Note [Steps of the clock] in `handler.ports.held_clock`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from handler import logs
 from handler.planning.desired import Builds
 from handler.planning.limits import limited_builds, limited_state
 from handler.planning.rolls import Roll
-from handler.ports.held import LEAST_STEP, Difference, HeldClock
+from handler.ports.held_clock import LEAST_STEP, ClockDifference, HeldClock
 from handler.ports.store import Store
 from handler.runtime.converging import Keeper
-from handler.runtime.door import Door
-from handler.runtime.rooms import Room, Seen
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 from trigger.moving import moved
 from trigger.requests import Fleet, GroupState
 
@@ -40,9 +40,9 @@ class Timekeeper:
         clock: HeldClock,
         boot: str,
         store: Store,
-        rooms: Mapping[GroupId, Room],
+        rooms: Mapping[GroupId, GroupRuntime],
         keeper: Keeper,
-        door: Door,
+        door: DecisionQueue,
         follow: Sequence[Callable[[Seconds], None]],
     ) -> None:
         self._clock = clock
@@ -112,12 +112,12 @@ class Timekeeper:
         self._waited = 0
         logs.warn("clock_set", by=f"{step:+.0f}s", changed=changed, when="while the daemon ran")
 
-    def _difference(self, step: Seconds) -> Difference:
+    def _difference(self, step: Seconds) -> ClockDifference:
         now = self._clock.moment()
-        return Difference(boot=self._boot, seconds=now.wall + step - now.steady)
+        return ClockDifference(boot=self._boot, seconds=now.wall + step - now.steady)
 
 
-def _move(room: Room, step: Seconds, now: Instant) -> None:
+def _move(room: GroupRuntime, step: Seconds, now: Instant) -> None:
     room.state = limited_state(moved(room.state, GroupState, step), now)
     room.kept_builds = limited_builds(moved(room.kept_builds, Builds, step), now)
     room.silence = moved(room.silence, Silence, step)
@@ -127,5 +127,5 @@ def _move(room: Room, step: Seconds, now: Instant) -> None:
     room.seen = None if room.seen is None else _seen(room.seen, step)
 
 
-def _seen(seen: Seen, step: Seconds) -> Seen:
+def _seen(seen: LastPass, step: Seconds) -> LastPass:
     return replace(seen, at=Instant(seen.at + step), fleet=moved(seen.fleet, Fleet, step))

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from config.model.catalogue import Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
+from config.model.parts import MemberPart as Declared
 from config.model.parts import OnDelete, Volume
-from config.model.parts import Part as Declared
 from config.model.repair import HealthRepair, Repair
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId, Seconds
 from handler.planning.desired import Definition, DesiredState, Limits, Rolling
+from handler.planning.evidence import Loss, LossEvidence, Testimony
 from handler.planning.headroom import Headroom
 from handler.planning.plan import Snapshot
-from handler.planning.testimony import Loss, Losses, Testimony
 from handler.planning.world import (
     Attempts,
     Leaving,
@@ -172,13 +172,13 @@ def _world(top: Part, group: GroupId) -> World:
     )
 
 
-def _losses(part: Part | None) -> Losses:
+def _losses(part: Part | None) -> LossEvidence:
     if part is None:
-        return Losses()
-    given = part.fields(Losses, apart=("members", "back"))
+        return LossEvidence()
+    given = part.fields(LossEvidence, apart=("members", "back"))
     back = part.part("back")
     found = {} if back is None else {MemberName(n): at for n in back.names() for at in back.values(n, Instant)}
-    return Losses(**given, members=MappingProxyType(_lost(part.part("members"))), back=MappingProxyType(found))
+    return LossEvidence(**given, members=MappingProxyType(_lost(part.part("members"))), back=MappingProxyType(found))
 
 
 def _lost(part: Part | None) -> dict[MemberName, Loss]:

@@ -8,8 +8,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from config.build.wire import name_of
+from handler.planning.evidence import LossEvidence, Testimony
 from handler.planning.plan import Snapshot
-from handler.planning.testimony import Losses, Testimony
 from handler.planning.world import Member, Record, Seating
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _member(member: Member) -> dict[str, object]:
     }
 
 
-def _losses(losses: Losses) -> dict[str, object]:
+def _losses(losses: LossEvidence) -> dict[str, object]:
     members = {
         name: {"since": loss.since, "believed": loss.believed, "testimonies": [*map(_testimony, loss.testimonies)]}
         for name, loss in losses.members.items()

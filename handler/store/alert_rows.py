@@ -9,12 +9,12 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from config.model.observability import NotifyTarget
 from config.units import AlertId, GroupId, HookId, Instant
+from handler.ports.alerts import Delivery, StoredHook
 from handler.ports.notices import Filed, Notice, Tried
-from handler.ports.outside import Delivery, StoredHook
 from handler.store import outbox
 from handler.store.rows import named
 from handler.store.schema import deliveries, every, hooks
-from handler.store.session import Session
+from handler.store.session import StoreSession
 from handler.store.upserts import greater, insert_or_update
 
 _HOOK = tuple(field.name for field in fields(StoredHook))
@@ -77,7 +77,7 @@ def _same(delivery: Delivery) -> tuple[object, ...]:
     return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status
 
 
-class AlertRows(Session):
+class AlertRows(StoreSession):
     """What comes in from outside, and what goes out."""
 
     def hooks(self) -> tuple[StoredHook, ...]:

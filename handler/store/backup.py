@@ -5,7 +5,7 @@ small files of the state directory without which the store is of little use. It 
 renamed, so that what has the name is whole.
 
 A store that is put back may be older than the fleet. Every group of it that has a size says so
-(`trigger.guards.older`), until a listing agrees with it or a person confirms it.
+(`trigger.guards.outdated_requests`), until a listing agrees with it or a person confirms it.
 """
 
 from __future__ import annotations

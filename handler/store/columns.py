@@ -40,7 +40,7 @@ class Word(TypeDecorator[E]):
             raise StoreError(f"the store holds {value!r}, which is no {self.words.__name__} of this release") from error
 
 
-class Document(TypeDecorator[D]):
+class JsonColumn(TypeDecorator[D]):
     """A frozen dataclass, or a tuple of such, as JSON."""
 
     impl = Text

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.model.schedules import Limit
+from config.model.schedules import ScheduledBound
 from config.units import Instant, format_span
 from handler.ports.stored import Event, EventKind, StoredAnswer
 from trigger.explain.explanation import AnswerExplanation, Explanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, SignalKind
+from trigger.requests import RequestCause, SignalKind
 
 Refusals = Mapping[str, Reason]
 """Policy, by conditions or by schedule → why its last request was refused."""
 
 
-_AGAIN = frozenset({Cause.POLICY, Cause.SCHEDULE})
+_AGAIN = frozenset({RequestCause.POLICY, RequestCause.SCHEDULE})
 """Who asks again at every tick, for as long as there is reason to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class HistoryTick:
     """What one tick adds to history."""
 
     events: tuple[Event, ...]
@@ -33,7 +33,7 @@ class Told:
     """To be known at the group's next tick."""
 
 
-def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> Told:
+def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> HistoryTick:
     """Say what a tick adds, knowing what its group's policies were last refused for, and whether they were asked."""
     changed = explanation.desired_from != explanation.desired_to
     winner = next((a for a in explanation.answers if a.reason is explanation.reason), None) if changed else None
@@ -43,7 +43,7 @@ def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) 
         known = answer.cause in _AGAIN and before.get(answer.by) is answer.reason
         if answer is not winner and not known:
             events.append(_answered(explanation, answer))
-    return Told(
+    return HistoryTick(
         events=tuple(events),
         answers=tuple(_stored(explanation, a) for a in explanation.answers if a.cause not in _AGAIN),
         refusals=refused if evaluated else before,  # requests between two ticks have asked no policy
@@ -78,11 +78,11 @@ def _owner(explanation: Explanation) -> str:
 def _limiting(explanation: Explanation) -> frozenset[str]:
     """The schedules whose floor or ceiling stands and decides: the greatest floor, or the lowest ceiling."""
     before, after = explanation.desired_from or 0, explanation.desired_to or 0
-    wanted = Limit.FLOOR if after > before else Limit.CEILING
+    wanted = ScheduledBound.FLOOR if after > before else ScheduledBound.CEILING
     sizes = {
         each.limit.id: each.limit.size for each in explanation.limits if each.active and each.limit.limit is wanted
     }
-    decisive = (max if wanted is Limit.FLOOR else min)(sizes.values(), default=0)
+    decisive = (max if wanted is ScheduledBound.FLOOR else min)(sizes.values(), default=0)
     return frozenset(schedule for schedule, size in sizes.items() if size == decisive)
 
 

@@ -11,7 +11,7 @@ from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.desired import Definition
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Record
 from handler.ports.store import GroupEdit
@@ -19,13 +19,13 @@ from handler.ports.stored import Event
 from handler.store import declared, rows
 from handler.store.editing import read_edits, read_statement
 from handler.store.schema import bindings
-from handler.store.session import Session, write_note
+from handler.store.session import StoreSession, write_note
 from handler.store.upserts import insert_or_update
 
 _BIND = insert_or_update(bindings)
 
 
-class BehindRows(Session):
+class BehindRows(StoreSession):
     """Attachments by a person's word, and what was made for groups."""
 
     def attach(
@@ -40,13 +40,13 @@ class BehindRows(Session):
 
         self._writer.do(write)
 
-    def bindings(self, group: GroupId) -> tuple[Binding, ...]:
+    def bindings(self, group: GroupId) -> tuple[BalancerProvision, ...]:
         """What was made for a group, sorted by balancer."""
         found = select(bindings.c.binding).where(bindings.c.group == group).order_by(bindings.c.balancer)
         with self._snapshot() as connection:
             return tuple(connection.execute(found).scalars())
 
-    def bind(self, group: GroupId, binding: Binding) -> None:
+    def bind(self, group: GroupId, binding: BalancerProvision) -> None:
         """Write down what was made for a group, or is about to be; insert or replace."""
 
         def written(connection: Connection) -> None:
@@ -65,7 +65,7 @@ class BehindRows(Session):
         self._writer.do(forget)
 
 
-class EditRows(Session):
+class EditRows(StoreSession):
     """The file as it was taken last, and what was edited for each group."""
 
     def statement(self) -> Statement | None:
@@ -79,7 +79,7 @@ class EditRows(Session):
             return read_edits(connection, group, limit)
 
 
-class RollingRows(Session):
+class RollingRows(StoreSession):
     """Revisions of definitions, which one is in force, and the roll of each group."""
 
     def revisions(self, group: GroupId) -> tuple[Revision, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, func, select, union_all
 
 from config.units import GroupId, Instant
-from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, StoredAnswer
+from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer, TickSpan
 from handler.store.rows import named
 from handler.store.schema import answers, decisions, every, notes, spans, steps
 
@@ -74,18 +74,20 @@ def read_answers(
     return {(row["group"], row["request"]): StoredAnswer(**named(row, leaving_out=("group",))) for row in rows}
 
 
-def read_span(connection: Connection, group: GroupId, at: Instant) -> Span | None:
+def read_span(connection: Connection, group: GroupId, at: Instant) -> TickSpan | None:
     """The span that covers ``at``, or the last one before it."""
     wanted = every(spans).where(spans.c.group == group, spans.c.first_at <= at)
     row = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(1)).mappings().first()
-    return None if row is None else Span(**named(row, leaving_out=("id",)))
+    return None if row is None else TickSpan(**named(row, leaving_out=("id",)))
 
 
-def read_spans(connection: Connection, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+def read_spans(
+    connection: Connection, group: GroupId, begin: Instant, end: Instant, limit: int
+) -> tuple[TickSpan, ...]:
     """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
     wanted = every(spans).where(spans.c.group == group, spans.c.first_at >= begin, spans.c.first_at < end)
     found = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(limit)).mappings()
-    return tuple(Span(**named(row, leaving_out=("id",))) for row in found)
+    return tuple(TickSpan(**named(row, leaving_out=("id",))) for row in found)
 
 
 def last_tick(connection: Connection, group: GroupId) -> Instant | None:

@@ -9,13 +9,13 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.garbage import Abandoned
-from handler.planning.lines import OpenStep
-from handler.planning.steps import Result
+from handler.planning.member_plans import OpenStep
+from handler.planning.steps import StepResult
 from handler.planning.world import Record
 from handler.ports.stored import Creates, Event
 from handler.store import rows
 from handler.store.schema import abandoned, steps
-from handler.store.session import Session, write_note
+from handler.store.session import StoreSession, write_note
 from handler.store.upserts import insert_or_ignore
 from trigger.requests import GroupState
 
@@ -50,7 +50,7 @@ _OPEN_STEPS = (
 _END_STEP = update(steps).where(steps.c.id == bindparam("row"))
 
 
-class MemberRows(Session):
+class MemberRows(StoreSession):
     """Records of members are intents, too: they are written before the call that makes them true."""
 
     def members(self, group: GroupId) -> tuple[Record, ...]:
@@ -151,7 +151,7 @@ class MemberRows(Session):
         return self._writer.do(write)
 
     def end_step(
-        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+        self, step: int, result: StepResult, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
     ) -> None:
         """Complete a step's journal line, and write the records that follow from it, in one transaction.
 

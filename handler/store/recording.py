@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, insert, update
 
 from config.units import GroupId
-from handler.ports.stored import Tick
-from handler.store.decisions import Refusals, Told, told
+from handler.ports.stored import StoredTick
+from handler.store.decisions import HistoryTick, Refusals, told
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans
-from handler.store.spans import Book, Entry, OpenSpan
+from handler.store.spans import Book, OpenSpan, SpanWrite
 from handler.store.upserts import insert_or_ignore
-from handler.store.writer import Writer
+from handler.store.writer import StoreWriter
 
 _EVENT = ("at", "group", "name", "by", "desired_from", "desired_to", "clamps", "message")
 _ANSWER = ("request", "at", "reason", "desired_from", "desired_to")
@@ -29,9 +29,9 @@ _GROWS = ("last_at", "ticks", "least", "greatest")
 class _Page:
     """One call's ticks, and what they lead to."""
 
-    ticks: Sequence[Tick]
-    tales: Sequence[Told]
-    entry: Entry
+    ticks: Sequence[StoredTick]
+    tales: Sequence[HistoryTick]
+    entry: SpanWrite
     urgent: frozenset[GroupId]
     """Groups with something that must be durable before the call returns."""
 
@@ -65,12 +65,12 @@ class _Page:
 class Recorder:
     """Writes ticks run-length. Calls about one group take turns; calls about different groups share a commit."""
 
-    def __init__(self, writer: Writer, next_id: Callable[[], int]) -> None:
+    def __init__(self, writer: StoreWriter, next_id: Callable[[], int]) -> None:
         self._writer = writer
         self._book = Book(next_id)
         self._refusals: dict[GroupId, Refusals] = {}
 
-    def record(self, ticks: Sequence[Tick]) -> None:
+    def record(self, ticks: Sequence[StoredTick]) -> None:
         """Write ticks; see `handler.ports.store.Store.record`."""
         with self._book.holding(frozenset(tick.group for tick in ticks)):
             refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
@@ -106,7 +106,7 @@ class Recorder:
             self._refusals.pop(group, None)
 
 
-def _urgent(ticks: Sequence[Tick], tales: Sequence[Told], entry: Entry) -> frozenset[GroupId]:
+def _urgent(ticks: Sequence[StoredTick], tales: Sequence[HistoryTick], entry: SpanWrite) -> frozenset[GroupId]:
     told_of = {
         tick.group
         for tick, tale in zip(ticks, tales, strict=True)
@@ -115,7 +115,7 @@ def _urgent(ticks: Sequence[Tick], tales: Sequence[Told], entry: Entry) -> froze
     return frozenset(told_of | {new.span.group for new in entry.new})
 
 
-def _has_span(tick: Tick) -> bool:
+def _has_span(tick: StoredTick) -> bool:
     """A flood of refused requests must not become one of spans: what they met is in their answers."""
     return tick.evaluated or tick.explanation.desired_from != tick.explanation.desired_to
 

@@ -10,10 +10,10 @@ from sqlalchemy import Connection, bindparam, select, update
 from config.units import Instant, Seconds
 from handler.planning.desired import Builds
 from handler.planning.limits import limited_builds, limited_record, limited_state
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Record
-from handler.ports.held import Difference
+from handler.ports.held_clock import ClockDifference
 from handler.ports.stored import StoredGroup
 from handler.store import rows
 from handler.store.schema import bindings, every, groups, hooks, members, notices, rolls
@@ -37,7 +37,7 @@ def retime(connection: Connection, step: Seconds, now: Instant) -> int:
         changed += _members(connection, stored, step, now)
     for row in connection.execute(every(bindings)).all():
         of = (bindings.c.group == row.group) & (bindings.c.balancer == row.balancer)
-        connection.execute(update(bindings).where(of).values(binding=moved(row.binding, Binding, step)))
+        connection.execute(update(bindings).where(of).values(binding=moved(row.binding, BalancerProvision, step)))
     for row in connection.execute(every(rolls)).all():
         connection.execute(update(rolls).where(rolls.c.group == row.group).values(roll=moved(row.roll, Roll, step)))
     if step:
@@ -76,19 +76,19 @@ def _members(connection: Connection, stored: StoredGroup, step: Seconds, now: In
     return len(changed)
 
 
-def difference_of(text: str | None) -> Difference | None:
+def difference_of(text: str | None) -> ClockDifference | None:
     """Read back what `difference_text` wrote; ``None``: nothing was, or nothing that makes sense."""
     boot, _, seconds = (text or "").partition(" ")
     try:
-        return Difference(boot=boot, seconds=float(seconds)) if boot else None
+        return ClockDifference(boot=boot, seconds=float(seconds)) if boot else None
     except ValueError:
         return None
 
 
-def difference_text(difference: Difference) -> str:
+def difference_text(difference: ClockDifference) -> str:
     """Write down by how much the clocks differ.
 
-    >>> difference_text(Difference(boot="7c1b", seconds=12.5))
+    >>> difference_text(ClockDifference(boot="7c1b", seconds=12.5))
     '7c1b 12.5'
     """
     return f"{difference.boot} {difference.seconds!r}"

@@ -13,7 +13,7 @@ from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberN
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
-from handler.planning.status import Began
+from handler.planning.status import StateSince
 from handler.planning.world import Phase, Record
 from handler.ports.store import Edited
 from handler.ports.stored import Creates, StoredGroup
@@ -191,7 +191,7 @@ def write_attachments(connection: Connection, definition: Definition, found: Seq
 
 
 def write_begun(
-    connection: Connection, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]
+    connection: Connection, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]
 ) -> None:
     """Replace since when these members are in their states, and forget the members that are gone."""
     require(connection, group)
@@ -202,11 +202,11 @@ def write_begun(
         connection.execute(_OVER, [{"of": group, "who": name} for name in over])
 
 
-def read_begun(connection: Connection) -> dict[GroupId, dict[MemberName, Began]]:
+def read_begun(connection: Connection) -> dict[GroupId, dict[MemberName, StateSince]]:
     """Since when each member of each group is in its state."""
-    found: dict[GroupId, dict[MemberName, Began]] = {}
+    found: dict[GroupId, dict[MemberName, StateSince]] = {}
     for row in connection.execute(every(states)):
-        found.setdefault(row.group, {})[row.member] = Began(state=row.state, at=row.at)
+        found.setdefault(row.group, {})[row.member] = StateSince(state=row.state, at=row.at)
     return found
 
 

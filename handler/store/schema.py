@@ -49,18 +49,18 @@ from config.model.observability import NotifyTarget
 from config.model.parts import OnDelete
 from config.units import BalancerId, GroupId, PartName
 from handler.planning.desired import Definition
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import MemberState
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
+from handler.ports.alerts import AlertStatus, TokenHash
 from handler.ports.notices import Notice
-from handler.ports.outside import AlertStatus, TokenHash
-from handler.store.columns import Document, Word
+from handler.store.columns import JsonColumn, Word
 from trigger.explain.explanation import Explanation
-from trigger.explain.given import Given
+from trigger.explain.recorded_inputs import Given
 from trigger.reasons import Reason
-from trigger.requests import Clamp, Move, Observed, OlderStore, Pause, Shrunk, SignalKind, Turn, Watched
+from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
 HEAD = "0025"
@@ -95,7 +95,7 @@ groups = Table(
     "groups",
     METADATA,
     Column("id", Text, primary_key=True),
-    Column("definition", Document(Definition), nullable=False),
+    Column("definition", JsonColumn(Definition), nullable=False),
     Column("desired", Integer),
     Column("revision", Integer, nullable=False),
     Column("forced", Boolean, nullable=False),
@@ -103,13 +103,13 @@ groups = Table(
     Column("grown_at", _SECONDS),
     Column("pause", Word(Pause), nullable=False),
     Column("orphaned", Boolean, nullable=False),
-    Column("moves", Document(tuple[Move, ...]), nullable=False, server_default="[]"),
-    Column("observed", Document(Observed), nullable=False, server_default='{"type":"Observed"}'),
-    Column("watched", Document(tuple[Watched, ...]), nullable=False, server_default="[]"),
-    Column("turn", Document(Turn), nullable=False, server_default='{"type":"Turn"}'),
+    Column("moves", JsonColumn(tuple[SizeChange, ...]), nullable=False, server_default="[]"),
+    Column("observed", JsonColumn(Observed), nullable=False, server_default='{"type":"Observed"}'),
+    Column("watched", JsonColumn(tuple[Watched, ...]), nullable=False, server_default="[]"),
+    Column("turn", JsonColumn(ServiceTurn), nullable=False, server_default='{"type":"Turn"}'),
     Column("fresh", Boolean, nullable=False, server_default=false()),
-    Column("older", Document(OlderStore)),
-    Column("shrunk", Document(Shrunk)),
+    Column("older", JsonColumn(OlderStore)),
+    Column("shrunk", JsonColumn(Shrunk)),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", _SECONDS),
@@ -164,7 +164,7 @@ definitions = Table(
     _group(primary_key=True, of_groups=True),
     Column("number", Integer, primary_key=True),
     Column("at", _SECONDS, nullable=False),
-    Column("definition", Document(Definition), nullable=False),
+    Column("definition", JsonColumn(Definition), nullable=False),
     Column("converged_at", _SECONDS),
 )
 
@@ -181,7 +181,7 @@ rolls = Table(
     "rolls",
     METADATA,
     _group(primary_key=True, of_groups=True),
-    Column("roll", Document(Roll), nullable=False),
+    Column("roll", JsonColumn(Roll), nullable=False),
 )
 
 converged = Table(
@@ -198,7 +198,7 @@ bindings = Table(
     METADATA,
     _group(primary_key=True, of_groups=True),
     Column("balancer", Text, primary_key=True),
-    Column("binding", Document(Binding), nullable=False),
+    Column("binding", JsonColumn(BalancerProvision), nullable=False),
 )
 
 members = Table(
@@ -213,9 +213,9 @@ members = Table(
     Column("server_id", Text),
     Column("made_at", _SECONDS),
     Column("in_service_at", _SECONDS),
-    Column("balancers", Document(tuple[tuple[BalancerId, int], ...]), nullable=False),
-    Column("seats", Document(tuple[tuple[BalancerId, str], ...]), nullable=False, server_default="[]"),
-    Column("detaching", Document(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
+    Column("balancers", JsonColumn(tuple[tuple[BalancerId, int], ...]), nullable=False),
+    Column("seats", JsonColumn(tuple[tuple[BalancerId, str], ...]), nullable=False, server_default="[]"),
+    Column("detaching", JsonColumn(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
     Column("leaving_at", _SECONDS),
     Column("drained_at", _SECONDS),
@@ -227,11 +227,11 @@ members = Table(
     Column("gone_at", _SECONDS),
     Column("profile", Text),
     Column("failing_since", _SECONDS),
-    Column("attempts", Document(tuple[Attempts, ...]), nullable=False, server_default="[]"),
+    Column("attempts", JsonColumn(tuple[Attempts, ...]), nullable=False, server_default="[]"),
     Column("given", Boolean, nullable=False, server_default=false()),
     Column("removal_at", _SECONDS),
     Column("removal_tried_at", _SECONDS),
-    Column("parts", Document(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
+    Column("parts", JsonColumn(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
     Column("lost_at", _SECONDS),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
@@ -258,7 +258,7 @@ steps = Table(
     Column("name", Text, nullable=False),
     Column("member", Text),
     Column("ended_at", _SECONDS),
-    Column("result", Word(Result)),
+    Column("result", Word(StepResult)),
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
     Index(None, "at"),
@@ -276,7 +276,7 @@ decisions = Table(
     Column("by", Text, nullable=False),
     Column("desired_from", Integer),
     Column("desired_to", Integer),
-    Column("clamps", Document(tuple[Clamp, ...]), nullable=False),
+    Column("clamps", JsonColumn(tuple[Clamp, ...]), nullable=False),
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
     Index(None, "at"),
@@ -288,10 +288,10 @@ givens = Table(
     Column("id", Integer, primary_key=True),
     _group(),
     Column("at", _SECONDS, nullable=False),
-    Column("given", Document(Given), nullable=False),
+    Column("given", JsonColumn(Given), nullable=False),
     Index(None, "at"),
 )
-"""What decisions were given from elsewhere: `trigger.explain.given`."""
+"""What decisions were given from elsewhere: `trigger.explain.recorded_inputs`."""
 
 notes = Table(
     "notes",
@@ -325,13 +325,13 @@ hooks = Table(
     METADATA,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
-    Column("token", Document(TokenHash), nullable=False),
-    Column("old_token", Document(TokenHash)),
+    Column("token", JsonColumn(TokenHash), nullable=False),
+    Column("old_token", JsonColumn(TokenHash)),
     Column("old_until", _SECONDS),
-    Column("groups", Document(tuple[GroupId, ...]), nullable=False),
-    Column("effects", Document(tuple[EffectKind, ...]), nullable=False),
-    Column("directions", Document(tuple[Direction, ...]), nullable=False),
-    Column("hmac_secret", Document(SecretRef)),
+    Column("groups", JsonColumn(tuple[GroupId, ...]), nullable=False),
+    Column("effects", JsonColumn(tuple[EffectKind, ...]), nullable=False),
+    Column("directions", JsonColumn(tuple[Direction, ...]), nullable=False),
+    Column("hmac_secret", JsonColumn(SecretRef)),
     Column("pushes", Boolean, nullable=False),
     Column("created_at", _SECONDS, nullable=False),
     Column("revoked_at", _SECONDS),
@@ -360,8 +360,8 @@ notices = Table(
     Column("id", Text, nullable=False),
     _group(),
     Column("at", _SECONDS, nullable=False),
-    Column("notice", Document(Notice), nullable=False),
-    Column("target", Document(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
+    Column("notice", JsonColumn(Notice), nullable=False),
+    Column("target", JsonColumn(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("next_at", _SECONDS),
     Column("delivered_at", _SECONDS),
@@ -378,9 +378,9 @@ spans = Table(
     Column("first_at", _SECONDS, nullable=False),
     Column("last_at", _SECONDS, nullable=False),
     Column("ticks", Integer, nullable=False),
-    Column("first", Document(Explanation), nullable=False),
-    Column("least", Document(tuple[float | None, ...]), nullable=False),
-    Column("greatest", Document(tuple[float | None, ...]), nullable=False),
+    Column("first", JsonColumn(Explanation), nullable=False),
+    Column("least", JsonColumn(tuple[float | None, ...]), nullable=False),
+    Column("greatest", JsonColumn(tuple[float | None, ...]), nullable=False),
     Index(None, "group", "first_at"),
     Index(None, "group"),
     Index(None, "last_at"),
@@ -412,7 +412,7 @@ edits = Table(
     _group(),
     Column("at", _SECONDS, nullable=False),
     Column("by", Text, nullable=False),
-    Column("edits", Document(tuple[Edit, ...]), nullable=False),
+    Column("edits", JsonColumn(tuple[Edit, ...]), nullable=False),
     Index(None, "group", "at"),
 )
 

@@ -19,7 +19,7 @@ from handler.store import rows
 from handler.store.database import translated
 from handler.store.recording import Recorder
 from handler.store.schema import notes
-from handler.store.writer import Writer
+from handler.store.writer import StoreWriter
 from trigger.requests import GroupState
 
 K = TypeVar("K")
@@ -63,11 +63,11 @@ class Fleets(Kept[GroupId, tuple[Record, ...]]):
     """The members of each group, as they were read last."""
 
 
-class Session:
+class StoreSession:
     """One open store. Reads see one state each; writes go through the one writer."""
 
     def __init__(
-        self, path: Path, installation: str, writer: Writer, reading: Engine, recorder: Recorder, fleets: Fleets
+        self, path: Path, installation: str, writer: StoreWriter, reading: Engine, recorder: Recorder, fleets: Fleets
     ) -> None:
         self._path = path
         self._installation = installation

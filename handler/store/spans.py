@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from config.units import GroupId
-from handler.ports.stored import Span, Tick
+from handler.ports.stored import StoredTick, TickSpan
 from trigger.explain.explanation import Explanation
 from trigger.explain.shapes import shape
 
@@ -22,11 +22,11 @@ class OpenSpan:
 
     id: int
     shape: Hashable
-    span: Span
+    span: TickSpan
     on_disk: bool
     """Its row exists, if perhaps with an earlier end."""
 
-    def extended(self, tick: Tick) -> OpenSpan:
+    def extended(self, tick: StoredTick) -> OpenSpan:
         """With one more tick of the same shape."""
         values, span = _values(tick.explanation), self.span
         return replace(
@@ -42,7 +42,7 @@ class OpenSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SpanWrite:
     """What ticks do to the book."""
 
     new: tuple[OpenSpan, ...]
@@ -88,7 +88,7 @@ class Book:
         with self._released:
             return frozenset(self._behind)
 
-    def plan(self, ticks: Sequence[Tick]) -> Entry:
+    def plan(self, ticks: Sequence[StoredTick]) -> SpanWrite:
         """Say what ``ticks`` lead to, in their order, without doing it."""
         new: dict[int, OpenSpan] = {}
         ended: list[OpenSpan] = []
@@ -105,7 +105,7 @@ class Book:
             if not after.on_disk:
                 new[after.id] = after
             last[tick.group] = after
-        return Entry(new=tuple(new.values()), ended=tuple(ended), last=last)
+        return SpanWrite(new=tuple(new.values()), ended=tuple(ended), last=last)
 
     def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
         """Take an entry over. The rows of the ``written`` groups are on disk as they are now, the others' not."""
@@ -120,9 +120,9 @@ class Book:
             self._last.pop(group, None)
             self._behind.discard(group)
 
-    def _opened(self, tick: Tick, form: Hashable) -> OpenSpan:
+    def _opened(self, tick: StoredTick, form: Hashable) -> OpenSpan:
         values = _values(tick.explanation)
-        span = Span(
+        span = TickSpan(
             group=tick.group,
             first_at=tick.at,
             last_at=tick.at,

@@ -17,10 +17,10 @@ from sqlalchemy import Connection, delete, update
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.planning.desired import Builds, Definition
 from handler.planning.launches import Claim
-from handler.planning.status import Began
-from handler.ports.held import Difference
+from handler.planning.status import StateSince
+from handler.ports.held_clock import ClockDifference
 from handler.ports.store import Edited
-from handler.ports.stored import EVERY_KIND, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
@@ -31,7 +31,7 @@ from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import claimed, create_file, to_head
 from handler.store.schema import groups
 from handler.store.session import Fleets, write_note
-from handler.store.writer import Writer
+from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
 
@@ -56,7 +56,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             reading = reader_engine(path)
             undo.callback(reading.dispose)
             fleets = Fleets()
-            writer = Writer(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
+            writer = StoreWriter(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
             writer.start()
             undo.callback(writer.close)
             first_id = writer.do(lambda connection: claimed(connection, path, installation))
@@ -84,12 +84,12 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         """Write down what this daemon claims."""
         self._writer.do(lambda connection: fleet.write_generation(connection, claim))
 
-    def clock(self) -> Difference | None:
+    def clock(self) -> ClockDifference | None:
         """By how much the clocks differed when instants were last measured."""
         with self._snapshot() as connection:
             return difference_of(fleet.read_clock(connection))
 
-    def retime(self, step: Seconds, now: Instant, difference: Difference) -> int:
+    def retime(self, step: Seconds, now: Instant, difference: ClockDifference) -> int:
         """Move what every span is measured by, and write down how the clocks differ, in one transaction."""
 
         def write(connection: Connection) -> int:
@@ -137,7 +137,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         }
         self._alter(group, row)
 
-    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]) -> None:
         """Write down since when these members are in their states, and forget those that are gone."""
         self._writer.do(lambda connection: rows.write_begun(connection, group, begun, over))
 
@@ -157,7 +157,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
 
     # Decisions
 
-    def record(self, ticks: Sequence[Tick]) -> None:
+    def record(self, ticks: Sequence[StoredTick]) -> None:
         """Write ticks: new states, decisions and answers at once, spans run-length. One transaction."""
         if self._closed:
             raise self._is_closed()
@@ -198,7 +198,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         with self._snapshot() as connection:
             return history.read_events(connection, group, before=before, limit=limit, kinds=kinds)
 
-    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+    def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         """The span that covers ``at``, or the last one before it; with what is not flushed yet."""
         with self._snapshot() as connection:
             last = self._recorder.last(group)
@@ -206,7 +206,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
                 return last.span
             return history.read_span(connection, group, at)
 
-    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         """The newest spans that began at ``begin`` or later and before ``end``, newest first, as they are on disk."""
         with self._snapshot() as connection:
             return history.read_spans(connection, group, begin, end, limit)

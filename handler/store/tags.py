@@ -8,11 +8,11 @@ from typing import Final
 from aggregator.frames import Aggregate, Insufficient
 from config.build.wire import TAGS as DECLARED
 from handler.planning.desired import Definition
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Attempts
+from handler.ports.alerts import TokenHash
 from handler.ports.notices import Notice
-from handler.ports.outside import TokenHash
 from trigger.explain.basis import Basis
 from trigger.explain.explanation import (
     AnswerExplanation,
@@ -23,7 +23,7 @@ from trigger.explain.explanation import (
     PolicyExplanation,
     TermExplanation,
 )
-from trigger.explain.given import Given
+from trigger.explain.recorded_inputs import Given
 from trigger.guards.stabilisation import Stabilising
 from trigger.requests import (
     Ceiling,
@@ -31,18 +31,18 @@ from trigger.requests import (
     Fleet,
     FleetPause,
     GroupState,
-    Move,
     Observed,
     OlderStore,
     Queued,
     Quiet,
     Request,
+    ServiceTurn,
     Shrunk,
     Signal,
-    Turn,
+    SizeChange,
     Watched,
 )
-from trigger.verdicts import Aim, Counted, Hold, Streak, Taken
+from trigger.verdicts import Aim, Hold, PolicyStreak, StreakCount, TakenStep
 
 TAGS: Final[Mapping[type, str]] = {
     **DECLARED,
@@ -50,7 +50,7 @@ TAGS: Final[Mapping[type, str]] = {
     Insufficient: "Insufficient",
     Definition: "Definition",
     Notice: "Notice",
-    Binding: "Binding",
+    BalancerProvision: "Binding",
     Roll: "Roll",
     TokenHash: "TokenHash",
     Attempts: "Attempts",
@@ -68,7 +68,7 @@ TAGS: Final[Mapping[type, str]] = {
     Fleet: "Fleet",
     FleetPause: "FleetPause",
     GroupState: "GroupState",
-    Move: "Move",
+    SizeChange: "Move",
     Observed: "Observed",
     OlderStore: "OlderStore",
     Queued: "Queued",
@@ -76,13 +76,13 @@ TAGS: Final[Mapping[type, str]] = {
     Request: "Request",
     Shrunk: "Shrunk",
     Signal: "Signal",
-    Turn: "Turn",
+    ServiceTurn: "Turn",
     Watched: "Watched",
     Stabilising: "Stabilising",
     Aim: "Aim",
-    Counted: "Counted",
+    StreakCount: "Counted",
     Hold: "Hold",
-    Streak: "Streak",
-    Taken: "Taken",
+    PolicyStreak: "Streak",
+    TakenStep: "Taken",
 }
 """Every class that can be stored. A new one gets its line here; no tag ever changes, and no two are the same."""

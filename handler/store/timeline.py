@@ -36,7 +36,7 @@ _AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class TimelineEvent:
     """One line of the history of all groups."""
 
     at: Instant
@@ -53,10 +53,10 @@ class Happening:
     result: str | None
     message: str
     given: str | None = None
-    """What a decision was given, as JSON (`trigger.explain.given`)."""
+    """What a decision was given, as JSON (`trigger.explain.recorded_inputs`)."""
 
 
-def read_timeline(path: Path) -> Iterator[Happening]:
+def read_timeline(path: Path) -> Iterator[TimelineEvent]:
     """Everything there is, oldest first; never much of it at once.
 
     Raises:
@@ -71,7 +71,7 @@ def read_timeline(path: Path) -> Iterator[Happening]:
         connection = undo.enter_context(engine.connect())
         _require_head(connection, path)
         for row in connection.execution_options(yield_per=_AT_ONCE).execute(_EVERYTHING).mappings():
-            yield Happening(**row)
+            yield TimelineEvent(**row)
 
 
 def _require_head(connection: Connection, path: Path) -> None:

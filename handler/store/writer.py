@@ -35,7 +35,7 @@ _AT_ONCE = 256
 """Writes in one transaction, at most."""
 
 
-class Writer:
+class StoreWriter:
     """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
 
     def __init__(self, engine: Engine, path: Path, after: Callable[[_Info], None] = lambda info: None) -> None:

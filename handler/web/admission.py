@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from config.units import Seconds
 
 
-class Phase(enum.Enum):
+class WaitPhase(enum.Enum):
     """What a connection waits for."""
 
     HEAD = "head"
@@ -32,8 +32,14 @@ class Phase(enum.Enum):
     """The client, to read the rest before the end."""
 
 
-WITHIN: Mapping[Phase, Seconds | None] = MappingProxyType(
-    {Phase.HEAD: 10.0, Phase.BODY: 15.0, Phase.ANSWER: None, Phase.STALLED: 10.0, Phase.CLOSING: 5.0}
+WITHIN: Mapping[WaitPhase, Seconds | None] = MappingProxyType(
+    {
+        WaitPhase.HEAD: 10.0,
+        WaitPhase.BODY: 15.0,
+        WaitPhase.ANSWER: None,
+        WaitPhase.STALLED: 10.0,
+        WaitPhase.CLOSING: 5.0,
+    }
 )
 """How long a connection may be in a phase; ``None``: as long as it takes.
 
@@ -41,7 +47,7 @@ A body has its deadline at the gate, which answers 408; this one is for what the
 """
 
 
-class Connection(Protocol):
+class AdmittedConnection(Protocol):
     """What admission knows of a connection."""
 
     @property
@@ -50,7 +56,7 @@ class Connection(Protocol):
         ...
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> WaitPhase:
         """What it waits for."""
         ...
 
@@ -70,10 +76,12 @@ class Connection(Protocol):
         ...
 
 
-_Kept = TypeVar("_Kept", bound=Connection)
+_Kept = TypeVar("_Kept", bound=AdmittedConnection)
 
 
-def is_overdue(connection: Connection, now: Seconds, within: Mapping[Phase, Seconds | None] = WITHIN) -> bool:
+def is_overdue(
+    connection: AdmittedConnection, now: Seconds, within: Mapping[WaitPhase, Seconds | None] = WITHIN
+) -> bool:
     """Whether a connection has been in its phase for too long."""
     limit = within[connection.phase]
     return limit is not None and now - connection.since >= limit
@@ -93,8 +101,8 @@ def evicted(connections: Iterable[_Kept], at_most: int) -> list[_Kept]:
     return [known[index] for *_, index in nsmallest(at_most, ranked)]
 
 
-def _rank(connection: Connection) -> int | None:
+def _rank(connection: AdmittedConnection) -> int | None:
     """How soon it is given up; ``None``: never."""
-    if connection.phase is not Phase.ANSWER:
+    if connection.phase is not WaitPhase.ANSWER:
         return 1 if connection.trusted else 0
     return 2 if connection.reads and not connection.trusted else None

@@ -6,10 +6,10 @@ import asyncio
 
 from fastapi.responses import JSONResponse, Response
 
-from handler.engine.furnishing import Reloaded
+from handler.engine.assembly import Reloaded
 from handler.operations.address import Address
 from handler.operations.outcomes import Asked, Done, MemberPass
-from handler.planning.closeups import CloseUp
+from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
 from handler.snapshots.writing import written

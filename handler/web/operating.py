@@ -14,7 +14,7 @@ from pydantic import Field as Described
 
 from config.document.rolling import Allowed
 from config.model.rolling import Allowance
-from handler.operations.address import ABOUT, HEADER, Address, Declared, address_of
+from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of
 from handler.operations.outcomes import Done
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.answers import answered
@@ -87,7 +87,7 @@ def _described(each: Field[Any]) -> Any:  # noqa: ANN401  # as pydantic has it
     return Described(default, description=each.metadata.get(ABOUT))
 
 
-def _typed(kind: type[Declared]) -> Iterator[tuple[Field[Any], Any]]:
+def _typed(kind: type[DataclassType]) -> Iterator[tuple[Field[Any], Any]]:
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
         yield each, _READ_AS.get(hints[each.name], hints[each.name])

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from config.units import CounterId, GroupId, Instant
 from handler.operations.desk import Desk
 from handler.planning.garbage import Item
-from handler.ports.outside import StoredHook
-from handler.ports.stored import EVERY_KIND, EventKind, Span
+from handler.ports.alerts import StoredHook
+from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
 from handler.web.gate import BEARER, UNAUTHORIZED
 from handler.web.probing import probed_plain
 from handler.web.render import Json, plain
@@ -68,7 +68,7 @@ def _groups(desk: Desk) -> APIRouter:
 async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
     """The last decision, and what is wrong with the group at present."""
     found = await desk.why(group, None)
-    explanation = found.first if isinstance(found, Span) else found
+    explanation = found.first if isinstance(found, TickSpan) else found
     shown = _explained(group, explanation)
     if explanation is not None:
         status = desk.group(group)
@@ -76,7 +76,7 @@ async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
         shown["doubts"] = list(desk.doubts(group))
         shown["quota"] = status.quota
         shown["messages"] = list(status.messages)
-    if isinstance(found, Span):
+    if isinstance(found, TickSpan):
         shown["span"] = _span(found)
     return shown
 
@@ -100,7 +100,7 @@ def _explained(group: GroupId, explanation: Explanation | None) -> dict[str, Jso
     return {"group": group, "words": list(say(explanation, explanation.at)), "explanation": plain(explanation)}
 
 
-def _span(span: Span) -> Json:
+def _span(span: TickSpan) -> Json:
     """What is kept of ticks in a row: how many they were, and within what each aggregate was meanwhile."""
     ranges: list[Json] = [
         {

@@ -14,8 +14,8 @@ from cattrs import Converter
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from config.build.wire import name_of
-from handler.planning.closeups import CloseUp
-from handler.planning.steps import KINDS, Outcome, Plan, Step
+from handler.planning.member_details import CloseUp
+from handler.planning.steps import KINDS, Plan, Step, StepOutcome
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -110,7 +110,7 @@ def closed_up(seen: CloseUp) -> dict[str, Json]:
     return {**cast("dict[str, Json]", plain(seen)), "steps": [tagged(step) for step in seen.steps]}
 
 
-def carried_out(outcome: Outcome) -> dict[str, Json]:
+def carried_out(outcome: StepOutcome) -> dict[str, Json]:
     """One step, and what became of it."""
     return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
 

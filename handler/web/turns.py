@@ -18,7 +18,7 @@ _WITHIN: Seconds = 10.0
 _OUT_OF_TURN = frozenset({"/healthz", "/readyz"})
 
 
-class Turns:
+class RequestTurns:
     """ASGI middleware. A turn lasts until the answer begins: what a client does not read holds up nothing."""
 
     def __init__(

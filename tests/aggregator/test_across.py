@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from aggregator.across import Row, Track, Tracks, reduced, seats_of, silence, tally, tracks_of
+from aggregator.across import TickRow, Track, Tracks, reduced, seats_of, silence, tally, tracks_of
 from aggregator.rates import Measured
 from config.model.reductions import Reduce
 from tests.support.aggregator import CPU, WEB, Answer, a_counter, a_layout, a_scrape, series
@@ -20,7 +20,7 @@ def tracks(across: Reduce, range: tuple[float, float] | None) -> Tracks:
     return tracks_of([Track(WEB, CPU, across)], {(WEB, CPU): 0}, {CPU: a_counter(range=range)})
 
 
-def row(across: Reduce, range: tuple[float, float] | None, answers: dict[str, Answer], warming: str = "") -> Row:
+def row(across: Reduce, range: tuple[float, float] | None, answers: dict[str, Answer], warming: str = "") -> TickRow:
     layout = a_layout([series(name) for name in answers], warming=[series(name) for name in warming])
     scrape = a_scrape(layout, 100.0, {series(name): answer for name, answer in answers.items()})
     seats = seats_of(layout, np.zeros(len(answers), dtype=np.intp), 1)

@@ -10,7 +10,7 @@ from aggregator.aggregate import Aggregator
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
 from aggregator.specs import keys_for
 from config.model.catalogue import Catalogue
-from config.model.counters import Kind, Per
+from config.model.counters import CounterKind, Per
 from config.model.reductions import Reduce
 from config.units import GroupId
 from tests.support.aggregator import (
@@ -31,7 +31,7 @@ from tests.support.aggregator import (
 API = GroupId("api")
 INF = math.inf
 PERCENT = a_counter(range=(0.0, 100.0))
-RISING = a_counter(kind=Kind.RISING, range=(0.0, 100.0))
+RISING = a_counter(kind=CounterKind.RISING, range=(0.0, 100.0))
 
 
 def bounds(cell: Cell) -> tuple[float, float, float]:
@@ -302,7 +302,7 @@ def test_a_reload_may_give_the_cohort_another_turn():
     ("counter", "expected"),
     [
         pytest.param(RISING, None, id="unchanged"),
-        pytest.param(a_counter(kind=Kind.RISING), Lack.NO_SAMPLES, id="changed"),
+        pytest.param(a_counter(kind=CounterKind.RISING), Lack.NO_SAMPLES, id="changed"),
     ],
 )
 def test_rates_go_on_after_a_reload_unless_the_counter_changed(counter, expected):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Frame
 from collector.samples import Layout, Scrape
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from config.model.reductions import Rank, Reduce, Statistic
 from config.units import GroupId
 from tests.support.aggregator import (
@@ -35,7 +35,7 @@ GROUPS = ("db", "web")
 COUNTERS = {
     "cpu": a_counter("cpu", range=(0.0, 100.0)),
     "load": a_counter("load", scale=0.1),
-    "hits": a_counter("hits", kind=Kind.RISING, bits=32, range=(0.0, 1e6)),
+    "hits": a_counter("hits", kind=CounterKind.RISING, bits=32, range=(0.0, 1e6)),
 }
 MEMBERS = tuple(f"m{number:02}" for number in range(20))
 """More than eight: sums of more are added in pairs."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Cell, Insufficient
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from config.model.reductions import Reduce
 from tests.support.aggregator import Answer, Reading, Watch, a_counter
 from tests.support.aggregator_oracle import Oracle
@@ -122,7 +122,7 @@ def test_gauges_come_out_as_the_plain_oracle_says(question, polls):
 @unhurried
 @given(st.data(), st.sampled_from([32, 64]), RANGES, ACROSS, AGGREGATE, TICKS)
 def test_rising_counters_come_out_as_the_plain_oracle_says(data, bits, range, across, aggregate, ticks):
-    counter = a_counter(kind=Kind.RISING, bits=bits, range=range, scale=0.5)
+    counter = a_counter(kind=CounterKind.RISING, bits=bits, range=range, scale=0.5)
     agrees(Question(counter, across, aggregate, ticks), data.draw(rising_histories(bits)))
 
 

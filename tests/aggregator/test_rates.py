@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aggregator.ranges import LARGEST
 from aggregator.rates import NO_BASELINE, UPTIME_WRAP, Columns, columns_of, measure
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from tests.support.aggregator import Reading, a_counter, a_layout, a_scrape, series
 
 LAP = 2.0**32
@@ -19,7 +19,7 @@ ANSWERS = series("a")
 
 
 def a_rising(*, bits: int = 64, scale: float = 1.0, range: tuple[float, float] | None = None) -> Counter:
-    return a_counter(kind=Kind.RISING, bits=bits, scale=scale, range=range)
+    return a_counter(kind=CounterKind.RISING, bits=bits, scale=scale, range=range)
 
 
 def columns(counter: Counter, *members: str) -> Columns:

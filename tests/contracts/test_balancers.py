@@ -10,7 +10,7 @@ import pytest
 from config.errors import Permanent, Transient
 from config.units import MemberName
 from handler.planning.world import SeatState
-from handler.ports.balancer import Attendance, Balancer
+from handler.ports.balancer import Balancer, ListsForeignMembers
 from tests.support.balancer_columns import Behaviour, Cell, Column, asked
 from tests.support.balancers import (
     Stage,
@@ -130,7 +130,7 @@ def test_the_seats_of_others_are_never_listed(stage: Stage) -> None:
 def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
     name, stranger = a_name(), stage.seat_stranger()
     stage.balancer.join(name, "127.0.0.3", PORT)
-    if isinstance(stage.balancer, Attendance):
+    if isinstance(stage.balancer, ListsForeignMembers):
         occupants = stage.balancer.occupants()
         assert occupants["127.0.0.3", PORT] == name
         assert stranger in occupants.values()

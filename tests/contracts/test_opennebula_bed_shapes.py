@@ -13,8 +13,8 @@ import pytest
 
 from collector.clients.opennebula.messages import NotAllowed
 from config.errors import Full, Permanent, Transient
+from handler.orchestrators.opennebula.doctor import limits_of
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
-from handler.orchestrators.opennebula.examined import limits_of
 from handler.planning.world import ServerState
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
 from tests.support.opennebula_bed import (

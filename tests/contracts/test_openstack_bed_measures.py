@@ -8,7 +8,7 @@ import pytest
 
 from collector.samples import Reply
 from config.counters.cloud_measures import NOVA_FIELDS
-from config.model.counters import Counter, GnocchiMetric, Kind, NovaField
+from config.model.counters import Counter, CounterKind, GnocchiMetric, NovaField
 from config.model.reductions import Reduce
 from config.units import CounterId, MemberName
 from tests.support.openstack_bed import BedStage
@@ -41,7 +41,7 @@ def test_nova_tells_every_field_or_that_the_policy_forbids_it_openstack_bed(
             id=CounterId(name),
             source=NovaField(name=name),
             kind=shape.kind,
-            rows=Reduce.SUM if shape.kind is Kind.RISING else None,
+            rows=Reduce.SUM if shape.kind is CounterKind.RISING else None,
         )
         for name, shape in NOVA_FIELDS.items()
     ]

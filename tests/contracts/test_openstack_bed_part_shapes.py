@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
-from config.model.parts import Address, Part, Port, Volume
+from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, OpenstackConnection
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import CloudId, GroupId, MemberName, PartName
-from handler.orchestrators.openstack.part_answers import ADDRESSES, PORTS, VOLUMES
+from handler.orchestrators.openstack.part_parsing import ADDRESSES, PORTS, VOLUMES
 from tests.support.openstack import an_access, openstack_stage
 from tests.support.openstack_bed import BedStage, bed_stage, misfits
 
@@ -24,20 +24,20 @@ _MEMBER, _FRONT = MemberName("web-k3f9ab-1"), PartName("front")
 
 @dataclass
 class Side:
-    connection: Connection
+    connection: OpenstackConnection
     ids: dict[str, str]
     """Of a volume, a port and an address, and of the networks within and without."""
 
 
-def side(connection: Connection, stage: Any) -> Side:
+def side(connection: OpenstackConnection, stage: Any) -> Side:
     """A stage on which one member's parts were made."""
     driver, launch = stage.driver(), stage.launch()
     for name, spec in (
         ("data", Volume(size=1)),
-        ("front", Port(network=stage.network)),
-        ("public", Address(network=stage.outside, port=_FRONT)),
+        ("front", NetworkPort(network=stage.network)),
+        ("public", FloatingAddress(network=stage.outside, port=_FRONT)),
     ):
-        driver.make_part(launch.id.name, Part(name=PartName(name), spec=spec), launch.profile)
+        driver.make_part(launch.id.name, MemberPart(name=PartName(name), spec=spec), launch.profile)
     ids = {str(part.name): part.id for _, part in driver.parts(GroupId("web")).parts}
     listed: Any = connection.ask(NETWORK, "GET", "/networks").body
     networks = {each["name"]: each["id"] for each in listed["networks"]}
@@ -50,7 +50,9 @@ def sides() -> Iterator[tuple[Side, Side]]:
         assert isinstance(real, BedStage)
         if not real.makes_parts:
             pytest.skip("this bed has no outer network, or no Cinder")
-        connection = Connection(CloudId("ours"), an_access(ours.auth_url), lambda ref: ours.secrets[ref.env or ""])
+        connection = OpenstackConnection(
+            CloudId("ours"), an_access(ours.auth_url), lambda ref: ours.secrets[ref.env or ""]
+        )
         yield side(connection, ours), side(real.connection, real)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from collector.clients.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
-from collector.clients.openstack.ids import Ids
+from collector.clients.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.ids import OpenstackIds
 from config.units import CloudId
-from handler.orchestrators.openstack.answers import mark_of
+from handler.orchestrators.openstack.parsing import mark_of
 from handler.orchestrators.openstack.request import request_of
 from handler.planning.launches import LaunchId
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage
@@ -27,8 +27,8 @@ NOBODY = "00000000-0000-0000-0000-000000000001"
 class Pair:
     """The same things on both sides."""
 
-    ours: Connection
-    real: Connection
+    ours: OpenstackConnection
+    real: OpenstackConnection
     servers: tuple[str, str]
     pools: tuple[str, str]
 
@@ -43,7 +43,7 @@ class Pair:
         assert list(misfits(ours.body, real.body)) == []
 
 
-def made(connection: Connection, mark: LaunchId, image: str, flavor: str) -> str:
+def made(connection: OpenstackConnection, mark: LaunchId, image: str, flavor: str) -> str:
     given = {"imageRef": image, "flavorRef": flavor, "networks": "none", "metadata": mark_of(mark)}
     server = {"name": "shape-k3f9ab-1", **given}
     answer = connection.ask(COMPUTE, "POST", "/servers", body={"server": server}, version="2.69")
@@ -65,9 +65,9 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
     pool = octavia.tree()
     octavia.seat(pool, "database", "10.20.255.1")
     front.seat_stranger("10.20.255.1")
-    ours = Connection(CloudId("ours"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""])
+    ours = OpenstackConnection(CloudId("ours"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""])
     launch = front.stage.launch()
-    request: Any = request_of(launch, Ids(front.stage.connection, wall))["server"]
+    request: Any = request_of(launch, OpenstackIds(front.stage.connection, wall))["server"]
     things = stage.nova.things
     servers = (
         made(ours, launch.id, things.image[0]["id"], things.flavor[0]["id"]),

@@ -11,7 +11,7 @@ import pytest
 
 from config.errors import Transient
 from config.model.catalogue import Profile
-from config.model.parts import Address, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import GroupId, MemberName, PartName
 from handler.planning.world import PartState
 from handler.ports.parts import PartMaker
@@ -21,7 +21,7 @@ from tests.support.orchestrators import Stage, simulated_stage
 from tests.support.waiting import until
 
 WEB = GroupId("web")
-DATA = Part(name=PartName("data"), spec=Volume(size=1 << 30))
+DATA = MemberPart(name=PartName("data"), spec=Volume(size=1 << 30))
 
 CLOUDS = [
     pytest.param(simulated_stage, id="simulated"),
@@ -59,13 +59,13 @@ def cloud(stage: PartsStage) -> PartMaker:
 
 
 @pytest.fixture
-def front(stage: PartsStage) -> Part:
-    return Part(name=PartName("front"), spec=Port(network=stage.network))
+def front(stage: PartsStage) -> MemberPart:
+    return MemberPart(name=PartName("front"), spec=NetworkPort(network=stage.network))
 
 
 @pytest.fixture
-def public(stage: PartsStage) -> Part:
-    return Part(name=PartName("public"), spec=Address(network=stage.outside, port=PartName("front")))
+def public(stage: PartsStage) -> MemberPart:
+    return MemberPart(name=PartName("public"), spec=FloatingAddress(network=stage.outside, port=PartName("front")))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def listed(cloud: PartMaker, group: GroupId = WEB) -> list[tuple[MemberName, Par
 
 
 def test_what_was_made_is_listed_and_found_under_its_member(
-    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part
+    cloud: PartMaker, member: MemberName, profile: Profile, front: MemberPart, public: MemberPart
 ) -> None:
     parts = (DATA, front, public)
     for part in parts:
@@ -99,7 +99,7 @@ def test_what_was_made_is_listed_and_found_under_its_member(
 
 
 def test_a_part_that_is_made_twice_is_there_once(
-    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+    cloud: PartMaker, member: MemberName, profile: Profile, front: MemberPart, public: MemberPart, stage: PartsStage
 ) -> None:
     for part in (DATA, front, public):
         for _ in range(2):
@@ -108,7 +108,7 @@ def test_a_part_that_is_made_twice_is_there_once(
 
 
 def test_a_part_that_is_removed_is_gone_and_may_be_removed_again(
-    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+    cloud: PartMaker, member: MemberName, profile: Profile, front: MemberPart, public: MemberPart, stage: PartsStage
 ) -> None:
     for part in (DATA, front, public):
         cloud.make_part(member, part, profile)
@@ -133,7 +133,7 @@ def test_a_part_that_is_released_is_there_and_nobodys(
 
 
 def test_ports_and_addresses_can_be_released_too(
-    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+    cloud: PartMaker, member: MemberName, profile: Profile, front: MemberPart, public: MemberPart, stage: PartsStage
 ) -> None:
     for part in (front, public):
         cloud.make_part(member, part, profile)
@@ -170,7 +170,7 @@ def test_parts_outlive_the_daemon(cloud: PartMaker, member: MemberName, profile:
 
 
 def test_a_machine_is_made_with_its_parts_and_leaves_them_behind(
-    cloud: PartMaker, member: MemberName, profile: Profile, front: Part, public: Part, stage: PartsStage
+    cloud: PartMaker, member: MemberName, profile: Profile, front: MemberPart, public: MemberPart, stage: PartsStage
 ) -> None:
     driver, parts = stage.driver(), (DATA, front, public)
     for part in parts:
@@ -188,7 +188,7 @@ def test_a_machine_is_made_with_its_parts_and_leaves_them_behind(
     assert stage.parts() == []
 
 
-def taken_away(cloud: PartMaker, member: MemberName, part: Part) -> bool:
+def taken_away(cloud: PartMaker, member: MemberName, part: MemberPart) -> bool:
     """Remove a part; as long as its machine has not let go of it, that is refused."""
     with contextlib.suppress(Transient):
         cloud.remove_part(member, part.name)

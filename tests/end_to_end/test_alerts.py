@@ -16,7 +16,7 @@ import pytest
 from config.units import GroupId
 from handler.daemon.run import Running, running
 from handler.demo.fleet import end
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.tokens import NewWebhook
 from handler.planning.status import MemberState
 from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stopped
@@ -155,7 +155,7 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
             def lasting() -> list[str]:
                 return [signal.alert for signal in daemon.engine.rooms[WEB].state.signals]
 
-            token = await daemon.desk.webhooks.make(Wanted(name="alertmanager", groups=(WEB,)))
+            token = await daemon.desk.webhooks.make(NewWebhook(name="alertmanager", groups=(WEB,)))
             with watching(tmp_path, daemon, load, f"/hooks/alerts/{token}"):
                 await until(lambda: serving() == 1, tmp_path)
                 load.value = 70

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from handler.orchestrators.oneflow.answers import Role
-from handler.orchestrators.opennebula.answers import Machine
+from handler.orchestrators.oneflow.parsing import ServiceRole
+from handler.orchestrators.opennebula.parsing import OpennebulaMachine
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.oneflow_bed import FlowBedStage
 from tests.support.opennebula_bed import facts
@@ -69,11 +69,11 @@ def scaled(daemon: Daemon, size: int) -> None:
     until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, every=0.2)  # once it has looked
 
 
-def role_of(stage: FlowBedStage, service: int) -> Role:
+def role_of(stage: FlowBedStage, service: int) -> ServiceRole:
     return stage.shown(service).roles["node"]
 
 
-def nodes(stage: FlowBedStage, service: int) -> dict[int, Machine]:
+def nodes(stage: FlowBedStage, service: int) -> dict[int, OpennebulaMachine]:
     """All machines of the service, whoever of OneFlow and OpenNebula knows them."""
     listed = role_of(stage, service).nodes
     told = f"(service_{service})"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from collector.clients.openstack.pages import read_whole
-from handler.orchestrators.openstack.part_answers import SHELVES, Kind, Piece
+from handler.orchestrators.openstack.part_parsing import SHELVES, MarkedPart, PartKind
 from handler.planning.launches import LaunchId
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.openstack_bed import OUTSIDE, BedStage, FileAccess
@@ -65,7 +65,7 @@ def daemon(stage: BedStage) -> Iterator[Daemon]:
             daemon.clear()
 
 
-def pieces(stage: BedStage) -> list[Piece]:
+def pieces(stage: BedStage) -> list[MarkedPart]:
     """All parts of the project that bear the mark of the stage's installation."""
     read = ((shelf, read_whole(stage.connection, shelf.collection, {})) for shelf in SHELVES)
     found = [piece for shelf, each in read for piece in shelf.pieces(each.entries)[0]]
@@ -90,12 +90,12 @@ def whole(stage: BedStage, daemon: Daemon, size: int) -> None:
     assert sorted(ours.values()) == sorted(serving)
     until(lambda: {piece.member for piece in pieces(stage)} == serving, every=0.5)
     there = pieces(stage)
-    each = {(name, kind): 1 for name in serving for kind in Kind}
+    each = {(name, kind): 1 for name in serving for kind in PartKind}
     assert Counter((piece.member, piece.kind) for piece in there) == each
-    ports = {piece.id: piece for piece in there if piece.kind is Kind.PORT}
+    ports = {piece.id: piece for piece in there if piece.kind is PartKind.PORT}
     assert all(ours[port.holder] == port.member for port in ports.values())
-    assert all(ports[piece.holder].member == piece.member for piece in there if piece.kind is Kind.ADDRESS)
-    assert all(piece.word == "in-use" for piece in there if piece.kind is Kind.VOLUME)
+    assert all(ports[piece.holder].member == piece.member for piece in there if piece.kind is PartKind.ADDRESS)
+    assert all(piece.word == "in-use" for piece in there if piece.kind is PartKind.VOLUME)
 
 
 def test_a_group_with_parts_survives_kills_in_the_middle_and_leaves_nothing_behind(

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pytest
 
-from handler.demo.load import Tally, drive
+from handler.demo.load import LoadTally, drive
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, running_haproxy
 from tests.support.ports import free_tcp_port
@@ -54,7 +54,7 @@ class Load:
     """Requests at a steady rate, from another thread, for as long as the block lasts; none is left unanswered."""
 
     target: tuple[str, int]
-    tally: Tally = field(default_factory=Tally)
+    tally: LoadTally = field(default_factory=LoadTally)
     rate: float = _RATE
 
     def __enter__(self) -> Load:

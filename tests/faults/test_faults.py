@@ -15,7 +15,7 @@ import pytest
 
 from collector.outages.remedies import remedy
 from collector.samples import Reply
-from config.model.counters import SOURCE_WORDS, Kind, Per
+from config.model.counters import SOURCE_WORDS, CounterKind, Per
 from tests.support import (
     faults_cloudstack,
     faults_haproxy,
@@ -73,7 +73,7 @@ class Case:
 
     column: str
     fault: Fault
-    kind: Kind
+    kind: CounterKind
 
     @property
     def cell(self) -> Cell:
@@ -96,7 +96,7 @@ CASES = [
     Case(name, fault, kind)
     for name, column in COLUMNS.items()
     for fault in Fault
-    for kind in Kind
+    for kind in CounterKind
     if not isinstance(column.cell(fault, kind), Impossible | None)
 ]
 each_case = pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_every_source_there_is_has_a_column() -> None:
 
 @each_column
 def test_of_every_fault_it_is_said_what_becomes_of_it(column: Column) -> None:
-    assert set(Fault) == {fault for fault in Fault if column.cell(fault, Kind.GAUGE) is not None}
+    assert set(Fault) == {fault for fault in Fault if column.cell(fault, CounterKind.GAUGE) is not None}
     if not isinstance(column.counts, str):
         assert set(OF_COUNTS) == set(column.counts)
-    cells = [column.cell(fault, kind) for fault in Fault for kind in Kind]
+    cells = [column.cell(fault, kind) for fault in Fault for kind in CounterKind]
     assert all(getattr(cell, "why", "stated") for cell in cells if cell is not None)
 
 
@@ -268,7 +268,7 @@ def test_a_chain_that_makes_up_what_it_did_not_hear_would_be_found_out(mistake: 
         for scene in scenes_of(COLUMNS[column], phase, None):
             cell = None if scene.fault is None else COLUMNS[column].cell(scene.fault, scene.kind)
             silent = isinstance(cell, Fails) and scene.fault is not Fault.OUTSIDE_RANGE
-            if isinstance(cell, Fails) and silent and not cell.half and scene.kind is Kind.GAUGE:
+            if isinstance(cell, Fails) and silent and not cell.half and scene.kind is CounterKind.GAUGE:
                 sizes = [seen.desired for _, seen in ticks_of(scene, story)]
                 missed += [scene] * (sizes == expected_sizes(COLUMNS[column], scene, cell))
     assert missed == []

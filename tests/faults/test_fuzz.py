@@ -8,19 +8,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from collector.clients.http.failures import Failure, instant_of, retry_after
-from collector.clients.nitro import answers as nitro_answers
+from collector.clients.http.failures import HttpFailure, instant_of, retry_after
+from collector.clients.nitro import parsing as nitro_answers
 from collector.samples import Reply
 from collector.snmp import messages, values
 from collector.sources.haproxy import table as haproxy_table
 from collector.sources.http.metrics_text import OPENMETRICS
 from collector.sources.http.picks import picked
-from collector.sources.netscaler.answers import figure
-from collector.sources.prometheus import answers as prometheus_answers
+from collector.sources.netscaler.parsing import figure
+from collector.sources.prometheus import parsing as prometheus_answers
 from config.model.counters import JsonPick, MetricPick
 from handler.ingest.alerts import payloads
 from handler.ingest.pushes import bulk, exposition, lines
-from handler.ingest.pushes.said import Said
+from handler.ingest.pushes.pushed_values import PushedEntry
 from tests.faults.test_faults import COLUMNS
 from tests.support.collector import a_moment
 from tests.support.faults_chain import DEADLINE, polled
@@ -51,13 +51,13 @@ _HOOK = (
 _SNMP = bytes.fromhex("302902010004067075626c6963a21c02044a5d9ff9020102020101300e300c06082b060102010163000500")
 
 
-def _table(read: Callable[[str], haproxy_table.Table | Failure]) -> Callable[[bytes], Iterable[float]]:
+def _table(read: Callable[[str], haproxy_table.StatTable | HttpFailure]) -> Callable[[bytes], Iterable[float]]:
     def numbers(body: bytes) -> Iterable[float]:
         table = read(body.decode(errors="replace"))
-        if isinstance(table, Failure):
+        if isinstance(table, HttpFailure):
             return []
         cells = [haproxy_table.cell(table, key, column) for key in table.rows for column in table.columns]
-        return [cell for cell in cells if not isinstance(cell, Failure)]
+        return [cell for cell in cells if not isinstance(cell, HttpFailure)]
 
     return numbers
 
@@ -69,18 +69,18 @@ def _nitro(body: bytes) -> Iterable[float]:
     things = [*nitro_answers.things(found.document, "servicegroup")]
     things += [inner for thing in things for inner in nitro_answers.things(thing, "servicegroupmember")]
     figures = [figure(thing, "tothits") for thing in things]
-    return [number for number in figures if not isinstance(number, Failure)]
+    return [number for number in figures if not isinstance(number, HttpFailure)]
 
 
 def _prometheus(body: bytes) -> Iterable[float]:
     found = prometheus_answers.decode(body)
-    points = [] if isinstance(found, Failure) else [value for line in found.lines for _, value in line.points]
+    points = [] if isinstance(found, HttpFailure) else [value for line in found.lines for _, value in line.points]
     return [value for value in points if abs(value) < float("inf")]  # the others fail where they are written down
 
 
 def _picked(kind: str, *picks: JsonPick | MetricPick) -> Callable[[bytes], Iterable[float]]:
     def numbers(body: bytes) -> Iterable[float]:
-        rows = [row for found in picked(body, kind, picks) if not isinstance(found, Failure) for row in found]
+        rows = [row for found in picked(body, kind, picks) if not isinstance(found, HttpFailure) for row in found]
         return [row.value for row in rows if abs(row.value) < float("inf")]
 
     return numbers
@@ -90,7 +90,7 @@ def _said(read: Callable[[bytes], object]) -> Callable[[bytes], Iterable[float]]
     def numbers(body: bytes) -> Iterable[float]:
         found = read(body)
         told = found if isinstance(found, tuple) else ()
-        return [one.value for one in told if isinstance(one, Said) and one.value is not None]
+        return [one.value for one in told if isinstance(one, PushedEntry) and one.value is not None]
 
     return numbers
 

@@ -8,15 +8,15 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast, get_type_hints
 
+from handler.operations.adoption import Giving
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.desk import Desk
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.giving import Giving
 from handler.operations.member_desk import MemberDesk
 from handler.operations.roll_desk import RollDesk
 from handler.operations.store_desk import StoreDesk
 from handler.operations.webhook_desk import WebhookDesk
-from handler.runtime.series import Series
+from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
 from handler.web.api import build
 from handler.web.gate import BEARER, Message
@@ -69,7 +69,7 @@ class Filled:
         if isinstance(member, property):
             return Filled(get_type_hints(member.fget)["return"])
         kind = get_type_hints(member)["return"]
-        value = _series() if kind is Series else filled(kind)
+        value = _series() if kind is SeriesRecorder else filled(kind)
         return _later(value) if inspect.iscoroutinefunction(member) else lambda *_, **__: value
 
 
@@ -80,8 +80,8 @@ def _later(value: object) -> Callable[..., Any]:
     return answer
 
 
-def _series() -> Series:
-    series, explained = Series(30.0), filled(Explanation)
+def _series() -> SeriesRecorder:
+    series, explained = SeriesRecorder(30.0), filled(Explanation)
     series.sized(explained.at, desired=3, in_service=2, minimum=1, maximum=4)
     series.judged(explained)
     return series

@@ -18,7 +18,7 @@ from handler.planning.status import GroupCondition, GroupStatus, MemberState, Ro
 from handler.planning.steps import Wait
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
-from handler.runtime.series import Series
+from handler.runtime.series import SeriesRecorder
 from handler.web.pages.routes import Console
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
@@ -26,7 +26,7 @@ from tests.support.pages import NOW, a_member, a_status
 from tests.support.store import a_condition, a_quiet, an_answer, an_explanation, at
 from trigger.explain.explanation import Explanation, ExpressionExplanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, FleetPause, Pause
+from trigger.requests import Clamp, FleetPause, Pause, RequestCause
 from trigger.verdicts import Direction, Truth
 
 _HOSTILE: Final = "\"'><img src=x onerror=alert(1)>&amp;"
@@ -38,7 +38,7 @@ class _Fleet:
     """Stands in for the daemon."""
 
     statuses: Sequence[GroupStatus] = ()
-    series: Series = field(default_factory=lambda: Series(10.0))
+    series: SeriesRecorder = field(default_factory=lambda: SeriesRecorder(10.0))
     explanation: Explanation | None = None
     events: tuple[Event, ...] = ()
     pause: FleetPause | None = None
@@ -55,8 +55,8 @@ class _Fleet:
                 return status
         raise NoSuch(f"there is no group {group}")
 
-    def recent(self, group: GroupId) -> Series:
-        return self.series if group == _WEB else Series(10.0)
+    def recent(self, group: GroupId) -> SeriesRecorder:
+        return self.series if group == _WEB else SeriesRecorder(10.0)
 
     def fleet_pause(self) -> FleetPause | None:
         return self.pause
@@ -174,7 +174,7 @@ def _full_history() -> dict[str, Any]:
         _event(at(80), decided, "scaled_in", desired_from=5, desired_to=3, message=_HOSTILE, clamps=(clamp,)),
         _event(at(60), decided, "quiet", desired_from=3, desired_to=3),
         _event(at(40), noted, EDITED),
-        _event(at(20), noted, _HOSTILE, by=f"{Cause.PERSON.value} {_HOSTILE}"),
+        _event(at(20), noted, _HOSTILE, by=f"{RequestCause.PERSON.value} {_HOSTILE}"),
         _event(at(-9000), decided, "first_listing", desired_to=2),
     )
     return {"explanation": explanation, "events": events, "series": _series()}
@@ -184,9 +184,9 @@ def _event(when: Instant, kind: EventKind, name: str, *, by: str = "policy out",
     return Event(at=when, group=_WEB, kind=kind, name=name, by=by, **changed)
 
 
-def _series() -> Series:
+def _series() -> SeriesRecorder:
     """Sizes and conditions with gaps; the threshold is another one in the end."""
-    series, told = Series(10.0), _full_explanation()
+    series, told = SeriesRecorder(10.0), _full_explanation()
     (first, *others) = told.policies
     earlier = replace(first, conditions=tuple(replace(each, threshold=70.0) for each in first.conditions))
     for second, desired, in_service in ((-700, 3, 3), (-690, 3, None), (0, 3, 3), (50, 5, 3), (60, 5, 4), (100, 5, 5)):
@@ -197,8 +197,8 @@ def _series() -> Series:
     return series
 
 
-def _old_series() -> Series:
-    series = Series(10.0)
+def _old_series() -> SeriesRecorder:
+    series = SeriesRecorder(10.0)
     for second in (-9000, 90):
         series.sized(at(second), desired=9, in_service=9, minimum=2, maximum=10)
     return series

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from handler.planning.plan import Snapshot
 from handler.planning.world import Phase, SeatState, ServerState
-from handler.recording.events import Wanted
+from handler.recording.events import RecordingSelection
 from handler.recording.exporting import Csv, export_series
 from handler.recording.parquet import Sheets, pieces_of
 from handler.recording.rows import in_order
@@ -61,7 +61,7 @@ def record(path: Path) -> None:
     recorded.write(*(((WEB,), tick) for tick in ticks))
     with path.open("wb") as file:
         sheets = Sheets(file, None)
-        export_series(recorded.folder, Wanted(), sheets, lambda done, of: None)
+        export_series(recorded.folder, RecordingSelection(), sheets, lambda done, of: None)
         sheets.close()
 
 

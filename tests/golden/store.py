@@ -19,14 +19,14 @@ from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
-from handler.planning.status import Began
-from handler.ports.held import Difference
+from handler.planning.status import StateSince
+from handler.ports.held_clock import ClockDifference
 from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
-from handler.recording.events import Wanted, write_events
+from handler.recording.events import RecordingSelection, write_events
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
 from tests.support.filled import filled
@@ -42,7 +42,7 @@ from tests.support.store import (
     at,
     fill,
 )
-from trigger.explain.given import FORM, Given
+from trigger.explain.recorded_inputs import FORM, Given
 from trigger.requests import FleetPause, GroupState
 
 
@@ -69,7 +69,7 @@ def events_text() -> str:
     """What is exported of the store's history, as CSV."""
     with a_full_store() as path:
         lines = io.StringIO()
-        write_events(lines, read_timeline(path), Wanted())
+        write_events(lines, read_timeline(path), RecordingSelection())
         return lines.getvalue()
 
 
@@ -84,8 +84,8 @@ def fill_everything(store: SqliteStore) -> None:
     store.steer(act, filled(Pinned), roll)
     store.save_converged(WEB, filled(Converged), wholly=True)
     store.attach(act, a_definition("web"), (filled(Attachment),), ())
-    store.bind(WEB, filled(Binding))
-    store.save_begun(WEB, {MemberName("web-k3f9ab-1"): filled(Began)}, ())
+    store.bind(WEB, filled(BalancerProvision))
+    store.save_begun(WEB, {MemberName("web-k3f9ab-1"): filled(StateSince)}, ())
     store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
     store.file_notices((filled(Filed),))
     statement = Statement(values={("groups", "web", "max"): "10"}, used={WEB: frozenset({("groups", "web")})})
@@ -93,7 +93,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.declare((a_definition("web"),), at(92), edited)
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
-    store.retime(0.0, at(94), Difference(boot="b1", seconds=1.5))
+    store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
 
 
 def dumped(path: Path) -> str:

@@ -12,7 +12,7 @@ from config.build.digest import digest_of
 from config.build.wire import TAGS as DECLARED
 from config.model.catalogue import Catalogue
 from handler.store.codec import to_text
-from handler.store.columns import Document
+from handler.store.columns import JsonColumn
 from handler.store.schema import METADATA
 from handler.store.tags import TAGS
 from tests.support.filled import classes_in, filled
@@ -23,7 +23,7 @@ STORED: Final[tuple[Any, ...]] = (
         column.type.kind
         for table in METADATA.tables.values()
         for column in table.c
-        if isinstance(column.type, Document)
+        if isinstance(column.type, JsonColumn)
     ),
     FleetPause,
 )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from handler.cli import edit_lines, roll_tables, tables
+from handler.cli import edit_text, roll_tables, tables
 
 Row = dict[str, Any]
 _ANSWERS: Final = Path(__file__).with_name("files") / "answers.json"
@@ -56,7 +56,7 @@ def _tables() -> Iterator[tuple[str, Any]]:
         ("hooks", "GET /api/v1/hooks", _HOOKS, tables.hooks_table),
         ("probe", "GET /api/v1/groups/{group}/probe", _PROBES, tables.probe_table),
         ("definitions", "GET /api/v1/groups/{group}/definitions", _DEFINITIONS, roll_tables.definitions_table),
-        ("edits", "GET /api/v1/groups/{group}/definitions", _DEFINITIONS, edit_lines.edits_table),
+        ("edits", "GET /api/v1/groups/{group}/definitions", _DEFINITIONS, edit_text.edits_table),
     ):
         (first,) = rows(path)
         yield name, draw([first, *_variants(first, variants)])

@@ -11,12 +11,12 @@ import pytest
 
 from config.errors import StoreError, Transient
 from config.model.catalogue import Budget, OnVanish
-from config.model.simulation import Happening, Incident
+from config.model.simulation import Incident, ScriptedEvent
 from config.units import GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Definition
-from handler.planning.steps import Result, Wait
-from handler.planning.testimony import Ground, Hearing, Missed
+from handler.planning.evidence import Ground, Hearing, MissedMember
+from handler.planning.steps import StepResult, Wait
 from handler.planning.world import Health, Leaving, Listing, Phase, ServerState
 from handler.ports.stored import EventKind
 from handler.snapshots.reading import read_snapshot
@@ -39,7 +39,7 @@ def probed(**group: Any) -> Definition:
     return a_definition(budget=BUDGET, maximum=12, **group)
 
 
-def lies(bed: Bed, what: Happening, share: float = 0.5, lasts: float = LASTING) -> None:
+def lies(bed: Bed, what: ScriptedEvent, share: float = 0.5, lasts: float = LASTING) -> None:
     """From now on the cloud is wrong about a share of its machines."""
     at = bed.clock() - bed.cloud.simulation.began
     bed.cloud.behave(script=(Incident(at=at, what=what, share=share, lasts=lasts),))
@@ -81,10 +81,10 @@ def desired(bed: Bed) -> int | None:
 
 
 @pytest.mark.parametrize("on_vanish", OnVanish)
-@pytest.mark.parametrize("what", [Happening.HIDE, Happening.DENY])
+@pytest.mark.parametrize("what", [ScriptedEvent.HIDE, ScriptedEvent.DENY])
 @pytest.mark.parametrize("definition", [alone, probed], ids=["no source", "a source that hears them"])
 def test_half_a_fleet_that_a_cloud_denies_is_neither_replaced_nor_given_up_nor_destroyed_when_it_is_back(
-    definition: Callable[..., Definition], what: Happening, on_vanish: OnVanish
+    definition: Callable[..., Definition], what: ScriptedEvent, on_vanish: OnVanish
 ) -> None:
     bed = grown(10, definition=definition(on_vanish=on_vanish))
     before = bed.machines
@@ -100,7 +100,7 @@ def test_half_a_fleet_that_a_cloud_denies_is_neither_replaced_nor_given_up_nor_d
 def test_a_restart_while_half_is_denied_costs_nothing() -> None:
     bed = grown(10, definition=probed())
     bed.mute = addresses(bed)
-    lies(bed, Happening.DENY)
+    lies(bed, ScriptedEvent.DENY)
     bed.restart()
     done = passes(bed, 1800)
     assert grounds(done) == {Ground.MANY_LOST}
@@ -109,7 +109,7 @@ def test_a_restart_while_half_is_denied_costs_nothing() -> None:
 
 def test_a_person_is_told_how_much_is_missing_and_what_would_settle_it() -> None:
     bed = grown(10, definition=alone())
-    lies(bed, Happening.DENY)
+    lies(bed, ScriptedEvent.DENY)
     done = passes(bed, 60)
     words = next(doubt.words for doubt in done.plan.doubts if doubt.ground is Ground.MANY_LOST)
     assert "5 members are gone" in words
@@ -132,7 +132,7 @@ def test_a_person_s_word_is_enough_where_no_source_testifies() -> None:
 
 def test_a_member_that_is_heard_is_given_up_only_by_its_name() -> None:
     bed = grown(3, definition=probed())
-    lies(bed, Happening.DENY, share=0.3)
+    lies(bed, ScriptedEvent.DENY, share=0.3)
     done = passes(bed, 600)
     (heard,) = done.plan.unproved
     assert grounds(bed.run(accept_vanished=True)) >= {Ground.HEARD}
@@ -202,7 +202,7 @@ def test_a_balancer_that_is_down_at_the_same_time_proves_nothing() -> None:
 
 def poll(bed: Bed, silent: set[MemberName], heard_at: Instant) -> None:
     """A poll of every member by SNMP, of which these have been silent since ``heard_at``."""
-    missed = {name: Missed(heard_at=heard_at, silent_since=heard_at) for name in silent}
+    missed = {name: MissedMember(heard_at=heard_at, silent_since=heard_at) for name in silent}
     asked = bed.known(Phase.IN_SERVICE)
     hearing = Hearing(source="snmp", at=bed.clock(), asked=asked, missed=missed)
     bed.converger.witnesses.hear(WEB, [hearing])
@@ -253,7 +253,7 @@ def test_a_fleet_that_is_listed_as_being_deleted_is_not_made_a_second_time(
 ) -> None:
     bed = grown(10, definition=definition())
     before = bed.machines
-    lies(bed, Happening.DELETING, share=1.0)
+    lies(bed, ScriptedEvent.DELETING, share=1.0)
     done = passes(bed, 1800)
     assert grounds(done) == {Ground.MANY_LOST if definition is alone else Ground.HEARD}
     assert len(done.plan.unproved) == 10
@@ -266,7 +266,7 @@ def test_a_fleet_that_is_listed_as_being_deleted_is_not_made_a_second_time(
 
 def test_growth_goes_on_only_up_to_the_size_while_all_are_listed_as_being_deleted() -> None:
     bed = grown(10, definition=alone())
-    lies(bed, Happening.DELETING, share=1.0)
+    lies(bed, ScriptedEvent.DELETING, share=1.0)
     bed.desire(12)
     passes(bed, 1800)
     assert len(bed.machines) == 12
@@ -277,7 +277,7 @@ def test_new_members_that_are_listed_as_being_deleted_before_they_serve_are_not_
     bed.cloud.build_time = 60.0
     bed.desire(8)
     bed.run()
-    lies(bed, Happening.DELETING, share=1.0)
+    lies(bed, ScriptedEvent.DELETING, share=1.0)
     passes(bed, 600)
     assert len(bed.machines) == 8
 
@@ -308,7 +308,7 @@ def lost_and_replaced(on_vanish: OnVanish = OnVanish.REPLACE) -> Bed:
     """Five of ten are there, and everything says that they are not: cloud, balancer and probe."""
     bed = grown(10, definition=probed(on_vanish=on_vanish))
     passes(bed, 60)
-    lies(bed, Happening.DENY)
+    lies(bed, ScriptedEvent.DENY)
     bed.mute = addresses(bed, *(name for name in bed.machines if bed.cloud.find(name) is None))
     passes(bed, 300)
     return bed
@@ -398,7 +398,7 @@ def test_a_disk_that_is_full_when_members_come_back_delays_both_size_and_members
 
 def test_members_that_were_said_to_be_deleted_and_serve_again_keep_their_places() -> None:
     bed = grown(5, definition=probed())
-    lies(bed, Happening.DELETING, share=0.3)
+    lies(bed, ScriptedEvent.DELETING, share=0.3)
     passes(bed, 60)
     assert len(bed.machines) == 7
     tells_the_truth(bed)
@@ -430,8 +430,8 @@ def test_every_step_of_such_a_story_is_done() -> None:
     bed = lost_and_replaced()
     tells_the_truth(bed)
     bed.mute = set()
-    results: set[Result] = set()
+    results: set[StepResult] = set()
     for _ in range(60):
         results |= {outcome.result for outcome in bed.run().outcomes}
         bed.clock.advance(5.0)
-    assert results == {Result.DONE}
+    assert results == {StepResult.DONE}

@@ -21,16 +21,16 @@ from config.model.simulation import (
     BootTime,
     CallFaults,
     CallRate,
-    Happening,
     Incident,
     ListingFaults,
+    ScriptedEvent,
 )
 from config.units import BalancerId, MemberName
 from handler.convergence.passes import Pass
+from handler.planning.evidence import Loss, Saying
 from handler.planning.judgement import MANY
 from handler.planning.plan import plan
-from handler.planning.steps import NAMES, MarkLeaving, Result, Step
-from handler.planning.testimony import Loss, Saying
+from handler.planning.steps import NAMES, MarkLeaving, Step, StepResult
 from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
@@ -186,7 +186,7 @@ class Fleet(RuleBasedStateMachine):
         self.bed.cloud.hidden.add(data.draw(st.sampled_from(sorted(self.bed.machines))))
 
     @rule(what=st.sampled_from(sorted(LIES, key=str)), share=st.sampled_from([0.3, 0.5, 1.0]), passes=st.integers(0, 9))
-    def lie(self, what: Happening, share: float, passes: int) -> None:
+    def lie(self, what: ScriptedEvent, share: float, passes: int) -> None:
         """The cloud is wrong about some of its machines, for a minute or for an hour."""
         at = self.bed.clock() - self.bed.cloud.simulation.began
         script = tuple(
@@ -301,7 +301,7 @@ class Fleet(RuleBasedStateMachine):
             self.check_order(done.world)
             self.check_evidence(done)
             for outcome in done.outcomes:
-                if outcome.result is Result.DONE and outcome.member is not None:
+                if outcome.result is StepResult.DONE and outcome.member is not None:
                     key = NAMES[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
                     self.done[key] = outcome.finished_at
             self.check_repair(done.plan.steps, done.world, wanted)

@@ -24,7 +24,7 @@ from trigger.guards.pauses import paused
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.schedules import bounded, due
 from trigger.policies.signals import signalled
-from trigger.requests import Cause, Decision, Fleet, GroupState, Pause, Request, Signal, SignalKind
+from trigger.requests import Decision, Fleet, GroupState, Pause, Request, RequestCause, Signal, SignalKind
 from trigger.verdicts import Evaluation, Truth
 
 WEB = GroupId("web")
@@ -152,7 +152,7 @@ class World:
             assert decision.winner is not None
             assert decision.winner.request.force
         won = decision.winner
-        if won is not None and won.request.cause is Cause.POLICY:
+        if won is not None and won.request.cause is RequestCause.POLICY:
             assert evaluation is not None
             advice = next(each for each in evaluation.advices if each.policy == won.request.policy)
             assert (advice.truth, advice.reason) == (Truth.TRUE, None)
@@ -163,7 +163,7 @@ class World:
             assert last - since >= needed - 0.05 * INTERVAL
         if not decision.changed or won is None or before.desired is None or after.desired is None:
             return
-        if won.request.cause is Cause.POLICY and after.desired < before.desired <= bounds.maximum:
+        if won.request.cause is RequestCause.POLICY and after.desired < before.desired <= bounds.maximum:
             assert evaluation is not None
             shields = [signal for signal in before.signals if signal.kind is SignalKind.SHIELD]
             assert all(shield.until <= self.now.wall for shield in shields)

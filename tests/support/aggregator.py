@@ -10,8 +10,8 @@ import numpy as np
 from aggregator.aggregate import Aggregator
 from aggregator.frames import Cell
 from collector.samples import Layout, Reply, Scrape, Series, Sheet
-from config.model.catalogue import Adjustment, Catalogue, Compare, Condition, Group, Holds, Policy, Verb
-from config.model.counters import Counter, HaproxyField, Kind, Per
+from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compare, Condition, Group, Holds, Policy
+from config.model.counters import Counter, CounterKind, HaproxyField, Per
 from config.model.reductions import Reduce, Reduction
 from config.units import (
     ConditionId,
@@ -33,7 +33,7 @@ CPU = CounterId("cpu")
 def a_counter(
     id: str = "cpu",
     *,
-    kind: Kind = Kind.GAUGE,
+    kind: CounterKind = CounterKind.GAUGE,
     per: Per = Per.MEMBER,
     bits: int = 64,
     scale: float = 1.0,
@@ -71,7 +71,7 @@ def a_policy(
         when=tuple(ConditionId(condition) for condition in when),
         duration=duration,
         holds=holds,
-        adjustment=Adjustment(verb=Verb.ADD, amount=1),
+        adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=1),
     )
 
 

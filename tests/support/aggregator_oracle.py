@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from config.model.reductions import Reduce
 from tests.support.aggregator import Answer, Reading
 
@@ -68,7 +68,7 @@ class Oracle:
         return self._cell(number, at)
 
     def _value(self, name: str, at: float, reading: Reading) -> float | None:
-        if self.counter.kind is Kind.GAUGE:
+        if self.counter.kind is CounterKind.GAUGE:
             return self._possible(reading.value * self.counter.scale, 0.0)
         earlier = self.before.get(name)
         if earlier is None:

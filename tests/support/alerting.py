@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from handler.daemon.run import Running, running
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.tokens import NewWebhook
 from tests.support.waiting import PATIENT
 
 MODEL = """\
@@ -94,7 +94,7 @@ class Outside:
 
 
 def play(
-    place: Path, scene: Callable[[Outside], Awaitable[None]], *, wanted: Wanted | None = None, mode: str = "advise"
+    place: Path, scene: Callable[[Outside], Awaitable[None]], *, wanted: NewWebhook | None = None, mode: str = "advise"
 ) -> None:
     """Play a scene with a daemon on this directory; the same directory again is the same daemon after a restart."""
 
@@ -104,7 +104,7 @@ def play(
         async with running(file, place / "state", port=0) as daemon:
             token_file = place / "hook-token"
             if not token_file.exists():
-                token_file.write_text(await daemon.desk.webhooks.make(wanted or Wanted(name="prometheus")))
+                token_file.write_text(await daemon.desk.webhooks.make(wanted or NewWebhook(name="prometheus")))
             async with asyncio.timeout(PATIENT):
                 while any(not room.fleet().listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.model.balancers import HaproxyBalancer
 from config.units import BalancerId
-from handler.planning.attachments import Attachment, Change, Standing, to_attach, to_detach
+from handler.planning.attachments import Attachment, AttachmentChange, GroupAttachments, to_attach, to_detach
 from handler.planning.world import Record
 from handler.ports.stored import Event, EventKind
 from tests.support.beds import Bed
@@ -21,10 +21,10 @@ def an_attachment(port: int = 81) -> Attachment:
 
 def a_standing(
     *records: Record, listed: tuple[BalancerId, ...] = (), attachments: tuple[Attachment, ...] = ()
-) -> Standing:
+) -> GroupAttachments:
     """A group of whose file ``listed`` are the balancers."""
     definition = a_definition(balancers=listed)
-    return Standing(
+    return GroupAttachments(
         declared=definition.group,
         where="model.yaml:9",
         definition=definition,
@@ -47,9 +47,9 @@ def detach(bed: Bed) -> None:
     _write(bed, to_detach(_standing(bed), SIDE), "detach")
 
 
-def _standing(bed: Bed) -> Standing:
+def _standing(bed: Bed) -> GroupAttachments:
     kept = bed.store.kept[WEB]
-    return Standing(
+    return GroupAttachments(
         declared=bed.definition.group,
         where="model.yaml:9",
         definition=kept.definition,
@@ -58,6 +58,6 @@ def _standing(bed: Bed) -> Standing:
     )
 
 
-def _write(bed: Bed, change: Change, act: str) -> None:
+def _write(bed: Bed, change: AttachmentChange, act: str) -> None:
     line = Event(at=bed.clock(), group=WEB, kind=EventKind.NOTE, name=act, by="ada")
     bed.store.attach(line, change.definition, change.attachments, change.records)

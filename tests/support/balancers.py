@@ -20,7 +20,7 @@ from config.errors import Transient
 from config.model.balancers import HaproxyBalancer, ServerTemplate, SharedListener
 from config.units import BalancerId, MemberName
 from handler.balancers.exchange import Address
-from handler.balancers.haproxy.several import haproxy as haproxy_driver
+from handler.balancers.haproxy.several_endpoints import haproxy as haproxy_driver
 from handler.balancers.shared_listener import protocol
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.planning.world import SeatState
@@ -157,12 +157,12 @@ class ListenerStage:
         return "127.0.0.1", self.port
 
     def seat_stranger(self) -> str:
-        self.ask(protocol.Change(ask="join", seat="somebody"))
+        self.ask(protocol.ChangeMessage(ask="join", seat="somebody"))
         return "somebody"
 
     def stranger(self, name: str) -> str | None:
         answer = self.ask(protocol.AskSeats())
-        assert isinstance(answer, protocol.Seats)
+        assert isinstance(answer, protocol.SeatsMessage)
         return next((state for seat, state, _ in answer.seats if seat == name), None)
 
     def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:

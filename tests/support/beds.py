@@ -14,7 +14,7 @@ from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
 from handler.convergence.sightings import READY
-from handler.operations.fates import evicted, given
+from handler.operations.member_actions import evicted, given
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
 from handler.planning.roles import state_of
@@ -28,7 +28,7 @@ from tests.support.fake_cloud import FakeBalancer, FakeClock, FakeCloud, Instant
 from tests.support.memory_store import MemoryStore
 from tests.support.worlds import INSTALLATION, WEB, a_definition, a_group
 from trigger.decide import lowered, returned, vanished
-from trigger.guards.older import compared, confirmed
+from trigger.guards.outdated_requests import compared, confirmed
 from trigger.requests import GroupState
 
 _PASSES = 200

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Self
 
 from handler.convergence.passes import Pass
-from handler.planning.steps import Result, Wait
+from handler.planning.steps import StepResult, Wait
 from handler.planning.world import Phase
 from tests.support.beds import Bed
 
@@ -29,7 +29,7 @@ class CloudBed(Bed):
         """Run passes until nothing but room is waited for. No call ever fails."""
         for _ in range(50):
             done = self.run()
-            assert {outcome.result for outcome in done.outcomes} <= {Result.DONE}
+            assert {outcome.result for outcome in done.outcomes} <= {StepResult.DONE}
             if not done.plan.steps and {wait for wait, _ in done.plan.waits} == {Wait.QUOTA}:
                 return done
             self.clock.advance(done.next_in or 1.0)

@@ -9,11 +9,12 @@ import numpy as np
 
 from collector.samples import Layout, Reply, Scrape, Series
 from collector.sources.poll import Poller
-from collector.targets import Member, Roster, Source
+from collector.targets import MemberTarget, Roster, Source
 from config.model.access import SecretRef, SnmpAccess
 from config.model.balancers import Balancer, HaproxyBalancer
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     BalancerUse,
     Catalogue,
     Compare,
@@ -22,9 +23,8 @@ from config.model.catalogue import (
     Policy,
     ProcessRecipe,
     Profile,
-    Verb,
 )
-from config.model.counters import AlertedValue, Counter, HaproxyField, Kind, Per, SnmpObject
+from config.model.counters import AlertedValue, Counter, CounterKind, HaproxyField, Per, SnmpObject
 from config.units import (
     AlertId,
     BalancerId,
@@ -56,11 +56,11 @@ def no_secret(ref: SecretRef) -> str:
     raise AssertionError(f"{ref} is not asked for")
 
 
-def an_object(oid: str, *, id: str | None = None, kind: Kind = Kind.GAUGE) -> Counter:
+def an_object(oid: str, *, id: str | None = None, kind: CounterKind = CounterKind.GAUGE) -> Counter:
     return Counter(id=CounterId(id or oid), source=SnmpObject(oid=oid, name=oid), kind=kind)
 
 
-def a_column(field: str, *, kind: Kind = Kind.GAUGE) -> Counter:
+def a_column(field: str, *, kind: CounterKind = CounterKind.GAUGE) -> Counter:
     return Counter(id=CounterId(field), source=HaproxyField(field=field), kind=kind)
 
 
@@ -88,7 +88,9 @@ def a_catalogue(
         )
         for counter in counters
     }
-    policy = Policy(id=PolicyId("out"), when=tuple(conditions), adjustment=Adjustment(verb=Verb.ADD, amount=1))
+    policy = Policy(
+        id=PolicyId("out"), when=tuple(conditions), adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=1)
+    )
     return Catalogue(
         digest="",
         counters={counter.id: counter for counter in counters},
@@ -127,7 +129,7 @@ def a_catalogue(
 def rosters(members: Mapping[str, str], *, group: str = "web") -> Mapping[GroupId, Roster]:
     """One group of members: name → address."""
     listed = tuple(
-        Member(name=MemberName(name), address=address, counted=True) for name, address in sorted(members.items())
+        MemberTarget(name=MemberName(name), address=address, counted=True) for name, address in sorted(members.items())
     )
     return {GroupId(group): Roster(group=GroupId(group), members=listed)}
 

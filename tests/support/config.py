@@ -17,6 +17,7 @@ from config.model.balancers import Balancer, HaproxyBalancer, ServerTemplate, Sh
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     BalancerUse,
     Budget,
     Catalogue,
@@ -30,14 +31,13 @@ from config.model.catalogue import (
     ProcessRecipe,
     Profile,
     Site,
-    Verb,
 )
 from config.model.clouds import Calls
-from config.model.counters import AlertedValue, Counter, HaproxyField, Kind, SnmpObject
-from config.model.effects import Alert, BringValue, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.counters import AlertedValue, Counter, CounterKind, HaproxyField, SnmpObject
+from config.model.effects import Alert, BringValue, FirePolicy, Freeze, FrozenDirection, RaiseFloor, Shield
 from config.model.recipes import ResourceLimits
 from config.model.reductions import Reduce
-from config.model.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
+from config.model.schedules import LastsFor, Once, ScheduledBound, ScheduledChange, ScheduledLimit
 
 EXAMPLE = Path("config/examples/web.yaml")
 
@@ -88,7 +88,7 @@ counters: st.SearchStrategy[object] = st.builds(
     source=st.builds(SnmpObject, oid=st.just("1.3.6.1"), name=names)
     | st.builds(HaproxyField, field=names)
     | st.builds(AlertedValue, alert=names),
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(CounterKind),
     unit=names,
     range=st.none() | st.tuples(numbers, numbers),
 )
@@ -103,7 +103,7 @@ conditions: st.SearchStrategy[object] = st.builds(
 )
 adjustments = st.builds(
     Adjustment,
-    verb=st.sampled_from(Verb),
+    verb=st.sampled_from(AdjustmentVerb),
     amount=numbers,
     percent=st.booleans(),
     rounding=st.sampled_from(Rounding),
@@ -121,8 +121,8 @@ schedules: st.SearchStrategy[object] = st.builds(
     ScheduledLimit,
     id=names,
     times=times,
-    until=times | st.builds(Lasting, span=spans),
-    limit=st.sampled_from(Limit),
+    until=times | st.builds(LastsFor, span=spans),
+    limit=st.sampled_from(ScheduledBound),
     size=st.integers(0, 9),
 ) | st.builds(ScheduledChange, id=names, times=times, adjustment=adjustments, grace=spans | st.just(math.inf))
 clouds: st.SearchStrategy[Cloud] = st.builds(
@@ -169,7 +169,7 @@ alerts: st.SearchStrategy[object] = st.builds(
     effect=st.builds(FirePolicy, policy=names)
     | st.builds(RaiseFloor, size=st.integers(1, 9))
     | st.builds(Shield)
-    | st.builds(Freeze, way=st.sampled_from(Way))
+    | st.builds(Freeze, way=st.sampled_from(FrozenDirection))
     | st.builds(BringValue, field=names),
     ttl=spans,
 )

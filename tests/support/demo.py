@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from config.model.catalogue import ProcessRecipe
-from handler.demo.http import Door, Response
+from handler.demo.http import MemberHttpServer, Response
 from tests.support.waiting import PATIENT
 
 ROOT = Path(__file__).parents[2]
@@ -73,12 +73,12 @@ async def eventually(holds: Callable[[], bool], within: float = PATIENT) -> None
 
 async def with_door(
     answer: Callable[[str], Awaitable[Response]],
-    scene: Callable[[Door, tuple[str, int]], Awaitable[None]],
+    scene: Callable[[MemberHttpServer, tuple[str, int]], Awaitable[None]],
     *,
     room: int | None = None,
 ) -> None:
     """Play a scene with an open door."""
-    door = Door(answer, room=room)
+    door = MemberHttpServer(answer, room=room)
     own, target = listening()
     door.open(own)
     try:

@@ -19,18 +19,18 @@ from collector.targets import Round
 from config.units import GroupId, Instant, MemberName, Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY
-from handler.engine.engine import Engine, Parts
+from handler.engine.engine import Engine, EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
-from handler.observability.courier import Courier
+from handler.observability.notification_sender import Courier
 from handler.operations.desk import Desk
 from handler.planning import pacing
 from handler.planning.status import GroupStatus, MemberState
 from handler.planning.steps import Wait
-from handler.ports.held import HeldClock
+from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime import clock
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from handler.store.sqlite import SqliteStore
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
@@ -157,7 +157,7 @@ class House:
         keys.load()
         sources = (self.readings, PushedSource(pushes))
         engine = Engine(
-            Parts(
+            EngineParts(
                 file=self.file,
                 store=store,
                 converger=converger,
@@ -196,7 +196,7 @@ class Up:
     store: Store
 
     @property
-    def room(self) -> Room:
+    def room(self) -> GroupRuntime:
         return self.engine.rooms[WEB]
 
     @property

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from config.model.catalogue import Profile, Recipe
 from config.units import CloudId, ProfileId
 from handler.operations.examining import asked
-from handler.ports.examination import Examined, Look, Verdict
+from handler.ports.examination import CheckVerdict, Examined, Look
 
-OK, UNKNOWN, PROBLEM = Verdict.OK, Verdict.UNKNOWN, Verdict.PROBLEM
+OK, UNKNOWN, PROBLEM = CheckVerdict.OK, CheckVerdict.UNKNOWN, CheckVerdict.PROBLEM
 
 
 def a_profile(recipe: Recipe) -> Profile:
@@ -25,5 +25,5 @@ def looks(driver: Examined, *recipes: Recipe, most: int = 4) -> dict[str, list[L
     return found
 
 
-def verdicts(found: dict[str, list[Look]]) -> dict[str, Sequence[Verdict]]:
+def verdicts(found: dict[str, list[Look]]) -> dict[str, Sequence[CheckVerdict]]:
     return {what: [look.verdict for look in each] for what, each in found.items()}

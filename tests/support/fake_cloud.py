@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import Profile
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.model.simulation import Behaviour, BootTime
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
-from handler.orchestrators.simulated.machines import Machine
-from handler.orchestrators.simulated.simulation import Answer, Simulation
+from handler.orchestrators.simulated.machines import SimulatedMachine
+from handler.orchestrators.simulated.simulation import ScriptedAnswer, Simulation
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Health, Listing, MadePart, PartListing, Seat, SeatState, Server, ServerState
 from handler.ports.orchestrator import Launch
@@ -190,7 +190,7 @@ class FakeCloud:
         with self.faults.around("find_part"):
             return self._ask(lambda now: self.simulation.ask_parts(lambda parts: parts.find(member, name), now))
 
-    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         with self.instants.around(f"make {part.name} of {member}"), self.faults.around("make_part"):
             self._ask(lambda now: self.simulation.make_part(member, part.name, now))
 
@@ -202,7 +202,7 @@ class FakeCloud:
         with self.instants.around(f"release {name} of {member}"), self.faults.around("release_part"):
             self._ask(lambda now: self.simulation.drop_part(member, name, now, retain=True))
 
-    def _ask(self, ask: Callable[[Instant], Answer[T]]) -> T:
+    def _ask(self, ask: Callable[[Instant], ScriptedAnswer[T]]) -> T:
         with self._turn:
             answer = ask(self.clock())
         if isinstance(answer.given, DriverError):
@@ -242,13 +242,13 @@ class FakeCloud:
     # What befalls it
 
     @property
-    def machines(self) -> Mapping[MemberName, Machine]:
+    def machines(self) -> Mapping[MemberName, SimulatedMachine]:
         """Everybody who is there, ours or a stranger's, in the order of creation."""
         with self._turn:
             now = self.simulation.advance(self.clock())
             return {MemberName(machine.name): machine for machine in self.simulation.machines(now)}
 
-    def add(self, name: MemberName) -> Machine:
+    def add(self, name: MemberName) -> SimulatedMachine:
         """Put a machine there, ours or a stranger's."""
         with self._turn:
             return self.simulation.add(name, self.simulation.advance(self.clock()))

@@ -16,7 +16,7 @@ from collector.targets import Source
 from config.model.access import ServerSource, SnmpAccess
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
-from config.model.counters import CounterSource, Kind, Per
+from config.model.counters import CounterKind, CounterSource, Per
 from config.units import Moment
 
 SECRET = "tr4p-s3cret-9f2c"
@@ -246,9 +246,9 @@ class Column:
     """What it is called where there has never been an answer, if that is another word."""
     phases: Sequence[Phase] = tuple(Phase)
 
-    def cell(self, fault: Fault, kind: Kind) -> Cell | None:
+    def cell(self, fault: Fault, kind: CounterKind) -> Cell | None:
         """What a fault comes to; ``None``: nobody has said."""
-        if kind is Kind.GAUGE:
+        if kind is CounterKind.GAUGE:
             return self.gauges.get(fault, _IMPOSSIBLE_VALUE if fault is Fault.OUTSIDE_RANGE else None)
         return Impossible(self.counts) if isinstance(self.counts, str) else self.counts.get(fault)
 

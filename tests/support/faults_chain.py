@@ -20,10 +20,11 @@ from collector.outages.misses import without
 from collector.outages.outages import hearing_of
 from collector.samples import Floats, Reply, Scrape, Series
 from collector.sources.poll import Poller
-from collector.targets import Member, Roster
+from collector.targets import MemberTarget, Roster
 from config.model.access import SecretRef
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     BalancerUse,
     Catalogue,
     Compare,
@@ -32,9 +33,8 @@ from config.model.catalogue import (
     Policy,
     ProcessRecipe,
     Profile,
-    Verb,
 )
-from config.model.counters import Counter, Kind, Per, source_word
+from config.model.counters import Counter, CounterKind, Per, source_word
 from config.units import (
     CloudId,
     ConditionId,
@@ -48,7 +48,7 @@ from config.units import (
     ProfileId,
 )
 from handler.runtime.deciding import _listen
-from handler.runtime.rooms import Room
+from handler.runtime.group_runtime import GroupRuntime
 from tests.support.faults import (
     HOUR,
     INTERVAL,
@@ -89,7 +89,7 @@ class Scene:
     """One group: what happens to it, when, and whether its load is truly low."""
 
     fault: Fault | None
-    kind: Kind
+    kind: CounterKind
     phase: Phase
     low: bool
 
@@ -102,7 +102,7 @@ class Scene:
     def joins(self) -> int:
         """The tick at which its members are there; a count says nothing at its first one."""
         lead = _LEAD[self.phase]
-        return BEGINS - lead - (self.kind is Kind.RISING and lead > 0)
+        return BEGINS - lead - (self.kind is CounterKind.RISING and lead > 0)
 
     def load(self, tick: int) -> float:
         """What is true from one tick to the next. A steady group's load falls just when nobody sees it."""
@@ -120,11 +120,15 @@ def scenes_of(column: Column, phase: Phase, ours: Fault | None) -> Sequence[Scen
     wanted = [
         Scene(fault, kind, phase, low)
         for fault in faults
-        for kind in Kind
+        for kind in CounterKind
         for low in (False, True)
         if not isinstance(column.cell(fault, kind), Impossible | None)
     ]
-    return wanted if ours is not None else [*wanted, *(Scene(None, Kind.GAUGE, phase, low) for low in (False, True))]
+    return (
+        wanted
+        if ours is not None
+        else [*wanted, *(Scene(None, CounterKind.GAUGE, phase, low) for low in (False, True))]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,7 @@ def polled(
     column: Column, spoil: Callable[[bytes], bytes] = bytes, wire: Callable[[bytes], bytes] = bytes
 ) -> tuple[Scrape, float]:
     """Poll one group once, whose counterpart's every answer is spoilt; the scrape, and how many seconds it took."""
-    scene = Scene(None, Kind.GAUGE, Phase.STEADY, low=False)
+    scene = Scene(None, CounterKind.GAUGE, Phase.STEADY, low=False)
 
     async def once(run: _Run) -> tuple[Scrape, float]:
         run.loop = asyncio.get_running_loop()
@@ -194,7 +198,7 @@ def polled(
 
 
 def ticks(column: Column) -> int:
-    cells = [column.cell(fault, kind) for fault in Fault for kind in Kind]
+    cells = [column.cell(fault, kind) for fault in Fault for kind in CounterKind]
     lingers = max((cell.lingers for cell in cells if isinstance(cell, Fails)), default=0)
     return BEGINS + column.lasts + lingers + AFTER
 
@@ -221,7 +225,7 @@ class _Run:
     async def whole(self) -> Story:
         self.loop = asyncio.get_running_loop()
         self.sides = {
-            scene.group: Side(group=scene.group, members=MEMBERS, rising=scene.kind is Kind.RISING)
+            scene.group: Side(group=scene.group, members=MEMBERS, rising=scene.kind is CounterKind.RISING)
             for scene in self.scenes
         }
         with _log() as lines:
@@ -298,7 +302,7 @@ class _Chain:
         self._aggregator = Aggregator(catalogue, tuple(catalogue.groups))
         self._words = {counter.id: source_word(counter) for counter in catalogue.counters.values()}
         self._rooms = {
-            group: Room(id=group, definition=a_definition(), state=GroupState(desired=DESIRED))
+            group: GroupRuntime(id=group, definition=a_definition(), state=GroupState(desired=DESIRED))
             for group in catalogue.groups
         }
 
@@ -362,7 +366,7 @@ def expected_sizes(column: Column, scene: Scene, cell: Cell) -> Sequence[int]:
 
 def _known(column: Column, scene: Scene, cell: Cell, tick: int, *, grows: bool) -> float | None:
     """What a policy can know of the load at a tick; ``None``: nothing. What only grows may go by half of them."""
-    ends, rising = BEGINS + column.lasts, scene.kind is Kind.RISING
+    ends, rising = BEGINS + column.lasts, scene.kind is CounterKind.RISING
     truth = scene.load(BEGINS - 1 if isinstance(cell, Fails) and stands(column, scene, tick) else tick)
     never_heard = scene.phase is Phase.START and isinstance(cell, Fails)
     if rising and tick == (ends if never_heard else scene.joins):
@@ -417,7 +421,7 @@ def _roster(group: GroupId, side: Side) -> Roster:
     return Roster(
         group=group,
         members=tuple(
-            Member(name=MemberName(name), address=address, counted=True) for name, address in members.items()
+            MemberTarget(name=MemberName(name), address=address, counted=True) for name, address in members.items()
         ),
     )
 
@@ -427,8 +431,8 @@ def _catalogue(column: Column, scenes: Sequence[Scene], declared: Mapping[str, D
     ranged = {scene.group for scene in scenes if scene.fault is Fault.OUTSIDE_RANGE}
     for group in declared:
         for name, compare, threshold, verb in (
-            ("busy", Compare.ABOVE, 80.0, Verb.ADD),
-            ("idle", Compare.BELOW, 30.0, Verb.REMOVE),
+            ("busy", Compare.ABOVE, 80.0, AdjustmentVerb.ADD),
+            ("idle", Compare.BELOW, 30.0, AdjustmentVerb.REMOVE),
         ):
             condition, policy = ConditionId(f"{name}-{group}"), PolicyId(f"{name}-{group}")
             conditions[condition] = Condition(

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from collector.samples import Reply
 from collector.sources.http.source import HttpSource
-from config.model.access import Bearer, HttpAccess, SecretRef
+from config.model.access import BearerToken, HttpAccess, SecretRef
 from config.model.counters import HttpValue, JsonPick, MemberAddress, MetricPick
 from tests.support.faults import (
     NO_TIMES,
@@ -28,7 +28,7 @@ from tests.support.faults import (
     Unrated,
 )
 
-ACCESS = HttpAccess(credentials=Bearer(token=SecretRef(env="TOKEN")))
+ACCESS = HttpAccess(credentials=BearerToken(token=SecretRef(env="TOKEN")))
 
 
 class Asked(NamedTuple):

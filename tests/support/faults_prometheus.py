@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from email.utils import formatdate
 
 from collector.samples import Reply
-from collector.sources.prometheus.answers import STAMP
+from collector.sources.prometheus.parsing import STAMP
 from collector.sources.prometheus.source import PrometheusSource
 from config.model.access import PrometheusServer
 from config.model.counters import PrometheusQuery

@@ -10,9 +10,9 @@ from collector.samples import Reply
 from collector.sources.pushed import AlertedSource, PushedSource
 from config.model.counters import AlertedValue, Per, PushedValue
 from config.units import AlertId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.ingest.pushes.judging import Listener, Members, Refusal, Speaker, judged
+from handler.ingest.pushes.judging import PushListener, PushMembers, PushRefusal, Speaker, judged
+from handler.ingest.pushes.pushed_values import PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, read
-from handler.ingest.pushes.said import Shape, Unreadable
 from tests.support.faults import (
     HOUR,
     INTERVAL,
@@ -43,9 +43,9 @@ class _Sender:
         self._side = side
         self._pushes = scenery.pushes
         self._group = GroupId(side.group)
-        self._listener = Listener(
+        self._listener = PushListener(
             reads={"LOAD": frozenset({Per.MEMBER})},
-            members=Members.of(dict.fromkeys(map(MemberName, side.members))),
+            members=PushMembers.of(dict.fromkeys(map(MemberName, side.members))),
             fresh=_FRESH,
         )
 
@@ -70,12 +70,12 @@ class _Sender:
     def _arrive(self, name: str, body: bytes, at: Moment) -> None:
         """As `handler.ingest.pushes.pushing` does with the push of somebody whom it knows."""
         member = MemberName(name)
-        said = read(Push(token=SECRET, shape=Shape.OPENMETRICS, member=None, group=None, body=body))
-        if isinstance(said, Unreadable):
+        said = read(Push(token=SECRET, shape=PushShape.OPENMETRICS, member=None, group=None, body=body))
+        if isinstance(said, UnreadablePush):
             return
         speaker = Speaker(member=member, groups=frozenset({self._group}))
         readings = judged(speaker, said, {self._group: self._listener}, at.wall)
-        for reading in () if isinstance(readings, Refusal) else readings:
+        for reading in () if isinstance(readings, PushRefusal) else readings:
             assert reading.value is not None
             self._pushes.put(reading.group, reading.member, reading.name, Pushed(reading.value, at))
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from collector.samples import Reply
 from collector.sources.snmp import SnmpSource
-from config.model.access import Engine, SecretRef, SnmpAccess
+from config.model.access import SecretRef, SnmpAccess, SnmpLibrary
 from config.model.counters import SnmpObject
 from tests.support.faults import (
     NO_TIMES,
@@ -116,7 +116,7 @@ class _Agent(asyncio.DatagramProtocol):
 
 
 class _Agents:
-    def __init__(self, side: Side, engine: Engine) -> None:
+    def __init__(self, side: Side, engine: SnmpLibrary) -> None:
         self._side = side
         self._engine = engine
         self._port = 0
@@ -155,7 +155,7 @@ _DATAGRAM = Impossible("an answer is one datagram")
 _ANOTHER = "an agent that has run for much longer, or shorter, than our clock is another one"
 
 
-def _column(name: str, engine: Engine, phases: Sequence[Phase], unread: Reply, refused: Reply) -> Column:
+def _column(name: str, engine: SnmpLibrary, phases: Sequence[Phase], unread: Reply, refused: Reply) -> Column:
     return Column(
         name=name,
         kind=SnmpObject,
@@ -193,8 +193,8 @@ def _column(name: str, engine: Engine, phases: Sequence[Phase], unread: Reply, r
     )
 
 
-GUFO = _column("snmp gufo", Engine.GUFO, tuple(Phase), Reply.MALFORMED, Reply.REFUSED)
-PYSNMP = _column("snmp pysnmp", Engine.PYSNMP, (Phase.JUST_BEFORE_FIRING,), Reply.TIMEOUT, Reply.TIMEOUT)
+GUFO = _column("snmp gufo", SnmpLibrary.GUFO, tuple(Phase), Reply.MALFORMED, Reply.REFUSED)
+PYSNMP = _column("snmp pysnmp", SnmpLibrary.PYSNMP, (Phase.JUST_BEFORE_FIRING,), Reply.TIMEOUT, Reply.TIMEOUT)
 """In one phase only: it is slow, and all that it shares with the other engine is above it. The library itself throws
 away what it cannot read, and does not hear of closed ports: both are silence."""
 COLUMNS: Sequence[Column] = (GUFO, PYSNMP)

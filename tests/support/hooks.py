@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from config.model.catalogue import Adjustment, Policy, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb, Policy
 from config.model.effects import Alert, Effect, FirePolicy
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.ingest.alerts.mapping import Rules
 from handler.ingest.alerts.payloads import ToldAlert
-from handler.ports.outside import AlertStatus
+from handler.ports.alerts import AlertStatus
 from tests.support.trigger import NOON
 
 START = "2026-01-01T12:00:00.123456789Z"
@@ -73,7 +73,7 @@ def rules(*alerts: Alert) -> Rules:
         PolicyId(name): Policy(
             id=PolicyId(name), when=(), duration=0.0, adjustment=Adjustment(verb=verb, amount=2), quiet_time=300.0
         )
-        for name, verb in (("out", Verb.ADD), ("in", Verb.REMOVE), ("exactly", Verb.SET))
+        for name, verb in (("out", AdjustmentVerb.ADD), ("in", AdjustmentVerb.REMOVE), ("exactly", AdjustmentVerb.SET))
     }
     empty: Mapping[Any, Any] = MappingProxyType({})
     return Rules.of(

@@ -17,17 +17,17 @@ from handler.planning.declared import Converged, Pinned, Revision
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.lines import OpenStep
-from handler.planning.provisioning import Binding
+from handler.planning.member_plans import OpenStep
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
-from handler.planning.status import Began
-from handler.planning.steps import Result
+from handler.planning.status import StateSince
+from handler.planning.steps import StepResult
 from handler.planning.world import Phase, Record
-from handler.ports.held import Difference
+from handler.ports.alerts import AlertStatus, Delivery, StoredHook
+from handler.ports.held_clock import ClockDifference
 from handler.ports.notices import Filed, Notice, Tried
-from handler.ports.outside import AlertStatus, Delivery, StoredHook
 from handler.ports.store import Edited, GroupEdit
-from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, Span, StoredAnswer, StoredGroup, Tick
+from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved
@@ -52,17 +52,17 @@ class MemoryStore:
     sequences: dict[GroupId, int] = field(default_factory=dict)
     events: dict[int, Event] = field(default_factory=dict)
     answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[TickSpan] = field(default_factory=list)
     webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
     told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
     claimed: Claim | None = None
-    differed: Difference | None = None
+    differed: ClockDifference | None = None
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
-    bound: dict[tuple[GroupId, BalancerId], Binding] = field(default_factory=dict)
+    bound: dict[tuple[GroupId, BalancerId], BalancerProvision] = field(default_factory=dict)
     said: Statement | None = None
     edited: list[tuple[Instant, Edited]] = field(default_factory=list)
     after_write: Callable[[], None] = lambda: None
@@ -89,10 +89,10 @@ class MemoryStore:
         with self._write("save generation"):
             self.claimed = claim
 
-    def clock(self) -> Difference | None:
+    def clock(self) -> ClockDifference | None:
         return self.differed
 
-    def retime(self, step: float, now: Instant, difference: Difference) -> int:
+    def retime(self, step: float, now: Instant, difference: ClockDifference) -> int:
         with self._write("retime"):
             self.differed = difference
             self.kept = {
@@ -118,7 +118,7 @@ class MemoryStore:
                 line = Event(at=at, group=group, kind=EventKind.NOTE, name=act, by=by, message=message)
                 self.events[next(self._ids)] = line
 
-    def save_begun(self, group: GroupId, begun: Mapping[MemberName, Began], over: Collection[MemberName]) -> None:
+    def save_begun(self, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]) -> None:
         with self._write("save begun"):
             kept = {name: each for name, each in self.kept[group].begun.items() if name not in over}
             self.kept[group] = replace(self.kept[group], begun={**kept, **begun})
@@ -214,10 +214,10 @@ class MemoryStore:
             self._keep(records, definition.cloud.id)
             self.events[next(self._ids)] = act
 
-    def bindings(self, group: GroupId) -> tuple[Binding, ...]:
+    def bindings(self, group: GroupId) -> tuple[BalancerProvision, ...]:
         return tuple(binding for (of, _), binding in sorted(self.bound.items()) if of == group)
 
-    def bind(self, group: GroupId, binding: Binding) -> None:
+    def bind(self, group: GroupId, binding: BalancerProvision) -> None:
         with self._write("bind"):
             self.bound[group, binding.balancer] = binding
 
@@ -236,7 +236,7 @@ class MemoryStore:
 
     # Decisions
 
-    def record(self, ticks: Sequence[Tick]) -> None:
+    def record(self, ticks: Sequence[StoredTick]) -> None:
         with self._write("record"):
             for tick in ticks:
                 if tick.state is not None and tick.group in self.kept:
@@ -245,7 +245,7 @@ class MemoryStore:
                     self._keep(tick.members, tick.cloud)
                 self._remember(tick)
 
-    def _remember(self, tick: Tick) -> None:
+    def _remember(self, tick: StoredTick) -> None:
         told = tick.explanation
         for answer in told.answers:
             first = StoredAnswer(
@@ -257,7 +257,7 @@ class MemoryStore:
             )
             self.answers.setdefault((tick.group, answer.request), first)
         values = tuple(condition.value for policy in told.policies for condition in policy.conditions)
-        span = Span(
+        span = TickSpan(
             group=tick.group, first_at=tick.at, last_at=tick.at, ticks=1, first=told, least=values, greatest=values
         )
         self.spans.append(span)
@@ -425,7 +425,7 @@ class MemoryStore:
         return step
 
     def end_step(
-        self, step: int, result: Result, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
+        self, step: int, result: StepResult, message: str, at: Instant, save: Sequence[Record], cloud: CloudId
     ) -> None:
         with self._write(f"end {self.events[step].name}"):
             self._keep(save, cloud)
@@ -460,11 +460,11 @@ class MemoryStore:
         found = [event for event in self.events.values() if event.group == group and event.kind in kinds]
         return tuple(event for event in reversed(found) if before is None or event.at < before)[:limit]
 
-    def span_at(self, group: GroupId, at: Instant) -> Span | None:
+    def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         earlier = [span for span in self.spans if span.group == group and span.first_at <= at]
         return earlier[-1] if earlier else None
 
-    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[Span, ...]:
+    def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         begun = [span for span in self.spans if span.group == group and begin <= span.first_at < end]
         return tuple(reversed(begun))[:limit]
 

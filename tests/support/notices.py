@@ -15,7 +15,7 @@ from config.model.catalogue import Group
 from config.model.observability import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
 from handler.planning.status import GroupCondition
-from handler.ports.notices import Filed, Notice, Turn
+from handler.ports.notices import Filed, Notice, StateTurn
 from tests.support.waiting import PATIENT
 
 NOW = Instant(1_700_000_000.0)
@@ -42,7 +42,7 @@ def a_watched_group(
 
 def a_notice(
     group: str = "web",
-    turn: Turn = Turn.ENTERED,
+    turn: StateTurn = StateTurn.ENTERED,
     severity: Severity = Severity.ERROR,
     *,
     since: float = 0.0,
@@ -54,8 +54,8 @@ def a_notice(
         group=GroupId(group),
         turn=turn,
         severity=severity,
-        condition=entered if turn is Turn.ENTERED else GroupCondition.RUNNING,
-        messages=messages if turn is Turn.ENTERED else (),
+        condition=entered if turn is StateTurn.ENTERED else GroupCondition.RUNNING,
+        messages=messages if turn is StateTurn.ENTERED else (),
         since=at(since),
         at=at(since if told is None else told),
     )

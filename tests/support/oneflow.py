@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aggregator.frames import Aggregate, Cell, Insufficient
-from config.importers.oneflow.imported import Imported, Options, imported
+from config.importers.oneflow.imported import Imported, ImportOptions, imported
 from config.importers.oneflow.json_text import read_json
 from config.importers.oneflow.reading import read_template
 from config.importers.oneflow.template import Fate, Template
@@ -114,7 +114,7 @@ def template_of(service: Object | str) -> Template:
 
 
 def imported_from(service: Object | str, **options: Any) -> Imported:
-    return imported(template_of(service), Options(**options))
+    return imported(template_of(service), ImportOptions(**options))
 
 
 def catalogue_of(service: Object | str) -> Catalogue:

@@ -19,10 +19,10 @@ from config.errors import Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.orchestrators.oneflow.answers import RUNNING, Service, service_of
+from handler.orchestrators.oneflow.client import FlowWire
 from handler.orchestrators.oneflow.driver import OneflowOrchestrator
-from handler.orchestrators.oneflow.wire import FlowWire
-from handler.orchestrators.opennebula.answers import Machine, machine_of
+from handler.orchestrators.oneflow.parsing import RUNNING, Service, service_of
+from handler.orchestrators.opennebula.parsing import OpennebulaMachine, machine_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server, ServerState
 from handler.ports.orchestrator import Launch
@@ -124,7 +124,7 @@ class FlowBedStage:
     def count(self, name: MemberName) -> int:
         return sum(vm.launch is not None and vm.launch.name == name for vm in self.machines())
 
-    def machines(self) -> list[Machine]:
+    def machines(self) -> list[OpennebulaMachine]:
         pool = self.wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
         assert not pool.because
         return [vm for entry in pool.read if (vm := machine_of(entry)) is not None]

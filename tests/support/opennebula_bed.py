@@ -20,8 +20,8 @@ from collector.clients.opennebula.client import OpennebulaClient
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
-from handler.orchestrators.opennebula.answers import Machine, machine_of
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.opennebula.parsing import OpennebulaMachine, machine_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server, ServerState
 from handler.ports.orchestrator import Launch
@@ -113,7 +113,7 @@ class NebulaBedStage:
     def count(self, name: MemberName) -> int:
         return sum(vm.mark == name for vm in self.machines())
 
-    def machines(self) -> list[Machine]:
+    def machines(self) -> list[OpennebulaMachine]:
         """All of the user that are there, asked without the driver's own eyes."""
         pool = self.wire.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
         assert not pool.because

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector.clients.openstack.answers import Answer, entries, mapping
-from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, Connection
-from collector.clients.openstack.ids import NETWORK_KIND, Ids
+from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.ids import NETWORK_KIND, OpenstackIds
+from collector.clients.openstack.parsing import ServiceResponse, entries, mapping
 from config.errors import DriverError
 from config.model.catalogue import OpenstackCloud, OpenstackRecipe, Profile
 from config.model.openstack import CloudsYaml, OpenstackAccess
-from config.model.parts import Address, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import CloudId, GroupId, Instant, MemberName, PartName, ProfileId
-from handler.balancers.octavia.answers import Entry, page_of
-from handler.orchestrators.openstack.answers import id_of
+from handler.balancers.octavia.parsing import PoolMember, page_of
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
 from handler.orchestrators.openstack.nova import Nova
-from handler.orchestrators.openstack.part_answers import ADDRESSES, PORTS, SHELVES, VOLUMES
+from handler.orchestrators.openstack.parsing import id_of
+from handler.orchestrators.openstack.part_parsing import ADDRESSES, PORTS, SHELVES, VOLUMES
 from handler.orchestrators.openstack.request import request_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import MadePart, PartListing, PartState, Server, ServerState
@@ -39,7 +39,7 @@ from tests.support.waiting import PATIENT, until
 OUTSIDE = os.environ.get("TRIMTAB_REAL_OUTSIDE", "public")
 """The network that floating addresses are from."""
 _NULLABLE = {"OS-EXT-STS:task_state", "subnet_id", "monitor_address", "monitor_port"}
-_SHELVES = {Volume: VOLUMES, Port: PORTS, Address: ADDRESSES}
+_SHELVES = {Volume: VOLUMES, NetworkPort: PORTS, FloatingAddress: ADDRESSES}
 _AT = {shelf.path: shelf for shelf in SHELVES}
 
 
@@ -94,7 +94,7 @@ class Patient:
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         return self._driver.find_part(member, name)
 
-    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         self._driver.make_part(member, part, profile)
         found = self._driver.find_part(member, part.name)
         assert found is not None
@@ -141,7 +141,7 @@ class BedStage:
     cloud: OpenstackCloud = field(default_factory=lambda: OpenstackCloud(id=CloudId("bed"), access=an_access()))
 
     def __post_init__(self) -> None:
-        self.connection = Connection(self.cloud.id, self.cloud.access, no_secrets)
+        self.connection = OpenstackConnection(self.cloud.id, self.cloud.access, no_secrets)
         self.nova = Nova(self.connection)
 
     def driver(self, *, elsewhere: bool = False) -> Any:
@@ -158,7 +158,7 @@ class BedStage:
 
     def stranger(self, name: str) -> str:
         launch = self.launch(999, elsewhere=True)
-        body: Any = request_of(launch, Ids(self.connection, wall))
+        body: Any = request_of(launch, OpenstackIds(self.connection, wall))
         body["server"] |= {"name": name, "metadata": {}}
         made = id_of(self.nova.ask("POST", "/servers", body=body).body)
         self.strangers.append(made)
@@ -181,7 +181,7 @@ class BedStage:
     def makes_parts(self) -> bool:
         """Whether there are an outer network and volumes to make parts of."""
         try:
-            Ids(self.connection, wall).of(NETWORK_KIND, OUTSIDE)
+            OpenstackIds(self.connection, wall).of(NETWORK_KIND, OUTSIDE)
             self.connection.ask(BLOCK_STORAGE, "GET", "/volumes/detail")
         except DriverError:
             return False
@@ -244,7 +244,7 @@ class Front:
 
     def told(self, method: str, path: str, body: object = None) -> Any:
         """Make a change once nobody else is changing anything; its answer."""
-        answers: list[Answer] = []
+        answers: list[ServiceResponse] = []
 
         def accepted() -> bool:
             answer = self.stage.connection.ask(LOAD_BALANCER, method, path, body=body, but=frozenset({404, 409}))
@@ -254,7 +254,7 @@ class Front:
         until(accepted, every=0.2)
         return answers[-1].body
 
-    def seated(self) -> tuple[Entry, ...]:
+    def seated(self) -> tuple[PoolMember, ...]:
         """Everybody in the pool."""
         answer = self.stage.connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools/{self.pool}/members")
         page = page_of(answer.body)

@@ -18,7 +18,7 @@ from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
 from handler.orchestrators.process import children, procfs
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.orchestrators.simulated.driver import SimulatedOrchestrator
-from handler.orchestrators.simulated.ledger import Ledger
+from handler.orchestrators.simulated.ledger import SimulationLedger
 from handler.orchestrators.simulated.simulation import Simulation
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
@@ -181,7 +181,7 @@ class SimulatedStage:
     @contextlib.contextmanager
     def opened(self) -> Iterator[tuple[Simulation, Instant]]:
         """The cloud itself, as somebody else has it."""
-        ledger = Ledger(self.path, self.behaviour, self.clock)
+        ledger = SimulationLedger(self.path, self.behaviour, self.clock)
         with contextlib.closing(ledger), ledger.turn() as turn:
             yield turn
 

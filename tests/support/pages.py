@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, MemberName
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
-from handler.runtime.series import Picture, Series
-from handler.web.pages.charts import Mark
+from handler.runtime.series import Picture, SeriesRecorder
+from handler.web.pages.charts import ChartMark
 from handler.web.pages.facts import Facts, Glance
 from tests.support.store import an_explanation, at
 from trigger.explain.explanation import Explanation
@@ -81,7 +81,7 @@ def a_picture(
     sizes: Sequence[tuple[float, int | None, int | None]] = (), values: Sequence[tuple[float, float | None]] = ()
 ) -> Picture:
     """From (second, desired, in service) and (second, value of the condition)."""
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     for second, desired, in_service in sizes:
         series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
     for second, value in values:
@@ -91,8 +91,8 @@ def a_picture(
 
 def a_mark(
     kind: str = "out", title: str = "scaled out 2 → 3", why: tuple[str, ...] = ("busy",), when: float = 50
-) -> Mark:
-    return Mark(at=at(when), kind=kind, title=title, why=why, id=f"e{when:.0f}")
+) -> ChartMark:
+    return ChartMark(at=at(when), kind=kind, title=title, why=why, id=f"e{when:.0f}")
 
 
 def a_glance(status: GroupStatus | None = None, picture: Picture | None = None) -> Glance:
@@ -103,7 +103,7 @@ def some_facts(
     status: GroupStatus | None = None,
     *,
     picture: Picture | None = None,
-    marks: tuple[Mark, ...] = (),
+    marks: tuple[ChartMark, ...] = (),
     explanation: Explanation | None = None,
 ) -> Facts:
     return Facts(

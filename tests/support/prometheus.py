@@ -17,7 +17,7 @@ from collector.samples import Scrape
 from collector.sources.prometheus.source import PrometheusSource
 from config.model.access import OPEN, HttpAccess, PrometheusServer
 from config.model.catalogue import Catalogue
-from config.model.counters import Counter, Kind, Per, PrometheusQuery
+from config.model.counters import Counter, CounterKind, Per, PrometheusQuery
 from config.model.reductions import Reduce
 from config.units import CounterId, SourceId
 from tests.support.collector import a_catalogue, a_poller, rosters
@@ -109,7 +109,7 @@ def a_query(
     rows: Reduce | None = None,
     over: float | None = None,
     lag: float = 0.0,
-    kind: Kind = Kind.GAUGE,
+    kind: CounterKind = CounterKind.GAUGE,
 ) -> Counter:
     return Counter(
         id=CounterId(id),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from config.model.catalogue import BalancerUse
 from config.model.clouds import SimulatedCloud
-from config.model.managed import HealthMonitor, ManagedBalancer, Part, Vip
+from config.model.managed import HealthMonitor, ManagedBalancer, ManagedPart, Vip
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.simulated import SimulatedBalancer
 from handler.planning.desired import Definition
@@ -41,12 +41,12 @@ class FakeProvisioner(SimulatedBalancer):
     def __init__(self, declared: ManagedBalancer, clock: FakeClock, instants: Instants) -> None:
         super().__init__(declared, clock, making=MAKING, changing=1.0)
         self.clock, self.instants, self.faults = clock, instants, Faults()
-        self.broken: Part | None = None
+        self.broken: ManagedPart | None = None
         """A part that came to nothing."""
         self.hidden = False
         """Listings by name show none of it, though it exists."""
 
-    def parts(self) -> Mapping[Part, PartStatus]:
+    def parts(self) -> Mapping[ManagedPart, PartStatus]:
         with self.faults.around("parts"):
             found = {} if self.hidden else dict(super().parts())
         if self.broken in found:
@@ -56,15 +56,15 @@ class FakeProvisioner(SimulatedBalancer):
     def seats(self) -> Mapping[MemberName, Seat]:
         return {} if self.hidden else super().seats()
 
-    def is_gone(self, part: Part, id: str) -> bool:
+    def is_gone(self, part: ManagedPart, id: str) -> bool:
         with self.faults.around("is_gone"):
             return super().is_gone(part, id)
 
-    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+    def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
         with self.instants.around(f"create {part.value}"), self.faults.around("create"):
             super().create(part, found)
 
-    def delete(self, part: Part, id: str) -> None:
+    def delete(self, part: ManagedPart, id: str) -> None:
         with self.instants.around(f"delete {part.value}"), self.faults.around("delete"):
             super().delete(part, id)
 

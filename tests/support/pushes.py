@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collector.boards.pushes import Pushed
-from config.model.counters import Counter, Kind, Per, PushedValue
+from config.model.counters import Counter, CounterKind, Per, PushedValue
 from config.units import CounterId, GroupId, MemberName, Seconds
-from handler.ingest.pushes.judging import Listener, Members, Speaker
-from handler.ingest.pushes.said import Said
+from handler.ingest.pushes.judging import PushListener, PushMembers, Speaker
+from handler.ingest.pushes.pushed_values import PushedEntry
 from tests.support.collector import a_moment
 
 WEB, API = GroupId("web"), GroupId("api")
 ONE, TWO, OTHER = MemberName("web-k3f9ab-11"), MemberName("web-k3f9ab-12"), MemberName("api-k3f9ab-1")
 
 
-def a_pushed(name: str, *, per: Per = Per.MEMBER, kind: Kind = Kind.GAUGE, lag: Seconds = 0.0) -> Counter:
+def a_pushed(name: str, *, per: Per = Per.MEMBER, kind: CounterKind = CounterKind.GAUGE, lag: Seconds = 0.0) -> Counter:
     return Counter(id=CounterId(name.lower()), source=PushedValue(name=name), per=per, kind=kind, lag=lag)
 
 
@@ -38,8 +38,8 @@ def said(
     member: str | None = None,
     group: str | None = None,
     at: float | None = None,
-) -> Said:
-    return Said(name=name, value=value, member=member, group=group, at=at)
+) -> PushedEntry:
+    return PushedEntry(name=name, value=value, member=member, group=group, at=at)
 
 
 def a_listener(
@@ -48,9 +48,9 @@ def a_listener(
     whole: tuple[str, ...] = ("ORDERS",),
     members: Mapping[MemberName, str | None] | None = None,
     fresh: Seconds = 90.0,
-) -> Listener:
+) -> PushListener:
     reads = {name: frozenset({Per.MEMBER}) for name in per_member}
     reads |= {name: reads.get(name, frozenset()) | {Per.GROUP} for name in whole}
-    return Listener(
-        reads=reads, members=Members.of({ONE: "41", TWO: "42"} if members is None else members), fresh=fresh
+    return PushListener(
+        reads=reads, members=PushMembers.of({ONE: "41", TWO: "42"} if members is None else members), fresh=fresh
     )

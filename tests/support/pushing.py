@@ -13,7 +13,7 @@ from typing import Any
 
 from config.units import MemberName
 from handler.daemon.serving import bind_tcp, bind_unix, serving
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.tokens import NewWebhook
 from tests.support.engines import WEB, House, Up
 from tests.support.waiting import PATIENT
 
@@ -64,7 +64,7 @@ class Senders:
         return self.up.engine.parts.inbox.member_keys.token(member)
 
     async def group_token(self, *groups: str, name: str = "shop") -> str:
-        return await self.up.desk.webhooks.make(Wanted(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
+        return await self.up.desk.webhooks.make(NewWebhook(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
 
     async def send(
         self,

@@ -10,7 +10,7 @@ from config.model.catalogue import Profile
 from config.units import GroupId, Instant, MemberName, ProfileId, Seconds
 from handler.convergence.passes import Pass
 from handler.planning.desired import Definition
-from handler.planning.headroom import Limit, Quota
+from handler.planning.headroom import Quota, UsageLimit
 from handler.planning.world import Server
 from handler.ports.orchestrator import Launch
 from handler.ports.stored import StoredGroup
@@ -42,8 +42,8 @@ class MeteredCloud(FakeCloud):
             counted = [name for name in self.machines if name in told]
             others = len(self.machines) - sum(name in self.machines for name in self.made_at)
             used = sum(self.taken.get(name, 0) for name in counted)
-            servers = Limit(what="servers", used=others + len(counted), most=self.simulation.behaviour.quota)
-            cores = Limit(what="cores", used=used, most=self.cores)
+            servers = UsageLimit(what="servers", used=others + len(counted), most=self.simulation.behaviour.quota)
+            cores = UsageLimit(what="cores", used=used, most=self.cores)
             return Quota(limit=servers, each=1), Quota(limit=cores, each=self.sizes.get(profile.id, 1))
 
     @property

@@ -12,8 +12,8 @@ import numpy as np
 from collector.samples import Layout, Series
 from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.recording.intake import Intake
-from handler.recording.writer import Writer
+from handler.recording.intake import RecordingIntake
+from handler.recording.writer import RecordingWriter
 from tests.support.recording import a_scrape
 
 SERIES = 200
@@ -33,8 +33,8 @@ def main() -> None:
     def clock() -> Moment:
         return Moment(wall=Instant(START + number * _PACE), steady=Monotonic(number * _PACE))
 
-    intake = Intake()
-    writer = Writer(folder, intake, _SETTINGS, clock=clock, say=lambda event, **fields: None)
+    intake = RecordingIntake()
+    writer = RecordingWriter(folder, intake, _SETTINGS, clock=clock, say=lambda event, **fields: None)
     threading.Thread(target=writer.run, daemon=True).start()
     while True:
         when = clock()

@@ -17,14 +17,14 @@ from config.load import load
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.engine import engine as engines
 from handler.ingest.alerts.receiver import Knock
-from handler.ingest.alerts.tokens import Wanted
-from handler.observability.telling import Telling
+from handler.ingest.alerts.tokens import NewWebhook
+from handler.observability.reporting_loop import Telling
 from handler.planning import pacing
-from handler.recording.events import Wanted as WantedRows
+from handler.recording.events import RecordingSelection as WantedRows
 from handler.recording.events import write_events
 from handler.recording.exporting import Csv, export_series
 from handler.replay.outcomes import line_of
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
 from handler.replay.running import recorded_runs
 from handler.replay.scrapes import ticks_by_group
@@ -123,7 +123,7 @@ class Live(House):
         """One life of the daemon, with a webhook of its own."""
         async with self.running() as up:
             name = f"hook-{len(self.decided)}"
-            yield Outside(up, await up.desk.webhooks.make(Wanted(name=name)))
+            yield Outside(up, await up.desk.webhooks.make(NewWebhook(name=name)))
 
     # What is left of it
 
@@ -154,7 +154,7 @@ class Live(House):
 def replayed(file: Path, series: Path, events: Path, *, since: float | None = None) -> tuple[Run, ...]:
     """Replay files, as the command does."""
     catalogue = load(file)
-    span = Span() if since is None else Span(since=since)
+    span = ReplaySpan() if since is None else ReplaySpan(since=since)
     samples, _ = read_series(series, catalogue, tuple(catalogue.groups), span)
     return recorded_runs(catalogue, ticks_by_group(catalogue, samples), read_events(events, catalogue.groups))
 

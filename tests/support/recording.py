@@ -12,10 +12,10 @@ import numpy as np
 from collector.samples import Layout, Reply, Scrape, Series
 from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.recording.intake import Intake
+from handler.recording.intake import RecordingIntake
 from handler.recording.reading import hours_in, read_hour
-from handler.recording.rows import REPLIES, Rows, Text
-from handler.recording.writer import Writer
+from handler.recording.rows import REPLIES, SampleRows, Text
+from handler.recording.writer import RecordingWriter
 
 NINE = 1_772_355_600.0
 """2026-03-01 09:00:00 UTC."""
@@ -69,18 +69,18 @@ class Recorded:
     settings: Recording = AMPLE
     clock: Callable[[], Moment] = lambda: at(0)
     said: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
-    writer: Writer | None = None
+    writer: RecordingWriter | None = None
 
-    def write(self, *ticks: tuple[tuple[GroupId, ...], Scrape], finish: bool = True) -> Writer:
+    def write(self, *ticks: tuple[tuple[GroupId, ...], Scrape], finish: bool = True) -> RecordingWriter:
         """Start a writer, hand over ticks, and let it end."""
-        intake = Intake()
+        intake = RecordingIntake()
         for groups, scrape in ticks:
             intake.put(groups, scrape)
         return self.drain(intake, finish=finish)
 
-    def drain(self, intake: Intake, *, finish: bool = True) -> Writer:
+    def drain(self, intake: RecordingIntake, *, finish: bool = True) -> RecordingWriter:
         intake.close()
-        self.writer = Writer(self.folder, intake, self.settings, clock=self.clock, say=self.say)
+        self.writer = RecordingWriter(self.folder, intake, self.settings, clock=self.clock, say=self.say)
         self.writer.finish = finish
         self.writer.run()
         return self.writer
@@ -105,7 +105,7 @@ class Recorded:
         return rows_of(read(self.folder, remark))
 
 
-def read(folder: Path, remark: Callable[[str], None] | None = None) -> list[Rows]:
+def read(folder: Path, remark: Callable[[str], None] | None = None) -> list[SampleRows]:
     remarks: list[str] = []
     pieces = [
         piece
@@ -116,12 +116,12 @@ def read(folder: Path, remark: Callable[[str], None] | None = None) -> list[Rows
     return pieces
 
 
-def rows_of(pieces: Iterable[Rows]) -> list[Row]:
+def rows_of(pieces: Iterable[SampleRows]) -> list[Row]:
     """(timestamp, group, member, counter, value, reply, counted, steady, replied_at, uptime); ``None``: not there."""
     return [row for piece in pieces for row in zip(*_columns(piece), strict=True)]
 
 
-def _columns(rows: Rows) -> list[list[object]]:
+def _columns(rows: SampleRows) -> list[list[object]]:
     numbers = (rows.value, rows.steady, rows.replied_at, rows.uptime)
     value, *others = ([None if math.isnan(each) else each for each in column.tolist()] for column in numbers)
     replies = [REPLIES.get(code) for code in rows.reply.tolist()]

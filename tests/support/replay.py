@@ -8,9 +8,9 @@ from pathlib import Path
 from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
-from handler.replay.happenings import Course, Happening
-from handler.replay.outcomes import Line
-from handler.replay.reading import Span, read_series
+from handler.replay.happenings import Course, ReplayEvent
+from handler.replay.outcomes import ReplayLine
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
 from handler.replay.running import recorded_runs
 from handler.replay.scrapes import ticks_by_group
@@ -63,16 +63,16 @@ def written(path: Path, rows: Iterable[Row], *, group: str = "web", counter: str
     return path
 
 
-def run_of(path: Path, catalogue: Catalogue | None = None, happenings: Iterable[Happening] | None = None) -> Run:
+def run_of(path: Path, catalogue: Catalogue | None = None, happenings: Iterable[ReplayEvent] | None = None) -> Run:
     """Replay the one group of a file."""
     (run,) = runs_of(path, catalogue or declared(), happenings)
     return run
 
 
 def runs_of(
-    path: Path, catalogue: Catalogue, happenings: Iterable[Happening] | None = None, *, processes: int = 1
+    path: Path, catalogue: Catalogue, happenings: Iterable[ReplayEvent] | None = None, *, processes: int = 1
 ) -> tuple[Run, ...]:
-    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), Span())
+    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
     courses: Mapping[GroupId, Course] = {}
     if happenings is not None:
         told = list(happenings)
@@ -85,10 +85,10 @@ def told(run: Run) -> list[tuple[float, str, str, int | None]]:
     return [(line.at - START, line.outcome.value, line.reason.value, line.desired_to) for line in run.lines]
 
 
-def moves(lines: Iterable[Line]) -> list[tuple[float, int | None]]:
+def moves(lines: Iterable[ReplayLine]) -> list[tuple[float, int | None]]:
     """Seconds from the start, and the new size."""
     return [(line.at - START, line.desired_to) for line in lines if line.desired_from != line.desired_to]
 
 
-def happened(at: float, kind: str = "decision", name: str = "scaled_out", **rest: object) -> Happening:
-    return Happening(at=Instant(START + at), group=WEB, kind=kind, name=name, **rest)  # type: ignore[arg-type]  # as given
+def happened(at: float, kind: str = "decision", name: str = "scaled_out", **rest: object) -> ReplayEvent:
+    return ReplayEvent(at=Instant(START + at), group=WEB, kind=kind, name=name, **rest)  # type: ignore[arg-type]  # as given

@@ -15,8 +15,8 @@ from pysnmp.proto import api  # type: ignore[import-untyped]
 
 from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
-from config.model.access import AuthProtocol, Engine, PrivProtocol, SecretRef, SnmpAccess, SnmpUser, SnmpVersion
-from config.model.counters import Counter, Kind, SnmpObject
+from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAccess, SnmpLibrary, SnmpUser, SnmpVersion
+from config.model.counters import Counter, CounterKind, SnmpObject
 from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import a_poller
@@ -39,7 +39,7 @@ def a_column(oid: str, rows: Reduce = Reduce.SUM, *, rising: bool = False, bits:
         id=CounterId(f"{oid} {rows.value}"),
         source=SnmpObject(oid=oid, name=oid),
         rows=rows,
-        kind=Kind.RISING if rising else Kind.GAUGE,
+        kind=CounterKind.RISING if rising else CounterKind.GAUGE,
         bits=bits,
     )
 
@@ -49,7 +49,7 @@ def an_access(
     *,
     version: SnmpVersion = SnmpVersion.V2C,
     community: str | None = None,
-    engine: Engine = Engine.GUFO,
+    engine: SnmpLibrary = SnmpLibrary.GUFO,
 ) -> SnmpAccess:
     """Community by the name of its secret."""
     secret = None if community is None else SecretRef(env=community)
@@ -63,7 +63,7 @@ def a_user(
     auth: AuthProtocol | None = None,
     priv: PrivProtocol | None = None,
     passwords: tuple[str, str] = ("AUTH", "PRIV"),
-    engine: Engine = Engine.GUFO,
+    engine: SnmpLibrary = SnmpLibrary.GUFO,
 ) -> SnmpAccess:
     user = SnmpUser(
         name=name,

@@ -10,6 +10,7 @@ from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     BalancerUse,
     Compare,
     Group,
@@ -18,7 +19,6 @@ from config.model.catalogue import (
     ProcessRecipe,
     Profile,
     QuietScope,
-    Verb,
 )
 from config.model.effects import EffectKind
 from config.model.parts import OnDelete
@@ -38,27 +38,27 @@ from config.units import (
     ProfileId,
 )
 from handler.planning.desired import Builds, Definition
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.planning.world import Attempts, Leaving, Phase, Record
-from handler.ports.outside import AlertStatus, Delivery, StoredHook, TokenHash
-from handler.ports.stored import Tick
+from handler.ports.alerts import AlertStatus, Delivery, StoredHook, TokenHash
+from handler.ports.stored import StoredTick
 from handler.store.sqlite import SqliteStore
 from trigger.explain.explanation import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import (
-    Cause,
     Ceiling,
     Clamp,
     GroupState,
-    Move,
     Observed,
     Pause,
     Queued,
     Quiet,
     Request,
+    RequestCause,
+    ServiceTurn,
     Signal,
     SignalKind,
-    Turn,
+    SizeChange,
     Watched,
 )
 from trigger.verdicts import Direction, Truth
@@ -200,7 +200,11 @@ def a_condition(value: float | None = 50.0) -> ConditionExplanation:
 
 
 def an_answer(
-    reason: Reason = Reason.SCALED_OUT, *, cause: Cause = Cause.POLICY, by: str = "out", request: str = "r1"
+    reason: Reason = Reason.SCALED_OUT,
+    *,
+    cause: RequestCause = RequestCause.POLICY,
+    by: str = "out",
+    request: str = "r1",
 ) -> AnswerExplanation:
     return AnswerExplanation(request=request, cause=cause, by=by, reason=reason, wanted=5, clamps=(), until=None)
 
@@ -242,15 +246,15 @@ def an_explanation(
     )
 
 
-def a_tick(explanation: Explanation | None = None, *, state: GroupState | None = None) -> Tick:
+def a_tick(explanation: Explanation | None = None, *, state: GroupState | None = None) -> StoredTick:
     told = explanation or an_explanation()
-    return Tick(group=told.group, at=told.at, explanation=told, state=state)
+    return StoredTick(group=told.group, at=told.at, explanation=told, state=state)
 
 
 def fill(store: SqliteStore) -> None:
     """Put a little of everything into an empty store: what the fixtures of old schemas hold."""
     store.declare((a_definition("web"), a_definition("worker")), at(0))
-    grown = an_answer(Reason.SCALED_OUT, cause=Cause.ALARM, by="nagios", request="alarm-1")
+    grown = an_answer(Reason.SCALED_OUT, cause=RequestCause.ALARM, by="nagios", request="alarm-1")
     clamped = Clamp(guard=Reason.AT_MAX, before=12, after=10)
     store.record(
         (
@@ -263,13 +267,19 @@ def fill(store: SqliteStore) -> None:
     store.intend(WEB, LOCAL, 2, (EDGE,), at(2))
     store.save((full_record(),), LOCAL)
     step = store.begin_step(WEB, "create", MemberName("web-k3f9ab-1"), at(3), (), LOCAL)
-    store.end_step(step, Result.DONE, "", at(4.5), (), LOCAL)
+    store.end_step(step, StepResult.DONE, "", at(4.5), (), LOCAL)
     store.begin_step(WEB, "create", MemberName("web-k3f9ab-2"), at(5), (), LOCAL)
     store.note(WEB, "pause", "ada", "maintenance", at(6))
     store.save_builds(WEB, Builds(failed=2, back_off_until=at(600)))
     store.declare((a_definition("web"),), at(7))
     refused = AnswerExplanation(
-        request="p", cause=Cause.PERSON, by="ada", reason=Reason.QUIET, wanted=12, clamps=(clamped,), until=at(98)
+        request="p",
+        cause=RequestCause.PERSON,
+        by="ada",
+        reason=Reason.QUIET,
+        wanted=12,
+        clamps=(clamped,),
+        until=at(98),
     )
     store.record((a_tick(an_explanation(at(8), values=(), sizes=(5, 5), reason=Reason.QUIET, answers=(refused,))),))
     store.save_hook(a_hook())
@@ -288,13 +298,13 @@ def full_state() -> GroupState:
         grown_at=at(1),
         pause=Pause.DECISIONS,
         signals=(a_signal(SignalKind.FLOOR, 8), a_signal(key="f2")),
-        moves=(Move(at=at(1), before=4, after=5),),
+        moves=(SizeChange(at=at(1), before=4, after=5),),
         observed=Observed(ceilings=(Ceiling(since=at(1), size=4), Ceiling(since=at(31), size=3)), seen=at(61)),
         watched=(
             Watched(policy=PolicyId("night"), times=Calendar(cron="0 20 * * *", timezone="Europe/Paris"), until=at(1)),
             Watched(policy=PolicyId("launch"), times=Once(at=at(9000)), until=at(2)),
         ),
-        turn=Turn(began=at(3), queued=Queued(request=_a_wish(), since=at(4), until=at(604))),
+        turn=ServiceTurn(began=at(3), queued=Queued(request=_a_wish(), since=at(4), until=at(604))),
     )
 
 
@@ -302,9 +312,9 @@ def _a_wish() -> Request:
     return Request(
         id="out@30",
         group=WEB,
-        cause=Cause.POLICY,
+        cause=RequestCause.POLICY,
         by="out",
-        adjustment=Adjustment(verb=Verb.ADD, amount=2),
+        adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=2),
         policy=PolicyId("out"),
         quiet_time=300.0,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from config.model.catalogue import CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
-from config.model.simulation import CallFaults, CallRate, Happening, Incident, ListingFaults
+from config.model.simulation import CallFaults, CallRate, Incident, ListingFaults, ScriptedEvent
 from handler.ports.orchestrator import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
 from tests.support.cloudstack_wire import UNSEEN, error
@@ -147,7 +147,7 @@ def _played(**changes: Any) -> Callable[[SimulatedStage], Orchestrator]:
 
 
 def _outage(stage: SimulatedStage) -> Orchestrator:
-    hours = Incident(at=0.0, what=Happening.OUTAGE, lasts=3600.0)
+    hours = Incident(at=0.0, what=ScriptedEvent.OUTAGE, lasts=3600.0)
     return replace(stage, behaviour=replace(AT_ONCE, script=(hours,))).driver()
 
 

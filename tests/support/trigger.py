@@ -10,6 +10,7 @@ from aggregator.specs import window_keys
 from config.model.adjustments import Action
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     AnyCondition,
     Catalogue,
     Compare,
@@ -20,7 +21,6 @@ from config.model.catalogue import (
     OnVanish,
     Policy,
     QuietScope,
-    Verb,
 )
 from config.model.counters import Counter, HaproxyField
 from config.units import (
@@ -37,7 +37,7 @@ from config.units import (
 )
 from trigger.decide import decide
 from trigger.reasons import Reason
-from trigger.requests import Cause, Decision, Fleet, GroupState, Quiet, Request, Signal, SignalKind
+from trigger.requests import Decision, Fleet, GroupState, Quiet, Request, RequestCause, Signal, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation, Truth
 
 WEB = GroupId("web")
@@ -107,15 +107,15 @@ def a_condition(
 
 
 def add(amount: float, *, percent: bool = False, at_least: int = 0) -> Adjustment:
-    return Adjustment(verb=Verb.ADD, amount=amount, percent=percent, at_least=at_least)
+    return Adjustment(verb=AdjustmentVerb.ADD, amount=amount, percent=percent, at_least=at_least)
 
 
 def remove(amount: float, *, percent: bool = False, at_least: int = 0) -> Adjustment:
-    return Adjustment(verb=Verb.REMOVE, amount=amount, percent=percent, at_least=at_least)
+    return Adjustment(verb=AdjustmentVerb.REMOVE, amount=amount, percent=percent, at_least=at_least)
 
 
 def set_to(amount: float) -> Adjustment:
-    return Adjustment(verb=Verb.SET, amount=amount)
+    return Adjustment(verb=AdjustmentVerb.SET, amount=amount)
 
 
 def a_policy(
@@ -209,7 +209,7 @@ def a_request(
     does: Adjustment,
     *,
     id: str = "r1",
-    cause: Cause = Cause.POLICY,
+    cause: RequestCause = RequestCause.POLICY,
     policy: str | None = "out",
     quiet_time: Seconds = 300.0,
     quiet_scope: QuietScope = QuietScope.GROUP,
@@ -229,11 +229,11 @@ def a_request(
 
 
 def a_person(size: int, *, force: bool = False, id: str = "p1") -> Request:
-    return a_request(set_to(size), id=id, cause=Cause.PERSON, policy=None, force=force)
+    return a_request(set_to(size), id=id, cause=RequestCause.PERSON, policy=None, force=force)
 
 
 def an_alarm(does: Adjustment, *, id: str = "a1", policy: str | None = None) -> Request:
-    return a_request(does, id=id, cause=Cause.ALARM, policy=policy)
+    return a_request(does, id=id, cause=RequestCause.ALARM, policy=policy)
 
 
 def a_fleet(

@@ -7,14 +7,14 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 
+from handler.balancers.shared_listener.holder_socket import HolderSocket
 from handler.balancers.shared_listener.protocol import Message
-from handler.balancers.shared_listener.wire import Wire
 from tests.support.waiting import PATIENT
 
 
 @contextlib.contextmanager
-def two_ends() -> Iterator[tuple[Wire, Wire]]:
-    ours, theirs = (Wire(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM))
+def two_ends() -> Iterator[tuple[HolderSocket, HolderSocket]]:
+    ours, theirs = (HolderSocket(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM))
     try:
         yield ours, theirs
     finally:
@@ -29,7 +29,7 @@ def a_listening_socket() -> Iterator[socket.socket]:
         yield listening
 
 
-async def heard(wire: Wire) -> Message:
+async def heard(wire: HolderSocket) -> Message:
     """The next message; a socket that came with it is closed."""
     async with asyncio.timeout(PATIENT):
         message, carried = await wire.receive()

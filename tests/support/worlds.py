@@ -9,7 +9,7 @@ from typing import Any
 
 from config.model.balancers import HaproxyBalancer
 from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
-from config.model.parts import OnDelete, Part, Port, Volume
+from config.model.parts import MemberPart, NetworkPort, OnDelete, Volume
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, PartName, ProfileId
 from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.launches import LaunchId
@@ -35,8 +35,8 @@ WEB = GroupId("web")
 EDGE = BalancerId("edge")
 PROBE = ReadyProbe(path="/healthz", port=8080, within=300.0)
 
-FRONT = Part(name=PartName("front"), spec=Port(network="web"))
-DATA = Part(name=PartName("data"), spec=Volume(size=20 << 30), on_delete=OnDelete.RETAIN)
+FRONT = MemberPart(name=PartName("front"), spec=NetworkPort(network="web"))
+DATA = MemberPart(name=PartName("data"), spec=Volume(size=20 << 30), on_delete=OnDelete.RETAIN)
 
 
 def name_of(sequence: int, *, group: GroupId = WEB, installation: str = INSTALLATION) -> MemberName:
@@ -47,7 +47,7 @@ def a_definition(
     *,
     balancers: Iterable[BalancerId] = (EDGE,),
     ready: ReadyProbe | None = PROBE,
-    parts: tuple[Part, ...] = (),
+    parts: tuple[MemberPart, ...] = (),
     **group: Any,
 ) -> Definition:
     uses = tuple(balancers)

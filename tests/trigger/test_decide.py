@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model.adjustments import Rounding
-from config.model.catalogue import Adjustment, Group, Mode, OnVanish, QuietScope, Verb
+from config.model.catalogue import Adjustment, AdjustmentVerb, Group, Mode, OnVanish, QuietScope
 from config.units import Instant, PolicyId
 from tests.support.trigger import (
     NOON,
@@ -30,7 +30,7 @@ from tests.support.trigger import (
 from trigger.decide import decide, vanished
 from trigger.guards.pauses import paused
 from trigger.reasons import Reason
-from trigger.requests import Cause, Fleet, GroupState, Pause, Quiet, Request, SignalKind
+from trigger.requests import Fleet, GroupState, Pause, Quiet, Request, RequestCause, SignalKind
 from trigger.verdicts import Advice, Direction, Evaluation
 
 # Halted
@@ -214,7 +214,7 @@ def test_vanishing_from_above_max_ends_the_excuse_at_max() -> None:
 
 ADJUSTMENTS = st.builds(
     Adjustment,
-    verb=st.sampled_from(Verb),
+    verb=st.sampled_from(AdjustmentVerb),
     amount=st.integers(0, 60) | st.sampled_from([0.5, 12.5, 1e-9, 1e6]),
     percent=st.booleans(),
     at_least=st.integers(0, 5),
@@ -226,7 +226,7 @@ REQUESTS = st.lists(
         Request,
         id=st.text("xyz", min_size=1, max_size=4),
         group=st.just(WEB),
-        cause=st.sampled_from(Cause),
+        cause=st.sampled_from(RequestCause),
         by=st.just("someone"),
         adjustment=ADJUSTMENTS,
         policy=POLICIES,
@@ -339,7 +339,7 @@ def test_no_wish_but_one_with_force_moves_a_group_in_a_paused_direction(
     decision = decide(group, requests, fleet, before, at(), evaluation=evaluation)
     unasked = decide(group, (), fleet, before, at(), evaluation=evaluation).desired_to
     request = None if decision.winner is None else decision.winner.request
-    insisted = request is not None and request.force and request.cause is Cause.PERSON
+    insisted = request is not None and request.force and request.cause is RequestCause.PERSON
     if unasked is not None and decision.desired_to is not None and not insisted:
         assert decision.desired_to <= unasked or pause is Pause.IN
         assert decision.desired_to >= unasked or pause is Pause.OUT
@@ -374,7 +374,7 @@ def test_policies_and_alarms_never_outgrow_the_budget_nor_take_more_than_they_as
     decision = decide(group, requests, fleet, state, at(), evaluation=evaluation)
     winner = decision.winner
     size = decision.desired_to if decision.advised_to is None else decision.advised_to
-    if winner is None or winner.request.cause is Cause.PERSON or size is None:
+    if winner is None or winner.request.cause is RequestCause.PERSON or size is None:
         return
     base = winner.clamps[0].after if winner.clamps and winner.clamps[0].guard in _UNASKED else decision.desired_from
     if base is None:

@@ -28,11 +28,11 @@ from aggregator.frames import Aggregate, Cell, Insufficient
 from config.model.catalogue import ExpressionCondition
 from config.model.expressions import Dialect
 from trigger.conditions.expressions import judge
-from trigger.conditions.spans import Known, Span, exactly
-from trigger.verdicts import Verdict
+from trigger.conditions.spans import Known, ValueSpan, exactly
+from trigger.verdicts import ConditionVerdict
 
 
-def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, shrinking: bool) -> Verdict:
+def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, shrinking: bool) -> ConditionVerdict:
     """Judge ``condition`` by the aggregates of its terms.
 
     Args:
@@ -45,7 +45,7 @@ def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, s
         for term, cell in zip(condition.terms, cells, strict=True)
     }
     truth = judge(condition.expression, known, shrinking=shrinking)
-    return Verdict(condition=condition.id, truth=truth, cells=tuple(cells))
+    return ConditionVerdict(condition=condition.id, truth=truth, cells=tuple(cells))
 
 
 def _known(condition: ExpressionCondition, cell: Cell, *, shrinking: bool) -> Known:
@@ -62,7 +62,7 @@ def _if_bounded(condition: ExpressionCondition, cell: Insufficient) -> Known:
     oneflow = condition.expression.dialect is Dialect.ONEFLOW
     if oneflow or (math.isinf(cell.low) and math.isinf(cell.high)):
         return None
-    return Span(cell.low, cell.high)
+    return ValueSpan(cell.low, cell.high)
 
 
 def _measured(condition: ExpressionCondition, cell: Aggregate, *, shrinking: bool) -> Known:
@@ -71,7 +71,7 @@ def _measured(condition: ExpressionCondition, cell: Aggregate, *, shrinking: boo
     unbounded = math.isinf(cell.low) or math.isinf(cell.high)
     if _as_oneflow_grows(condition, shrinking=shrinking) or (unbounded and not shrinking):
         return exactly(cell.value)
-    return Span(cell.low, cell.high)
+    return ValueSpan(cell.low, cell.high)
 
 
 def _as_oneflow_grows(condition: ExpressionCondition, *, shrinking: bool) -> bool:

@@ -27,16 +27,16 @@ from simpleeval import SimpleEval
 from config.model.expressions import (
     And,
     Calculation,
-    Call,
     Comparison,
     Dialect,
     Expression,
     Fallback,
     Function,
+    FunctionCall,
     Name,
     Negative,
     Not,
-    Number,
+    NumberLiteral,
     Or,
     Proposition,
     Quantity,
@@ -46,7 +46,7 @@ from config.model.expressions import (
     names_of,
 )
 from trigger.conditions import spans
-from trigger.conditions.spans import Known, Span
+from trigger.conditions.spans import Known, ValueSpan
 from trigger.verdicts import Truth
 
 
@@ -59,7 +59,7 @@ def judge(expression: Expression, known: Mapping[str, Known], *, shrinking: bool
         shrinking: members may be removed because of the answer: Note [Absence removes nobody].
 
     >>> from config.model.native_dialect import parse
-    >>> judge(parse("cpu > 80 || load > 2"), {"cpu": Span(90.0, 95.0)}).value
+    >>> judge(parse("cpu > 80 || load > 2"), {"cpu": ValueSpan(90.0, 95.0)}).value
     'true'
     """
     match expression.dialect:
@@ -84,7 +84,7 @@ def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> boo
     >>> certain(parse("cpu > 100").tree, {"cpu": (0.0, 100.0)})
     False
     """
-    known = {key: Span(*ranges[key]) for key in map(key_of, names_of(tree))}
+    known = {key: ValueSpan(*ranges[key]) for key in map(key_of, names_of(tree))}
     match judge(Expression(text="", dialect=Dialect.NATIVE, tree=tree), known):
         case Truth.TRUE:
             return True
@@ -132,7 +132,7 @@ def _proposition(tree: Proposition) -> ast.expr:
 
 def _quantity(tree: Quantity) -> ast.expr:
     match tree:
-        case Number(value=value):
+        case NumberLiteral(value=value):
             return ast.Constant(spans.exactly(value))  # type: ignore[arg-type]  # simpleeval takes any constant
         case Name():
             return ast.Name(key_of(tree), ast.Load())
@@ -140,7 +140,7 @@ def _quantity(tree: Quantity) -> ast.expr:
             return ast.BinOp(_quantity(left), _CALCULATED[sign](), _quantity(right))
         case Negative(of=of):
             return ast.UnaryOp(ast.USub(), _quantity(of))
-        case Call(function=function, arguments=arguments):
+        case FunctionCall(function=function, arguments=arguments):
             return _call(function.value, *arguments)
         case Fallback(first=first, second=second):
             return _call(_FALLBACK if any(True for _ in names_of(second)) else _WRITTEN_FALLBACK, first, second)
@@ -153,7 +153,7 @@ def _call(name: str, *arguments: Quantity) -> ast.expr:
 
 
 def _two_decimals(known: Known) -> Known:
-    return None if known is None else Span(rounded(known.low), rounded(known.high))
+    return None if known is None else ValueSpan(rounded(known.low), rounded(known.high))
 
 
 def rounded(value: float) -> float:

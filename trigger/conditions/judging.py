@@ -29,13 +29,13 @@ from typing import assert_never, overload
 from aggregator.frames import Aggregate, Cell, Insufficient
 from collector.samples import Bools, Floats
 from config.model.catalogue import Compare, Condition
-from trigger.verdicts import Truth, Verdict
+from trigger.verdicts import ConditionVerdict, Truth
 
 _EQUAL_WITHIN = 1e-9
 """Relative: an average of three times 0.1 equals 0.1. CloudStack compares exactly, and so almost never equal."""
 
 
-def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
+def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> ConditionVerdict:
     """Judge ``condition`` by the aggregate that answers it.
 
     Args:
@@ -50,7 +50,7 @@ def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> Verdict:
             truth = _truth_of(condition, cell, shrinking=shrinking)
         case _:
             assert_never(cell)
-    return Verdict(condition=condition.id, truth=truth, cells=(cell,))
+    return ConditionVerdict(condition=condition.id, truth=truth, cells=(cell,))
 
 
 def held_against(condition: Condition, size: int | None) -> Condition:

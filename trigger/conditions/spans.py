@@ -16,19 +16,19 @@ _EQUAL_WITHIN = 1e-9
 """Relative, as for conditions: an average of three times 0.1 equals 0.1."""
 
 
-class Span(NamedTuple):
+class ValueSpan(NamedTuple):
     """``low ≤ high``; the same where the value is known exactly. Infinite where nothing bounds it."""
 
     low: float
     high: float
 
 
-Known = Span | None
+Known = ValueSpan | None
 
 
-def exactly(value: float) -> Span:
+def exactly(value: float) -> ValueSpan:
     """A value that is known."""
-    return Span(value, value)
+    return ValueSpan(value, value)
 
 
 def plus(a: Known, b: Known) -> Known:
@@ -49,7 +49,7 @@ def times(a: Known, b: Known) -> Known:
 def over(a: Known, b: Known) -> Known:
     """``a / b``; unknown where ``b`` can be 0.
 
-    >>> over(exactly(1.0), Span(-1.0, 1.0)) is None
+    >>> over(exactly(1.0), ValueSpan(-1.0, 1.0)) is None
     True
     """
     if a is None or b is None or b.low <= 0 <= b.high:
@@ -59,7 +59,7 @@ def over(a: Known, b: Known) -> Known:
 
 def negative(a: Known) -> Known:
     """``-a``."""
-    return None if a is None else Span(-a.high, -a.low)
+    return None if a is None else ValueSpan(-a.high, -a.low)
 
 
 def magnitude(a: Known) -> Known:
@@ -67,19 +67,19 @@ def magnitude(a: Known) -> Known:
     if a is None:
         return None
     ends = (abs(a.low), abs(a.high))
-    return Span(0.0 if a.low <= 0 <= a.high else min(ends), max(ends))
+    return ValueSpan(0.0 if a.low <= 0 <= a.high else min(ends), max(ends))
 
 
 def least(*of: Known) -> Known:
     """The least of all; unknown if one is, since that might be it."""
     known = [each for each in of if each is not None]
-    return Span(min(a.low for a in known), min(a.high for a in known)) if len(known) == len(of) else None
+    return ValueSpan(min(a.low for a in known), min(a.high for a in known)) if len(known) == len(of) else None
 
 
 def greatest(*of: Known) -> Known:
     """The greatest of all; unknown if one is."""
     known = [each for each in of if each is not None]
-    return Span(max(a.low for a in known), max(a.high for a in known)) if len(known) == len(of) else None
+    return ValueSpan(max(a.low for a in known), max(a.high for a in known)) if len(known) == len(of) else None
 
 
 def first_known(a: Known, b: Known) -> Known:
@@ -90,7 +90,7 @@ def first_known(a: Known, b: Known) -> Known:
 def above(a: Known, b: Known) -> Truth:
     """``a > b``.
 
-    >>> above(Span(3.0, 5.0), exactly(2.0)), above(Span(3.0, 5.0), exactly(4.0)), above(None, exactly(4.0))
+    >>> above(ValueSpan(3.0, 5.0), exactly(2.0)), above(ValueSpan(3.0, 5.0), exactly(4.0)), above(None, exactly(4.0))
     (<Truth.TRUE: 'true'>, <Truth.UNKNOWN: 'unknown'>, <Truth.UNKNOWN: 'unknown'>)
     """
     return Truth.UNKNOWN if a is None or b is None else _truth(a.low > b.high, a.high <= b.low)
@@ -139,7 +139,7 @@ def _truth(every: bool, none: bool) -> Truth:
 
 def _span(*ends: float) -> Known:
     """The span of these ends; unknown where arithmetic came to nothing that is a number."""
-    return None if any(math.isnan(end) for end in ends) else Span(*_bounds(ends))
+    return None if any(math.isnan(end) for end in ends) else ValueSpan(*_bounds(ends))
 
 
 def _bounds(ends: Iterable[float]) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from typing import assert_never
 
 from config.model.catalogue import InARow
 from config.units import Monotonic, Seconds
-from trigger.verdicts import Streak, Truth
+from trigger.verdicts import PolicyStreak, Truth
 
 _LONGEST_GAP = 1.5
 _JITTER = 0.05
@@ -30,8 +30,8 @@ _JITTER = 0.05
 
 
 def streak(
-    previous: Streak | None, truth: Truth, now: Monotonic, rule: InARow, interval: Seconds
-) -> tuple[Streak | None, bool]:
+    previous: PolicyStreak | None, truth: Truth, now: Monotonic, rule: InARow, interval: Seconds
+) -> tuple[PolicyStreak | None, bool]:
     """Carry a streak over one tick.
 
     Args:
@@ -64,21 +64,21 @@ def spacing(rule: InARow, interval: Seconds) -> Seconds:
     return max(1, math.ceil(rule.every / interval - _JITTER)) * interval
 
 
-def long_enough(current: Streak | None, rule: InARow) -> bool:
+def long_enough(current: PolicyStreak | None, rule: InARow) -> bool:
     """Whether there are enough in a row."""
     return current is not None and current.true >= rule.times
 
 
-def restarted(current: Streak) -> Streak:
+def restarted(current: PolicyStreak) -> PolicyStreak:
     """Count from zero after the size has changed; the next evaluation is due when it was."""
-    return Streak(true=0, judged_at=current.judged_at)
+    return PolicyStreak(true=0, judged_at=current.judged_at)
 
 
-def _after(count: int, truth: Truth, now: Monotonic, rule: InARow) -> Streak:
+def _after(count: int, truth: Truth, now: Monotonic, rule: InARow) -> PolicyStreak:
     match truth:
         case Truth.TRUE:
-            return Streak(true=min(count + 1, rule.times), judged_at=now)
+            return PolicyStreak(true=min(count + 1, rule.times), judged_at=now)
         case Truth.FALSE | Truth.UNKNOWN:
-            return Streak(true=0, judged_at=now)
+            return PolicyStreak(true=0, judged_at=now)
         case _:
             assert_never(truth)

@@ -22,7 +22,7 @@ from typing import NamedTuple, assert_never
 from config.model.catalogue import Holds, Policy
 from config.units import Monotonic, PolicyId, Seconds
 from trigger.conditions import streaks
-from trigger.verdicts import Counted, Hold, Streak, Truth
+from trigger.verdicts import Hold, PolicyStreak, StreakCount, Truth
 
 LONGEST_GAP = 1.5
 """In intervals: one late tick is forgiven, one missing tick is not."""
@@ -59,7 +59,7 @@ def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> b
     return current is not None and held(current) >= duration - JITTER * interval
 
 
-Kept = Hold | Streak
+Kept = Hold | PolicyStreak
 """What is carried from tick to tick for one policy."""
 
 
@@ -71,7 +71,7 @@ class Progress(NamedTuple):
     """Held for long enough, or often enough; the policy fires if its conditions are TRUE as well."""
     held: Seconds
     needed: Seconds
-    in_a_row: Counted | None = None
+    in_a_row: StreakCount | None = None
 
 
 def progress(policy: Policy, previous: Kept | None, truth: Truth, now: Monotonic, interval: Seconds) -> Progress:
@@ -81,16 +81,16 @@ def progress(policy: Policy, previous: Kept | None, truth: Truth, now: Monotonic
         needed = _needed(policy)
         current = hold(previous if isinstance(previous, Hold) else None, truth, now, interval)
         return Progress(current, long_enough(current, needed, interval), held(current), needed)
-    streak, due = streaks.streak(previous if isinstance(previous, Streak) else None, truth, now, rule, interval)
+    streak, due = streaks.streak(previous if isinstance(previous, PolicyStreak) else None, truth, now, rule, interval)
     every = streaks.spacing(rule, interval)
-    counted = Counted(true=0 if streak is None else streak.true, times=rule.times, every=every)
+    counted = StreakCount(true=0 if streak is None else streak.true, times=rule.times, every=every)
     enough = due and streaks.long_enough(streak, rule)
     return Progress(streak, enough, counted.true * every, rule.times * every, counted)
 
 
 def restarted(kept: Mapping[PolicyId, Kept]) -> Mapping[PolicyId, Kept]:
     """What is left of them once a policy has changed the size: when streaks were judged, and no hold."""
-    return {policy: streaks.restarted(one) for policy, one in kept.items() if isinstance(one, Streak)}
+    return {policy: streaks.restarted(one) for policy, one in kept.items() if isinstance(one, PolicyStreak)}
 
 
 def _needed(policy: Policy) -> Seconds:

@@ -17,8 +17,8 @@ from config.model.catalogue import Catalogue, Group
 from config.units import Moment, PolicyId
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
-from trigger.requests import Cause, Decision, Fleet, GroupState, Request
-from trigger.verdicts import Evaluation, Hold, Streak
+from trigger.requests import Decision, Fleet, GroupState, Request, RequestCause
+from trigger.verdicts import Evaluation, Hold, PolicyStreak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Basis:
     cells: tuple[Aggregate | Insufficient, ...] | None
     """In the order of the group's policies, their conditions and terms, as they were judged; ``None``: nothing was
     evaluated, somebody asked between two ticks."""
-    holds: Mapping[PolicyId, Hold | Streak] = field(default_factory=lambda: MappingProxyType({}))
+    holds: Mapping[PolicyId, Hold | PolicyStreak] = field(default_factory=lambda: MappingProxyType({}))
     """Those that were carried to this tick."""
     size: int | None = None
     """The desired size that conditions per member went by."""
@@ -70,7 +70,7 @@ def basis_of(
         requests=tuple(
             answer.request
             for answer in decision.answers
-            if answer.request.cause is not Cause.POLICY and answer.request != kept
+            if answer.request.cause is not RequestCause.POLICY and answer.request != kept
         ),
         fleet=fleet,
         state=state,

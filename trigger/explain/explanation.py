@@ -12,7 +12,7 @@ from config.model.catalogue import Catalogue, Compare, Condition, ExpressionCond
 from config.model.counters import Counter, Per
 from config.model.expressions import Dialect
 from config.model.freezes import Freezing, freezing
-from config.model.schedules import ScheduledChange, Standing, next_time
+from config.model.schedules import BoundInForce, ScheduledChange, next_time
 from config.units import ConditionId, CounterId, GroupId, Instant, PolicyId, Seconds
 from trigger.conditions.judging import held_against
 from trigger.explain.basis import Basis, basis_of
@@ -20,8 +20,20 @@ from trigger.guards.stabilisation import Stabilising, stabilising
 from trigger.policies.schedules import bounded, limits_at
 from trigger.policies.signals import lasting
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Decision, Fleet, FleetPause, GroupState, Pause, Queued, Quiet, Signal
-from trigger.verdicts import Advice, Aim, Counted, Evaluation, Taken, Truth, Verdict
+from trigger.requests import (
+    Clamp,
+    Decision,
+    Fleet,
+    FleetPause,
+    GroupState,
+    Pause,
+    Queued,
+    Quiet,
+    RequestCause,
+    RequestOutcome,
+    Signal,
+)
+from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, StreakCount, TakenStep, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +113,7 @@ class PolicyExplanation:
     reason: Reason
     held: Seconds
     needed: Seconds
-    in_a_row: Counted | None = None
+    in_a_row: StreakCount | None = None
     """Where evaluations are counted instead."""
     conditions: tuple[ConditionExplanation, ...]
     """Those that compare one counter."""
@@ -109,7 +121,7 @@ class PolicyExplanation:
     """Those that judge an expression."""
     enough: int | None = None
     """How many of both must be TRUE; ``None``: all of them."""
-    taken: Taken | None = None
+    taken: TakenStep | None = None
     """Of a policy with steps, the one that is taken."""
     aim: Aim | None = None
     """Of a target that is missed, what it asks for."""
@@ -130,7 +142,7 @@ class AnswerExplanation:
     """One request and what the door said to it."""
 
     request: str
-    cause: Cause
+    cause: RequestCause
     by: str
     reason: Reason
     wanted: int | None
@@ -175,7 +187,7 @@ class Explanation:
     """The group's freeze windows, active or not."""
     stabilising: Stabilising | None = None
     """What scale-ins by policies wait for."""
-    limits: tuple[Standing, ...] = ()
+    limits: tuple[BoundInForce, ...] = ()
     """The group's floors and ceilings by schedule, standing or not."""
     coming: tuple[Coming, ...] = ()
     """The group's schedules that change the size, and when each is due next."""
@@ -213,7 +225,9 @@ def explain(  # everything that a decision was made of
         state: likewise; ``None``: it need not be decided once more.
     """
     answers = decision.answers
-    reasons = {answer.request.policy: answer.reason for answer in answers if answer.request.cause is Cause.POLICY}
+    reasons = {
+        answer.request.policy: answer.reason for answer in answers if answer.request.cause is RequestCause.POLICY
+    }
     advices, size = ((), None) if evaluation is None else (evaluation.advices, evaluation.size)
     now = decision.at.wall
     bounds = bounded(group, decision.state, now)
@@ -283,7 +297,7 @@ def _policy(
 
 
 def _condition(
-    catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict, condition: Condition
+    catalogue: Catalogue, group: Group, policy: Policy, verdict: ConditionVerdict, condition: Condition
 ) -> ConditionExplanation:
     key, (cell,) = window_key(condition, policy, group), verdict.cells
     value, low, high, age, lack = _measured(cell)
@@ -316,7 +330,7 @@ def _declared_threshold(catalogue: Catalogue, condition: Condition) -> float | N
 
 
 def _expression(
-    catalogue: Catalogue, group: Group, policy: Policy, verdict: Verdict, condition: ExpressionCondition
+    catalogue: Catalogue, group: Group, policy: Policy, verdict: ConditionVerdict, condition: ExpressionCondition
 ) -> ExpressionExplanation:
     keys = window_keys(condition, policy, group)
     return ExpressionExplanation(
@@ -367,7 +381,7 @@ def _bounded(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _answer(answer: Answer) -> AnswerExplanation:
+def _answer(answer: RequestOutcome) -> AnswerExplanation:
     request = answer.request
     return AnswerExplanation(
         request=request.id,

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from config.model.adjustments import Adjustment
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.model.freezes import Freezing
-from config.model.schedules import Limit, Standing
+from config.model.schedules import BoundInForce, ScheduledBound
 from config.units import GroupId, Instant, Seconds, format_span
 from trigger.explain.explanation import Coming
 from trigger.guards.stabilisation import Stabilising
@@ -83,16 +83,16 @@ def say_freezing(state: Freezing, group: GroupId, now: Instant) -> str:
     day = f"{datetime.fromtimestamp(state.until, UTC):%Y-%m-%d %H:%M} UTC"
     if not state.active:
         return f"{name}: next at {day}, for {format_span(window.duration)}"
-    what = "scaling" if window.way is Way.BOTH else f"scale-{window.way.value}"
+    what = "scaling" if window.way is FrozenDirection.BOTH else f"scale-{window.way.value}"
     left = f"({format_span(state.until - now)} left)" if state.until > now else "which is past"
     return f"{name} freezes {what} of {group} until {day} {left}"
 
 
-def say_limit(state: Standing, group: GroupId, now: Instant) -> str:
+def say_limit(state: BoundInForce, group: GroupId, now: Instant) -> str:
     """Say what a limit does, since when and until when, or when it comes next; ``now`` is when that is read."""
     limit = state.limit
     if state.since is not None:
-        way = "or more" if limit.limit is Limit.FLOOR else "or fewer"
+        way = "or more" if limit.limit is ScheduledBound.FLOOR else "or fewer"
         ends = "for ever" if state.until is None else f"until {_day(state.until)}{_left(state.until, now)}"
         return f"schedule {limit.id} keeps {group} at {limit.size} {way} {ends}, since {_day(state.since)}"
     return f"schedule {limit.id}: {_next(state.until)}, {limit.limit.value} {limit.size}"

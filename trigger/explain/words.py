@@ -34,7 +34,7 @@ from trigger.explain.time_words import (
     say_until,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Quiet, Signal, SignalKind
+from trigger.requests import Clamp, Quiet, RequestCause, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
 
 _SENTENCES: Mapping[Reason, str] = MappingProxyType(
@@ -106,7 +106,7 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
         lines.append(say_fleet_pause(explanation.fleet_pause, now))
     for policy in explanation.policies:
         lines.extend(_policy(policy, _answer_to(explanation, policy.policy), now))
-    lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not Cause.POLICY)
+    lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not RequestCause.POLICY)
     lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
     lines.extend(_signal(signal, explanation.group, now) for signal in _last_of_each(explanation.signals))
     if explanation.stabilising is not None:
@@ -260,7 +260,7 @@ def _these(policy: PolicyExplanation) -> str:
 
 
 def _answer_to(explanation: Explanation, policy: PolicyId) -> AnswerExplanation | None:
-    answers = (answer for answer in explanation.answers if answer.cause is Cause.POLICY and answer.by == policy)
+    answers = (answer for answer in explanation.answers if answer.cause is RequestCause.POLICY and answer.by == policy)
     return next(answers, None)
 
 

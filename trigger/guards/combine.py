@@ -33,7 +33,7 @@ from dataclasses import replace
 from trigger.guards.gate import Bid
 from trigger.policies.tracking import anybody_disagrees
 from trigger.reasons import Reason
-from trigger.requests import Cause
+from trigger.requests import RequestCause
 from trigger.verdicts import Direction, Evaluation
 
 
@@ -59,7 +59,7 @@ def combined(
 
 def _winner(bids: Sequence[Bid], running: Sequence[Bid]) -> Bid | None:
     for field in (
-        [bid for bid in running if bid.answer.request.cause is Cause.PERSON],
+        [bid for bid in running if bid.answer.request.cause is RequestCause.PERSON],
         [bid for bid in running if bid.direction is Direction.OUT],
     ):
         if field:
@@ -76,7 +76,7 @@ def _rank(bid: Bid) -> tuple[int, str, str, str]:
 
 
 def _needs_consent(bid: Bid) -> bool:
-    by_policy = bid.answer.request.cause is Cause.POLICY
+    by_policy = bid.answer.request.cause is RequestCause.POLICY
     waits = bid.answer.reason is Reason.STABILISING  # because somebody disagrees: that is the better answer
     return by_policy and bid.direction is Direction.IN and (bid.size is not None or waits)
 

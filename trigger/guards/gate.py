@@ -37,7 +37,7 @@ A schedule's wish passes the guards that an alarm's does.
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
 
 An alert or a window that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that
-another alert raises, go on (`trigger.guards.unasked`). Where two alerts contradict each other, capacity that somebody
+another alert raises, go on (`trigger.guards.enforced_bounds`). Where two alerts contradict each other, capacity that somebody
 asked
 for wins over a wish to stand still: it costs money, never the fleet, and max bounds it. Source: DESIGN.md "Sizing";
 issue 3, item 2; issue 5, item 6.
@@ -48,7 +48,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from config.model.catalogue import Group, QuietScope
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.model.freezes import frozen_until
 from config.model.pacing import Pace
 from config.units import Instant
@@ -59,46 +59,46 @@ from trigger.policies.projection import least_safe
 from trigger.policies.signals import floor_of
 from trigger.policies.tracking import wished
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, Clamp, Fleet, GroupState, Request, SignalKind
-from trigger.verdicts import NOBODY_SAYS, Direction, Headroom
+from trigger.requests import Clamp, Fleet, GroupState, Request, RequestCause, RequestOutcome, SignalKind
+from trigger.verdicts import NOBODY_SAYS, Direction, ProjectedLoad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class GuardContext:
     """What a wish is weighed against: one group at one moment, with a size to start from."""
 
     group: Group
     fleet: Fleet
     state: GroupState
-    """Brought up to this moment by `trigger.guards.unasked`."""
+    """Brought up to this moment by `trigger.guards.enforced_bounds`."""
     now: Instant
     base: int
     """The desired size that arithmetic starts from."""
     least: int
     """What a scale-in may not go below: min, or the floor of an alert or for while blind."""
-    headroom: Headroom = NOBODY_SAYS
+    headroom: ProjectedLoad = NOBODY_SAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bid:
     """One request weighed: the answer that it gets if no other one wins."""
 
-    answer: Answer
+    answer: RequestOutcome
     size: int | None
     """What desired size becomes; ``None``: refused."""
     direction: Direction | None
     """Which way the wish points, refused or not; ``None``: it asks for no change, or nobody could say."""
 
 
-def bid(request: Request, scene: Scene) -> Bid:
+def bid(request: Request, scene: GuardContext) -> Bid:
     """Weigh one request by itself."""
     wanted = wished(scene.base, scene.fleet.in_service, request.adjustment)
     if wanted == scene.base:
         return refused(request, wanted, None, Reason.NO_CHANGE)
     direction = Direction.OUT if wanted > scene.base else Direction.IN
-    if scene.state.stopped.stops(direction) and not (request.cause is Cause.PERSON and request.force):
+    if scene.state.stopped.stops(direction) and not (request.cause is RequestCause.PERSON and request.force):
         return refused(request, wanted, direction, Reason.PAUSED)
-    if request.cause is Cause.PERSON:
+    if request.cause is RequestCause.PERSON:
         return _by_person(request, wanted, direction, scene)
     return _growth(request, wanted, scene) if direction is Direction.OUT else _shrinking(request, wanted, scene)
 
@@ -113,11 +113,11 @@ def refused(
     until: Instant | None = None,
 ) -> Bid:
     """Turn a wish down."""
-    answer = Answer(request=request, reason=reason, wanted=wanted, clamps=clamps, until=until)
+    answer = RequestOutcome(request=request, reason=reason, wanted=wanted, clamps=clamps, until=until)
     return Bid(answer=answer, size=None, direction=direction)
 
 
-def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene) -> Bid:
+def _by_person(request: Request, wanted: int, direction: Direction, scene: GuardContext) -> Bid:
     insisted = scene.state.stopped.halts  # then only those with force get this far
     if wanted > scene.group.maximum and not request.force:
         return refused(request, wanted, direction, Reason.ABOVE_MAX)
@@ -126,11 +126,11 @@ def _by_person(request: Request, wanted: int, direction: Direction, scene: Scene
     if wanted < floor_of(scene.group, scene.state.signals) and not insisted:
         return refused(request, wanted, direction, Reason.ALERT_FLOOR, until=_floored_until(wanted, scene))
     inside = scene.group.minimum <= wanted <= scene.group.maximum
-    answer = Answer(request=request, reason=_moved(direction) if inside else Reason.FORCED, wanted=wanted)
+    answer = RequestOutcome(request=request, reason=_moved(direction) if inside else Reason.FORCED, wanted=wanted)
     return Bid(answer=answer, size=wanted, direction=direction)
 
 
-def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
+def _growth(request: Request, wanted: int, scene: GuardContext) -> Bid:
     if scene.base >= scene.group.maximum:
         return refused(request, wanted, Direction.OUT, Reason.AT_MAX)
     size, clamps = _clamped(wanted, min(wanted, scene.group.maximum), Reason.AT_MAX)
@@ -146,11 +146,11 @@ def _growth(request: Request, wanted: int, scene: Scene) -> Bid:
     if scene.fleet.creates_left <= 0:
         return refused(request, wanted, Direction.OUT, Reason.BUDGET, clamps=clamps + paced)
     size, spent = _clamped(size, min(size, scene.base + scene.fleet.creates_left), Reason.BUDGET)
-    answer = Answer(request=request, reason=Reason.SCALED_OUT, wanted=wanted, clamps=clamps + paced + spent)
+    answer = RequestOutcome(request=request, reason=Reason.SCALED_OUT, wanted=wanted, clamps=clamps + paced + spent)
     return Bid(answer=answer, size=size, direction=Direction.OUT)
 
 
-def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | None:
+def _growth_waits(request: Request, scene: GuardContext) -> tuple[Reason, Instant] | None:
     """Which guard makes growth wait, and until when."""
     barred = _barred(Direction.OUT, scene)
     if barred is not None:
@@ -168,7 +168,7 @@ def _growth_waits(request: Request, scene: Scene) -> tuple[Reason, Instant] | No
     return None
 
 
-def _floored_until(size: int, scene: Scene) -> Instant:
+def _floored_until(size: int, scene: GuardContext) -> Instant:
     """When the last alert ends whose floor is above ``size``."""
     floors = (signal for signal in scene.state.signals if signal.kind is SignalKind.FLOOR)
     return max(signal.until for signal in floors if (signal.size or 0) > size)
@@ -183,7 +183,7 @@ _BARS = {
 }
 
 
-def _barred(direction: Direction, scene: Scene) -> tuple[Reason, Instant] | None:
+def _barred(direction: Direction, scene: GuardContext) -> tuple[Reason, Instant] | None:
     """What an alert or a window says against this direction, and when the last one ends that says so."""
     for reason, kinds in _BARS[direction].items():
         ends = [signal.until for signal in scene.state.signals if signal.kind in kinds]
@@ -195,10 +195,10 @@ def _barred(direction: Direction, scene: Scene) -> tuple[Reason, Instant] | None
     return None
 
 
-_WAYS = {Direction.IN: Way.IN, Direction.OUT: Way.OUT}
+_WAYS = {Direction.IN: FrozenDirection.IN, Direction.OUT: FrozenDirection.OUT}
 
 
-def _quiet_until(request: Request, direction: Direction, scene: Scene) -> Instant | None:
+def _quiet_until(request: Request, direction: Direction, scene: GuardContext) -> Instant | None:
     """When the last quiet time ends that stops the request. Those that are over are no longer in the state."""
     blocking = (
         quiet.until
@@ -209,7 +209,7 @@ def _quiet_until(request: Request, direction: Direction, scene: Scene) -> Instan
     return max(blocking, default=None)
 
 
-def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
+def _shrinking(request: Request, wanted: int, scene: GuardContext) -> Bid:
     if scene.base <= scene.least:
         return refused(request, wanted, Direction.IN, Reason.AT_MIN)
     size, clamps = _clamped(wanted, max(wanted, scene.least), Reason.AT_MIN)
@@ -232,28 +232,28 @@ def _shrinking(request: Request, wanted: int, scene: Scene) -> Bid:
         return refused(
             request, wanted, Direction.IN, Reason.MAX_CHANGE, clamps=clamps, until=_paced_until(scene, Direction.IN)
         )
-    answer = Answer(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps + paced)
+    answer = RequestOutcome(request=request, reason=Reason.SCALED_IN, wanted=wanted, clamps=clamps + paced)
     return Bid(answer=answer, size=size, direction=Direction.IN)
 
 
-def _highest(request: Request, scene: Scene) -> int:
+def _highest(request: Request, scene: GuardContext) -> int:
     """The highest advice that counts: policies go no lower. Nobody advises for the others."""
     window = scene.group.stabilisation
-    if request.cause is not Cause.POLICY or window is None:
+    if request.cause is not RequestCause.POLICY or window is None:
         return 0
     return highest(scene.state.observed, scene.base, scene.now, window=window, interval=scene.group.interval)
 
 
-def _safe(request: Request, size: int, scene: Scene) -> int:
+def _safe(request: Request, size: int, scene: GuardContext) -> int:
     """``size``, or as many more as leave no policy wanting to grow the group. Never above max for that: bounds win."""
-    if request.cause is not Cause.POLICY:
+    if request.cause is not RequestCause.POLICY:
         return size
     fleet, base = scene.fleet, scene.base
     carrying = fleet.in_service if fleet.listed else max(fleet.in_service, base)  # others may serve, unseen
     return max(size, min(least_safe(scene.headroom, carrying, base), scene.group.maximum))
 
 
-def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant | None] | None:
+def _shrinking_waits(request: Request, scene: GuardContext) -> tuple[Reason, Instant | None] | None:
     """Which guard makes a scale-in wait, and until when; ``None``: until what is in the way ends."""
     barred = _barred(Direction.IN, scene)
     if barred is not None:
@@ -273,11 +273,11 @@ def _shrinking_waits(request: Request, scene: Scene) -> tuple[Reason, Instant | 
     return None
 
 
-def _pace(scene: Scene, direction: Direction) -> Pace | None:
+def _pace(scene: GuardContext, direction: Direction) -> Pace | None:
     return scene.group.max_growth if direction is Direction.OUT else scene.group.max_shrinkage
 
 
-def _paced(size: int, direction: Direction, scene: Scene) -> tuple[int, tuple[Clamp, ...]]:
+def _paced(size: int, direction: Direction, scene: GuardContext) -> tuple[int, tuple[Clamp, ...]]:
     """Go no further than the group's pace allows; at the base itself nothing is allowed."""
     pace, base = _pace(scene, direction), scene.base
     if pace is None:
@@ -288,7 +288,7 @@ def _paced(size: int, direction: Direction, scene: Scene) -> tuple[int, tuple[Cl
     )
 
 
-def _paced_until(scene: Scene, direction: Direction) -> Instant | None:
+def _paced_until(scene: GuardContext, direction: Direction) -> Instant | None:
     pace = _pace(scene, direction)
     return None if pace is None else free_at(pace, scene.state.moves, direction, scene.now)
 

@@ -16,14 +16,14 @@ from typing import assert_never
 from config.model.catalogue import Group
 from config.model.pacing import FlapDamping, Pace, Select
 from config.units import Instant
-from trigger.requests import Move
+from trigger.requests import SizeChange
 from trigger.verdicts import Direction
 
 _REMEMBERED = 500
 """Moves, at most: one every quiet time for days."""
 
 
-def allowance(pace: Pace, moves: Sequence[Move], base: int, direction: Direction, now: Instant) -> int:
+def allowance(pace: Pace, moves: Sequence[SizeChange], base: int, direction: Direction, now: Instant) -> int:
     """How many members may still be added, or taken away.
 
     Args:
@@ -34,7 +34,7 @@ def allowance(pace: Pace, moves: Sequence[Move], base: int, direction: Direction
         now: the wall clock.
 
     >>> from config.units import Instant
-    >>> grown = [Move(at=Instant(100.0), before=10, after=13)]
+    >>> grown = [SizeChange(at=Instant(100.0), before=10, after=13)]
     >>> allowance(Pace(count=4, per=60.0), grown, 13, Direction.OUT, Instant(120.0))
     1
     >>> allowance(Pace(count=4, per=60.0), grown, 13, Direction.OUT, Instant(160.0))
@@ -45,17 +45,17 @@ def allowance(pace: Pace, moves: Sequence[Move], base: int, direction: Direction
     return max(0, _most(pace, before) - spent)
 
 
-def free_at(pace: Pace, moves: Sequence[Move], direction: Direction, now: Instant) -> Instant:
+def free_at(pace: Pace, moves: Sequence[SizeChange], direction: Direction, now: Instant) -> Instant:
     """When the oldest move that counts against the pace is forgotten."""
     return Instant(min((move.at + pace.per for move in _recent(moves, direction, pace.per, now)), default=now))
 
 
-def held_high_until(damping: FlapDamping, moves: Sequence[Move]) -> Instant | None:
+def held_high_until(damping: FlapDamping, moves: Sequence[SizeChange]) -> Instant | None:
     """Until when nobody leaves, since the size went to and fro too often; ``None``: it never did.
 
     >>> from config.units import Instant
     >>> there, back = (0, 1), (1, 0)
-    >>> turns = [Move(at=Instant(60.0 * n), before=pair[0], after=pair[1]) for n, pair in enumerate((there, back) * 2)]
+    >>> turns = [SizeChange(at=Instant(60.0 * n), before=pair[0], after=pair[1]) for n, pair in enumerate((there, back) * 2)]
     >>> held_high_until(FlapDamping(reversals=3, within=600.0, hold=1800.0), turns)
     1980.0
     """
@@ -68,7 +68,7 @@ def held_high_until(damping: FlapDamping, moves: Sequence[Move]) -> Instant | No
     return max(ends, default=None)
 
 
-def remembered(moves: Sequence[Move], group: Group, now: Instant) -> tuple[Move, ...]:
+def remembered(moves: Sequence[SizeChange], group: Group, now: Instant) -> tuple[SizeChange, ...]:
     """Drop what is too old to count for anything that the group declares, and anything too many."""
     spans = [pace.per for pace in (group.max_growth, group.max_shrinkage) if pace is not None]
     if group.flap_damping is not None:
@@ -77,12 +77,12 @@ def remembered(moves: Sequence[Move], group: Group, now: Instant) -> tuple[Move,
     return tuple(move for move in moves if now - move.at < longest)[-_REMEMBERED:]
 
 
-def direction_of(move: Move) -> Direction:
+def direction_of(move: SizeChange) -> Direction:
     """Which way it went."""
     return Direction.OUT if move.after > move.before else Direction.IN
 
 
-def _recent(moves: Sequence[Move], direction: Direction, span: float, now: Instant) -> list[Move]:
+def _recent(moves: Sequence[SizeChange], direction: Direction, span: float, now: Instant) -> list[SizeChange]:
     return [move for move in moves if direction_of(move) is direction and now - move.at < span]
 
 

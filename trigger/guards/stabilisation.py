@@ -2,7 +2,7 @@
 
 # Note [Advice]
 
-At each tick the policies of a group *advise* one size, before any guard but the least size (`trigger.guards.unasked`):
+At each tick the policies of a group *advise* one size, before any guard but the least size (`trigger.guards.enforced_bounds`):
 
 =====================================================  ========================================
 When                                                   they advise
@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from config.model.catalogue import Group
 from config.units import Instant, Seconds
 from trigger.conditions.timers import JITTER, LONGEST_GAP
-from trigger.guards.unasked import is_blind, least_size
+from trigger.guards.enforced_bounds import is_blind, least_size
 from trigger.policies.tracking import anybody_disagrees, wished
 from trigger.requests import Ceiling, GroupState, Observed
 from trigger.verdicts import Evaluation

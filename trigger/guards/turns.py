@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from config.model.catalogue import Group, Mode
 from config.units import GroupId, Instant, PolicyId, Seconds
-from trigger.requests import Cause, Fleet, GroupState, Queued, Request, Turn
+from trigger.requests import Fleet, GroupState, Queued, Request, RequestCause, ServiceTurn
 
 KEPT: Seconds = 600.0
 """For how long a wish waits for its turn after it was last made."""
@@ -66,7 +66,7 @@ def ahead(mine: Peer, others: Sequence[Peer]) -> GroupId | None:
     return None if first is None or first[1] == mine.group else first[1]
 
 
-def called(turn: Turn, requests: Sequence[Request], fleet: Fleet, now: Instant) -> Request | None:
+def called(turn: ServiceTurn, requests: Sequence[Request], fleet: Fleet, now: Instant) -> Request | None:
     """The kept wish, if it is to be asked again now: nobody is ahead, and its author does not ask anew."""
     queued = turn.queued
     if queued is None or fleet.ahead is not None or now >= queued.until:
@@ -74,23 +74,23 @@ def called(turn: Turn, requests: Sequence[Request], fleet: Fleet, now: Instant) 
     return None if any(_same(request, queued.request) for request in requests) else queued.request
 
 
-def of_a_policy(turn: Turn) -> bool:
+def of_a_policy(turn: ServiceTurn) -> bool:
     """Whether a policy's wish is kept: it waits for a tick, since between two nobody could say who agrees to it."""
-    return turn.queued is not None and turn.queued.request.cause is Cause.POLICY
+    return turn.queued is not None and turn.queued.request.cause is RequestCause.POLICY
 
 
-def expired(turn: Turn, now: Instant) -> Request | None:
+def expired(turn: ServiceTurn, now: Instant) -> Request | None:
     """The kept wish, if it is too old."""
     return turn.queued.request if turn.queued is not None and now >= turn.queued.until else None
 
 
 def must_wait(group: Group, request: Request, fleet: Fleet) -> bool:
     """Whether a wish that passed every guard is kept for later."""
-    insists = request.cause is Cause.PERSON and request.force
+    insists = request.cause is RequestCause.PERSON and request.force
     return fleet.ahead is not None and group.mode is Mode.ACT and not insists
 
 
-def queued_up(turn: Turn, request: Request, now: Instant) -> tuple[Turn, Request | None]:
+def queued_up(turn: ServiceTurn, request: Request, now: Instant) -> tuple[ServiceTurn, Request | None]:
     """Keep a wish; the second value is the older one of another author whose place it takes."""
     before = turn.queued
     since = now if before is None else before.since
@@ -113,6 +113,6 @@ def _same(one: Request, other: Request) -> bool:
     return _author(one) == _author(other)
 
 
-def _author(request: Request) -> tuple[Cause, PolicyId | None, str]:
-    repeats = request.cause in {Cause.POLICY, Cause.SCHEDULE}
+def _author(request: Request) -> tuple[RequestCause, PolicyId | None, str]:
+    repeats = request.cause in {RequestCause.POLICY, RequestCause.SCHEDULE}
     return request.cause, request.policy if repeats else None, "" if repeats else request.id

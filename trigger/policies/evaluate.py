@@ -17,8 +17,8 @@ from trigger.policies.projection import headroom
 from trigger.policies.stepping import taken
 from trigger.policies.tracking import aim
 from trigger.reasons import Reason
-from trigger.requests import Cause, Request
-from trigger.verdicts import NOBODY_SAYS, Advice, Evaluation, Taken, Truth, Verdict, Wish
+from trigger.requests import Request, RequestCause
+from trigger.verdicts import NOBODY_SAYS, Advice, ConditionVerdict, Evaluation, TakenStep, Truth, Wish
 
 
 def evaluate(
@@ -71,18 +71,18 @@ def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request
 
 def _verdicts(
     catalogue: Catalogue, group: Group, policy: Policy, frame: Frame, size: int | None
-) -> tuple[Verdict, ...]:
+) -> tuple[ConditionVerdict, ...]:
     conditions = (catalogue.conditions[name] for name in policy.when)
     return tuple(_verdict(condition, policy, group, frame, size) for condition in conditions)
 
 
-def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame, size: int | None) -> Verdict:
+def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame, size: int | None) -> ConditionVerdict:
     shrinking = policy.adjustment.may_shrink
     match condition:
         case Condition():
             cell = frame.cells[window_key(condition, policy, group)]
             if condition.per_member and size is None:
-                return Verdict(condition=condition.id, truth=Truth.UNKNOWN, cells=(cell,))
+                return ConditionVerdict(condition=condition.id, truth=Truth.UNKNOWN, cells=(cell,))
             return judge(held_against(condition, size), cell, shrinking=shrinking)
         case ExpressionCondition():
             cells = [frame.cells[key] for key in window_keys(condition, policy, group)]
@@ -91,7 +91,7 @@ def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame
             assert_never(condition)
 
 
-def _combined(policy: Policy, verdicts: tuple[Verdict, ...]) -> Truth:
+def _combined(policy: Policy, verdicts: tuple[ConditionVerdict, ...]) -> Truth:
     truths = [verdict.truth for verdict in verdicts]
     return conjunction(truths) if policy.enough is None else at_least(policy.enough, truths)
 
@@ -100,7 +100,7 @@ def _advice(
     catalogue: Catalogue,
     policy: Policy,
     truth: Truth,
-    verdicts: tuple[Verdict, ...],
+    verdicts: tuple[ConditionVerdict, ...],
     come: Progress,
     size: int | None,
 ) -> Advice:
@@ -120,8 +120,8 @@ def _advice(
 
 
 def _wish(
-    catalogue: Catalogue, action: Action, verdicts: tuple[Verdict, ...], size: int | None
-) -> tuple[Wish | None, Taken | None]:
+    catalogue: Catalogue, action: Action, verdicts: tuple[ConditionVerdict, ...], size: int | None
+) -> tuple[Wish | None, TakenStep | None]:
     """What a policy comes to now, and the step that is taken to it."""
     if isinstance(action, Adjustment):
         return action, None
@@ -151,7 +151,7 @@ def _request(policy: Policy, wish: Wish, evaluation: Evaluation) -> Request:
     return Request(
         id=f"{policy.id}@{evaluation.at.wall:.3f}",
         group=evaluation.group,
-        cause=Cause.POLICY,
+        cause=RequestCause.POLICY,
         by=policy.id,
         adjustment=wish,
         policy=policy.id,

@@ -30,12 +30,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from aggregator.frames import Aggregate
-from config.model.adjustments import Load, Tracking
+from config.model.adjustments import TargetLoad, Tracking
 from config.model.catalogue import AnyCondition, Catalogue, Compare, Condition, Policy
 from config.model.counters import Per
 from config.model.reductions import Reduce, Statistic
 from trigger.conditions.judging import held_against
-from trigger.verdicts import Advice, Headroom, Truth, Verdict
+from trigger.verdicts import Advice, ConditionVerdict, ProjectedLoad, Truth
 
 _RISING = frozenset({Compare.ABOVE, Compare.AT_LEAST})
 _NOT_IN_PROPORTION = frozenset({Reduce.COUNT, Statistic.STDDEV})
@@ -44,7 +44,7 @@ _SAME_WITHIN = 1e-9
 """Relative: binary fractions must not make a value that comes to its threshold pass just below it."""
 
 
-def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) -> Headroom:
+def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) -> ProjectedLoad:
     """How many times its load each member bears: the least over all policies that only add; infinite if none says.
 
     At this factor the first of them would have its conditions hold. 1 or less: one has them hold already.
@@ -61,15 +61,15 @@ def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) 
         conditions = [catalogue.conditions[verdict.condition] for verdict in verdicts]
         by_size = any(isinstance(condition, Condition) and condition.per_member for condition in conditions)
         (shared if by_size else others).append(_of_policy(catalogue, policy, conditions, verdicts, size))
-    return Headroom(of_those_in_service=min(others), of_desired=min(shared))
+    return ProjectedLoad(of_those_in_service=min(others), of_desired=min(shared))
 
 
-def least_safe(headroom: Headroom, in_service: int, desired: int) -> int:
+def least_safe(headroom: ProjectedLoad, in_service: int, desired: int) -> int:
     """The smallest size that keeps every member's load below its headroom; at most ``desired``.
 
-    >>> least_safe(Headroom(of_those_in_service=80 / 50), 6, 6)  # 6 at 50 %: 4 would be at 75 %, 3 at 100 %
+    >>> least_safe(ProjectedLoad(of_those_in_service=80 / 50), 6, 6)  # 6 at 50 %: 4 would be at 75 %, 3 at 100 %
     4
-    >>> least_safe(Headroom(of_those_in_service=80 / 60), 4, 4)  # 3 would be at 80 %, and that is the threshold
+    >>> least_safe(ProjectedLoad(of_those_in_service=80 / 60), 4, 4)  # 3 would be at 80 %, and that is the threshold
     4
     """
     return max(
@@ -95,7 +95,7 @@ def _of_policy(
     catalogue: Catalogue,
     policy: Policy,
     conditions: Sequence[AnyCondition],
-    verdicts: tuple[Verdict, ...],
+    verdicts: tuple[ConditionVerdict, ...],
     size: int | None,
 ) -> float:
     """The factor at which as many of its conditions hold as it needs; none where not one of them is projected."""
@@ -109,7 +109,7 @@ def _of_policy(
     return factors[(len(factors) if policy.enough is None else policy.enough) - 1]
 
 
-def _factor(condition: AnyCondition, verdict: Verdict, size: int | None) -> float:
+def _factor(condition: AnyCondition, verdict: ConditionVerdict, size: int | None) -> float:
     cell = verdict.cells[0]
     if not isinstance(condition, Condition) or not isinstance(cell, Aggregate) or cell.value <= 0:
         return math.inf
@@ -122,6 +122,6 @@ def _in_proportion(catalogue: Catalogue, policy: Policy, condition: AnyCondition
     if condition.aggregate in _NOT_IN_PROPORTION:
         return False
     counter, action = catalogue.counters[condition.counter], policy.adjustment
-    declared = condition.per_member or (isinstance(action, Tracking) and action.load is Load.EACH)
+    declared = condition.per_member or (isinstance(action, Tracking) and action.load is TargetLoad.EACH)
     shared = counter.per is Per.MEMBER and counter.unit == _SHARED_UNIT
     return declared or (shared and condition.across is Reduce.AVG)

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from config.model.catalogue import Group, Mode
-from config.model.schedules import Limit, ScheduledChange, ScheduledLimit, Standing, last_time, standing
+from config.model.schedules import BoundInForce, ScheduledBound, ScheduledChange, ScheduledLimit, last_time, standing
 from config.units import Instant, PolicyId, Seconds
 from trigger.policies.signals import floor_of, lasting
 from trigger.reasons import Reason
-from trigger.requests import Answer, Cause, GroupState, Request, Watched
+from trigger.requests import GroupState, Request, RequestCause, RequestOutcome, Watched
 
 _TICKS_LATE = 1.5
 """Intervals: a time is met in time at the tick that follows, and ticks may jitter."""
@@ -45,7 +45,7 @@ _SET_BACK: Seconds = 3600.0
 """An answer about a time further in the future than this was given by a clock that went wrong."""
 
 
-def limits_at(group: Group, now: Instant) -> tuple[Standing, ...]:
+def limits_at(group: Group, now: Instant) -> tuple[BoundInForce, ...]:
     """Every limit of a group as it is now, standing or not."""
     if not group.schedules:
         return ()
@@ -58,8 +58,8 @@ def bounded(group: Group, state: GroupState, now: Instant) -> Group:
     stand = [each.limit for each in limits_at(group, now) if each.active]
     if not stand:
         return group
-    floor = max((limit.size for limit in stand if limit.limit is Limit.FLOOR), default=0)
-    ceiling = min((limit.size for limit in stand if limit.limit is Limit.CEILING), default=group.maximum)
+    floor = max((limit.size for limit in stand if limit.limit is ScheduledBound.FLOOR), default=0)
+    ceiling = min((limit.size for limit in stand if limit.limit is ScheduledBound.CEILING), default=group.maximum)
     least = max(group.minimum, min(floor, group.maximum))
     most = max(least, min(ceiling, group.maximum), floor_of(group, lasting(state, now).signals))
     return replace(group, minimum=least, maximum=most)
@@ -70,7 +70,8 @@ def limited_until(group: Group, size: int, now: Instant) -> Instant | None:
     ends = [
         each.until
         for each in limits_at(group, now)
-        if each.active and (size < each.limit.size if each.limit.limit is Limit.FLOOR else size > each.limit.size)
+        if each.active
+        and (size < each.limit.size if each.limit.limit is ScheduledBound.FLOOR else size > each.limit.size)
     ]
     return max((end for end in ends if end is not None), default=None) if None not in ends else None
 
@@ -91,7 +92,7 @@ def _due(group: Group, state: GroupState, now: Instant) -> Iterator[Request]:
         yield Request(
             id=f"{schedule.id}@{last:.0f}",
             group=group.id,
-            cause=Cause.SCHEDULE,
+            cause=RequestCause.SCHEDULE,
             by=schedule.id,
             adjustment=schedule.adjustment,
             policy=schedule.id,
@@ -102,7 +103,7 @@ def _due(group: Group, state: GroupState, now: Instant) -> Iterator[Request]:
         )
 
 
-def watching(group: Group, state: GroupState, answers: Sequence[Answer], now: Instant) -> tuple[Watched, ...]:
+def watching(group: Group, state: GroupState, answers: Sequence[RequestOutcome], now: Instant) -> tuple[Watched, ...]:
     """What is remembered of a group's schedules after these answers. In mode `off`: nothing."""
     if group.mode is Mode.OFF:
         return ()

@@ -5,7 +5,7 @@ is renewed: it began when it first began, and lasts until the latest end that wa
 deliveries come twice, late and out of order, and "resolved" may never come. Whatever the order in which the same
 signals are told, the state is the same.
 
-How they weigh on a decision stands in `trigger.guards.gate` (refusals) and `trigger.guards.unasked` (floors).
+How they weigh on a decision stands in `trigger.guards.gate` (refusals) and `trigger.guards.enforced_bounds` (floors).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from config.model.catalogue import Group
-from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, FrozenDirection, RaiseFloor, Shield
 from config.units import AlertId, Instant
 from trigger.requests import GroupState, Signal, SignalKind
 
@@ -86,9 +86,9 @@ def _kinds(effect: Effect) -> tuple[SignalKind, ...]:
 
 
 _FROZEN = {
-    Way.OUT: (SignalKind.FREEZE_OUT,),
-    Way.IN: (SignalKind.FREEZE_IN,),
-    Way.BOTH: (SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT),
+    FrozenDirection.OUT: (SignalKind.FREEZE_OUT,),
+    FrozenDirection.IN: (SignalKind.FREEZE_IN,),
+    FrozenDirection.BOTH: (SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT),
 }
 
 

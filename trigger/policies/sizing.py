@@ -28,25 +28,25 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
-from config.model.adjustments import Adjustment, Rounding, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 
 
 def resized(desired: int, adjustment: Adjustment) -> int:
     """Say which size ``adjustment`` asks for, in members, never below 0.
 
-    >>> from config.model.adjustments import Adjustment, Verb
-    >>> resized(11, Adjustment(verb=Verb.ADD, amount=10, percent=True))
+    >>> from config.model.adjustments import Adjustment, AdjustmentVerb
+    >>> resized(11, Adjustment(verb=AdjustmentVerb.ADD, amount=10, percent=True))
     13
-    >>> resized(19, Adjustment(verb=Verb.REMOVE, amount=10, percent=True, at_least=2))
+    >>> resized(19, Adjustment(verb=AdjustmentVerb.REMOVE, amount=10, percent=True, at_least=2))
     17
     """
     amount = _amount(desired, adjustment)
     match adjustment.verb:
-        case Verb.ADD:
+        case AdjustmentVerb.ADD:
             return desired + _lifted(amount, adjustment)
-        case Verb.REMOVE:
+        case AdjustmentVerb.REMOVE:
             return max(0, desired - _lifted(amount, adjustment))
-        case Verb.SET:
+        case AdjustmentVerb.SET:
             return max(0, _rounded(amount, adjustment))
         case _:
             assert_never(adjustment.verb)
@@ -70,14 +70,14 @@ def _lifted(amount: Fraction, adjustment: Adjustment) -> int:
 
 def _rounded(amount: Fraction, adjustment: Adjustment) -> int:
     """Note [Rounding]."""
-    removes = adjustment.verb is Verb.REMOVE
+    removes = adjustment.verb is AdjustmentVerb.REMOVE
     match adjustment.rounding:
         case Rounding.CAREFUL:
             return max(1, math.floor(amount)) if removes else math.ceil(amount)
         case Rounding.AWAY:
             return math.ceil(amount)
         case Rounding.TRUNCATE:
-            least = 1 if amount and adjustment.verb is not Verb.SET else 0
+            least = 1 if amount and adjustment.verb is not AdjustmentVerb.SET else 0
             return max(least, math.floor(amount))
         case Rounding.CEIL:
             return math.floor(amount) if removes else math.ceil(amount)

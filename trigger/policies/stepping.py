@@ -24,14 +24,16 @@ from collections.abc import Sequence
 from aggregator.frames import Aggregate, Cell
 from config.model.adjustments import Steps
 from config.model.catalogue import Compare, Condition
-from trigger.verdicts import Taken, Truth, Verdict
+from trigger.verdicts import ConditionVerdict, TakenStep, Truth
 
 _UPWARD = frozenset({Compare.ABOVE, Compare.AT_LEAST})
 _SAME_WITHIN = 1e-9
 """Relative: 80.3 is 0.3 over 80, though binary fractions make it a trifle less."""
 
 
-def taken(steps: Steps, condition: Condition, verdicts: Sequence[Verdict], *, sharers: int = 1) -> Taken | None:
+def taken(
+    steps: Steps, condition: Condition, verdicts: Sequence[ConditionVerdict], *, sharers: int = 1
+) -> TakenStep | None:
     """Say which step is taken; ``None``: there is no distance.
 
     Args:
@@ -45,7 +47,7 @@ def taken(steps: Steps, condition: Condition, verdicts: Sequence[Verdict], *, sh
         return None
     distance = _distance(condition, verdict.cells[0], shrinking=steps.may_shrink) / sharers
     reached = [step.adjustment for step in steps.steps if _reaches(distance, step.over)]
-    return Taken(condition=steps.by, over=distance, adjustment=reached[-1])
+    return TakenStep(condition=steps.by, over=distance, adjustment=reached[-1])
 
 
 def _distance(condition: Condition, cell: Cell, *, shrinking: bool) -> float:

@@ -29,11 +29,11 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from aggregator.frames import Cell
-from config.model.adjustments import Action, Adjustment, Load, Steps, Tracking, Verb
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb, Steps, TargetLoad, Tracking
 from config.model.catalogue import Condition
 from trigger.policies.sizing import resized
 from trigger.policies.stepping import sure_value
-from trigger.verdicts import Advice, Aim, Evaluation, Truth, Verdict, Wish
+from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Truth, Wish
 
 _SAME_WITHIN = 1e-9
 """Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it a trifle more."""
@@ -41,7 +41,7 @@ _MOST = 10**12
 """Members: a load beyond every group. A counter may say anything, and infinity is no size."""
 
 
-def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -> Aim | None:
+def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[ConditionVerdict]) -> Aim | None:
     """Say what a target that is missed asks for; ``None``: it is not missed, or nobody knows.
 
     Args:
@@ -57,7 +57,7 @@ def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -
     return Aim(
         verb=tracking.verb,
         load=min(max(0.0, share * _bearers(tracking, cell)), _MOST),
-        relative=tracking.load is Load.WHOLE,
+        relative=tracking.load is TargetLoad.WHOLE,
         level=tracking.level,
         at_most=tracking.at_most,
     )
@@ -66,9 +66,9 @@ def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[Verdict]) -
 def wished(desired: int, in_service: int, wish: Wish) -> int:
     """Say which size a wish asks for, in members, never below 0 and before any guard.
 
-    >>> wished(10, 10, Aim(verb=Verb.ADD, load=12.3, level=60.0))
+    >>> wished(10, 10, Aim(verb=AdjustmentVerb.ADD, load=12.3, level=60.0))
     13
-    >>> wished(10, 12, Aim(verb=Verb.REMOVE, load=0.5, relative=True, level=60.0))
+    >>> wished(10, 12, Aim(verb=AdjustmentVerb.REMOVE, load=0.5, relative=True, level=60.0))
     6
     """
     match wish:
@@ -95,17 +95,17 @@ def could_shrink(desired: int, action: Action) -> bool:
 
 def _bearers(tracking: Tracking, cell: Cell) -> int:
     """How many members bear what was measured of each; 1 where the value is of all."""
-    if tracking.load is not Load.EACH:
+    if tracking.load is not TargetLoad.EACH:
         return 1
     return cell.expected + (cell.left_out if tracking.may_shrink else 0)
 
 
 def _aimed(desired: int, in_service: int, aim: Aim) -> int:
-    bearers = in_service if aim.verb is Verb.ADD else max(in_service, desired)
+    bearers = in_service if aim.verb is AdjustmentVerb.ADD else max(in_service, desired)
     load = aim.load * bearers if aim.relative else aim.load
     size = min(math.ceil(load * (1 - _SAME_WITHIN)), _MOST)
     limit = None if aim.at_most is None else resized(desired, aim.at_most)
-    if aim.verb is Verb.ADD:
+    if aim.verb is AdjustmentVerb.ADD:
         return max(desired, size if limit is None else min(size, limit))
     return min(desired, size if limit is None else max(size, limit))
 

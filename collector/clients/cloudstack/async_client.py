@@ -8,11 +8,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from collector.clients.cloudstack.answers import OK, PAGE, UNAUTHORISED, Listing, Refused, one_called, opened, page_of
+from collector.clients.cloudstack.parsing import (
+    OK,
+    PAGE,
+    UNAUTHORISED,
+    CloudstackRefused,
+    PagedListing,
+    one_called,
+    opened,
+    page_of,
+)
 from collector.clients.cloudstack.project import ANOTHER, is_id
 from collector.clients.cloudstack.signing import FORM, signed, system_time
-from collector.clients.http.client import HttpClient, Question
-from collector.clients.http.failures import Failure, of_server, refused
+from collector.clients.http.client import HttpClient, HttpRequest
+from collector.clients.http.failures import HttpFailure, of_server, refused
 from collector.samples import Reply
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -25,7 +34,7 @@ _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 _REFUSALS = frozenset(range(400, 600))
 """Statuses with which CloudStack tells what is wrong."""
-_MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there does not speak the API of CloudStack")
+_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="what answers there does not speak the API of CloudStack")
 
 
 class AsyncCloudstackClient:
@@ -42,51 +51,51 @@ class AsyncCloudstackClient:
 
     async def ask(
         self, asked: Round, cloud: CloudstackCloud, command: str, **parameters: str
-    ) -> Mapping[str, object] | Failure:
+    ) -> Mapping[str, object] | HttpFailure:
         """Give one command."""
         answer = await self._tried(asked, cloud, command, parameters)
-        return _failure(answer) if isinstance(answer, Refused) else answer
+        return _failure(answer) if isinstance(answer, CloudstackRefused) else answer
 
     async def every(
         self, asked: Round, cloud: CloudstackCloud, command: str, kind: str, **parameters: str
-    ) -> Sequence[object] | Failure:
+    ) -> Sequence[object] | HttpFailure:
         """Read a listing of the cloud's project to its end; the project's name is looked up anew after a refusal."""
         project = await self._project(asked, cloud)
-        if isinstance(project, Failure):
+        if isinstance(project, HttpFailure):
             return project
         found = await self._every(asked, cloud, command, kind, {**parameters, **project})
-        if isinstance(found, Failure):
+        if isinstance(found, HttpFailure):
             self._projects.pop(cloud.id, None)
         return found
 
-    async def _project(self, asked: Round, cloud: CloudstackCloud) -> Mapping[str, str] | Failure:
+    async def _project(self, asked: Round, cloud: CloudstackCloud) -> Mapping[str, str] | HttpFailure:
         """What keeps a command within the cloud's project."""
         if cloud.project is None or is_id(cloud.project):
             return {} if cloud.project is None else {"projectid": cloud.project}
         if cloud.id not in self._projects:
             found = await self._every(asked, cloud, "listProjects", "project", {"name": cloud.project})
-            if isinstance(found, Failure):
+            if isinstance(found, HttpFailure):
                 return found
             try:
                 self._projects[cloud.id] = one_called(found, "project", cloud.project, mend=ANOTHER)
             except ValueError as error:
-                return Failure(reply=Reply.AUTH, said=str(error))
+                return HttpFailure(reply=Reply.AUTH, said=str(error))
         return {"projectid": self._projects[cloud.id]}
 
     async def _every(
         self, asked: Round, cloud: CloudstackCloud, command: str, kind: str, parameters: Mapping[str, str]
-    ) -> Sequence[object] | Failure:
+    ) -> Sequence[object] | HttpFailure:
         """If the first page is larger than CloudStack gives, all are as large as it says."""
-        listing = Listing(self._sizes.get(cloud.id, PAGE))
+        listing = PagedListing(self._sizes.get(cloud.id, PAGE))
         while not listing.ended:
             if listing.endless:
-                return Failure(reply=Reply.INCOMPLETE, said="the listing does not end")
+                return HttpFailure(reply=Reply.INCOMPLETE, said="the listing does not end")
             answer = await self._tried(asked, cloud, command, {**parameters, **listing.asks})
-            if isinstance(answer, Refused) and answer.at_most is not None and not listing.read:
-                listing = Listing(self._sizes.setdefault(cloud.id, answer.at_most))
+            if isinstance(answer, CloudstackRefused) and answer.at_most is not None and not listing.read:
+                listing = PagedListing(self._sizes.setdefault(cloud.id, answer.at_most))
                 answer = await self._tried(asked, cloud, command, {**parameters, **listing.asks})
-            if isinstance(answer, Refused | Failure):
-                return _failure(answer) if isinstance(answer, Refused) else answer
+            if isinstance(answer, CloudstackRefused | HttpFailure):
+                return _failure(answer) if isinstance(answer, CloudstackRefused) else answer
             page = page_of(answer, kind)
             if page is None:
                 return _MALFORMED
@@ -95,13 +104,13 @@ class AsyncCloudstackClient:
 
     async def _tried(
         self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str]
-    ) -> Mapping[str, object] | Refused | Failure:
+    ) -> Mapping[str, object] | CloudstackRefused | HttpFailure:
         try:
             key, secret = asked.read_secret(cloud.api_key), asked.read_secret(cloud.secret)
         except (TrimtabError, OSError) as error:
-            return Failure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, said=str(error))
         answer = await self._http.ask(
-            Question(
+            HttpRequest(
                 url=cloud.endpoint,
                 access=HttpAccess(trust=cloud.trust),
                 timeout=cloud.timeout,
@@ -113,17 +122,17 @@ class AsyncCloudstackClient:
                 largest=_LARGEST,
             )
         )
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return of_server(answer)
         if len(answer.body) < _LONG:
             return opened(answer.body, answer.status)
         return await asyncio.to_thread(opened, answer.body, answer.status)
 
 
-def _failure(said: Refused) -> Failure:
+def _failure(said: CloudstackRefused) -> HttpFailure:
     if said.code is None:
         return _MALFORMED if said.status == OK else refused(said.status)
     if UNAUTHORISED in (said.status, said.code):
         words = "CloudStack does not know the key and its signature, or the account's role does not have the command"
-        return Failure(reply=Reply.AUTH, said=words)
-    return Failure(reply=Reply.UNREACHABLE, said=f"CloudStack answers with the error {said.code}")
+        return HttpFailure(reply=Reply.AUTH, said=words)
+    return HttpFailure(reply=Reply.UNREACHABLE, said=f"CloudStack answers with the error {said.code}")

@@ -8,22 +8,22 @@ from dataclasses import replace
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.cloudstack.answers import (
+from collector.clients.cloudstack.parsing import (
     PAGE,
     UNAUTHORISED,
-    Entries,
-    Listing,
+    CloudstackRefused,
+    ListedEntries,
     Oversized,
-    Refused,
+    PagedListing,
     opened,
     page_of,
     refusal,
 )
 from collector.clients.cloudstack.project import Project
 from collector.clients.cloudstack.signing import FORM, signed, system_time
-from collector.clients.http.pool import Bounded, retry_after
-from collector.clients.http.unanswered import why
-from config.causes import READABLE, Cause
+from collector.clients.http.http_errors import why
+from collector.clients.http.pool import BoundedPool, retry_after
+from config.causes import READABLE, FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
 from config.model.catalogue import CloudstackCloud
@@ -47,7 +47,7 @@ class CloudstackClient:
         self._cloud = declaration
         self._read_secret = read_secret
         self._size = PAGE
-        self._session = Bounded(declaration.timeout, circuits=circuits)
+        self._session = BoundedPool(declaration.timeout, circuits=circuits)
         self.project = Project(declaration, self.every)
 
     def ask(self, command: str, **parameters: str) -> Mapping[str, object]:
@@ -59,14 +59,14 @@ class CloudstackClient:
         """
         parameters |= self.project.within(command)
         answer = self._tried(command, parameters)
-        if isinstance(answer, Refused) and answer.code == UNAUTHORISED:
+        if isinstance(answer, CloudstackRefused) and answer.code == UNAUTHORISED:
             answer = self._tried(command, parameters)
-        if isinstance(answer, Refused):
+        if isinstance(answer, CloudstackRefused):
             self.project.forget()
             raise refusal(answer.error, self._about(command), retry_after=answer.retry_after)
         return answer
 
-    def every(self, command: str, kind: str, **parameters: str) -> Entries:
+    def every(self, command: str, kind: str, **parameters: str) -> ListedEntries:
         """Read a listing to its end. One that breaks off, or changes meanwhile, is not all of it.
 
         Pages are as large as this CloudStack allows: one that allows less than is asked for says how much.
@@ -80,11 +80,11 @@ class CloudstackClient:
             self._size = problem.at_most
             return self._every(command, kind, self._size, parameters)
 
-    def _every(self, command: str, kind: str, size: int, parameters: Mapping[str, str]) -> Entries:
-        listing, about = Listing(size), self._about(command)
+    def _every(self, command: str, kind: str, size: int, parameters: Mapping[str, str]) -> ListedEntries:
+        listing, about = PagedListing(size), self._about(command)
         while not listing.ended:
             if listing.endless:
-                return Entries(read=tuple(listing.read), because=f"{about} does not end")
+                return ListedEntries(read=tuple(listing.read), because=f"{about} does not end")
             try:
                 page = page_of(self.ask(command, **parameters, **listing.asks), kind)
                 if page is None:
@@ -92,12 +92,12 @@ class CloudstackClient:
             except DriverError as error:
                 if not listing.read:
                     raise
-                return Entries(read=tuple(listing.read), because=str(error))
+                return ListedEntries(read=tuple(listing.read), because=str(error))
             listing.take(page)
         lacking = "" if listing.whole else f"{about}: the listing changed while it was read"
-        return Entries(read=tuple(listing.read), because=lacking)
+        return ListedEntries(read=tuple(listing.read), because=lacking)
 
-    def _tried(self, command: str, parameters: Mapping[str, str]) -> Mapping[str, object] | Refused:
+    def _tried(self, command: str, parameters: Mapping[str, str]) -> Mapping[str, object] | CloudstackRefused:
         """Give a command once.
 
         Raises:
@@ -113,7 +113,7 @@ class CloudstackClient:
         except requests.RequestException as error:
             raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
         answer = opened(response.content, response.status_code)
-        if not isinstance(answer, Refused):
+        if not isinstance(answer, CloudstackRefused):
             return answer
         if answer.code is None:
             said = f"{about}: no answer of CloudStack, HTTP {answer.status}"
@@ -127,7 +127,7 @@ class CloudstackClient:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
 
     def _about(self, command: str) -> str:
         return f"{self._cloud.id}: {command}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from collector.clients.cloudstack.answers import JobState, job_of, refusal, text
 from collector.clients.cloudstack.client import CloudstackClient
+from collector.clients.cloudstack.parsing import JobState, job_of, refusal, text
 from config.errors import DriverError, Transient
 from config.units import Instant, Seconds
 

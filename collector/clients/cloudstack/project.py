@@ -13,8 +13,8 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 
-from collector.clients.cloudstack.answers import Entries, one_called
-from config.causes import Cause
+from collector.clients.cloudstack.parsing import ListedEntries, one_called
+from config.causes import FailureCause
 from config.errors import Permanent, Transient
 from config.model.clouds import CloudstackCloud
 
@@ -41,7 +41,7 @@ class Project:
         every: reads a listing to its end.
     """
 
-    def __init__(self, cloud: CloudstackCloud, every: Callable[..., Entries]) -> None:
+    def __init__(self, cloud: CloudstackCloud, every: Callable[..., ListedEntries]) -> None:
         self._cloud, self._every = cloud, every
         self._lock = threading.Lock()
         self._known: str | None = None
@@ -81,4 +81,4 @@ class Project:
         try:
             return one_called(entries.read, "project", written, mend=ANOTHER)
         except ValueError as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS) from None

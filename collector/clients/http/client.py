@@ -20,14 +20,14 @@ from typing import NamedTuple, assert_never
 
 import aiohttp
 
-from collector.clients.http.failures import Failure as Failure  # noqa: PLC0414  sources know it from here
+from collector.clients.http.failures import HttpFailure as HttpFailure  # noqa: PLC0414  sources know it from here
 from collector.clients.http.failures import failure_of, no_authority, retry_after
 from collector.clients.http.failures import refused as refused  # noqa: PLC0414  likewise
-from collector.clients.http.names import Names
+from collector.clients.http.names import HttpNameLookup
 from collector.clients.http.parsing import Parser
 from collector.samples import Reply
 from config.errors import TrimtabError
-from config.model.access import Basic, Bearer, HttpAccess, SecretRef, Trust
+from config.model.access import Basic, BearerToken, HttpAccess, SecretRef, Trust
 from config.units import Moment, Seconds
 
 _IN_FLIGHT = 512
@@ -45,7 +45,7 @@ _WAITING = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class HttpRequest:
     """One request."""
 
     url: str
@@ -69,7 +69,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpResponse:
     """What came back whole."""
 
     status: int
@@ -93,7 +93,7 @@ class _Held(NamedTuple):
 
     until: float
     """Steady seconds."""
-    failure: Failure
+    failure: HttpFailure
 
 
 class HttpClient:
@@ -108,7 +108,7 @@ class HttpClient:
         self._clock = clock
         self._read_secret = read_secret
         self._session: aiohttp.ClientSession | None = None
-        self._names: Names | None = None
+        self._names: HttpNameLookup | None = None
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self._trusting: dict[Trust, asyncio.Task[_Trusting]] = {}
         self._held: dict[str, _Held] = {}
@@ -116,7 +116,7 @@ class HttpClient:
         self.parser = Parser(clock)
         """Where long answers are parsed; closed together with the client."""
 
-    async def ask(self, question: Question) -> Answer | Failure:
+    async def ask(self, question: HttpRequest) -> HttpResponse | HttpFailure:
         """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions.
 
         The time begins when there is a free slot: many silent servers never use up the time of one that answers.
@@ -128,7 +128,7 @@ class HttpClient:
                 async with asyncio.timeout(question.timeout):
                     return await self._asked(question)
             except TimeoutError:
-                return Failure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
+                return HttpFailure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
 
     async def close(self) -> None:
         """Give back every connection. Closing again does nothing."""
@@ -143,11 +143,11 @@ class HttpClient:
             await self._names.close()
             self._names = None
 
-    async def _asked(self, question: Question) -> Answer | Failure:
+    async def _asked(self, question: HttpRequest) -> HttpResponse | HttpFailure:
         try:
             headers = {**question.headers, **self._identity(question.access)}
         except (TrimtabError, OSError) as error:
-            return Failure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, said=str(error))
         try:
             trusted = await self._context(question)
         except OSError as error:  # ssl.SSLError is one
@@ -163,8 +163,8 @@ class HttpClient:
         return failure
 
     async def _twice(
-        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
-    ) -> Answer | Failure:
+        self, question: HttpRequest, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
+    ) -> HttpResponse | HttpFailure:
         """Ask once more where the other side closed a kept connection just when we used it; aiohttp does so for GET."""
         try:
             return await self._exchange(question, headers, trusted)
@@ -174,8 +174,8 @@ class HttpClient:
         return await self._exchange(question, headers, trusted)
 
     async def _exchange(
-        self, question: Question, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
-    ) -> Answer | Failure:
+        self, question: HttpRequest, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
+    ) -> HttpResponse | HttpFailure:
         async with self._opened().request(
             question.method,
             question.url,
@@ -199,7 +199,7 @@ class HttpClient:
                 return _too_long(question)
             if response.status > _OK_AND_MORE:
                 body = _masked(body, headers)
-            return Answer(status=response.status, headers=said, body=body, at=at)
+            return HttpResponse(status=response.status, headers=said, body=body, at=at)
 
     async def _body(self, response: aiohttp.ClientResponse, largest: int) -> bytearray:
         """Read an answer, or more bytes than it may have. Few long ones are read at once: all of them lie in memory."""
@@ -215,7 +215,7 @@ class HttpClient:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._names = Names()
+            self._names = HttpNameLookup()
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=0, keepalive_timeout=_KEPT, ttl_dns_cache=60, resolver=self._names
@@ -239,12 +239,12 @@ class HttpClient:
             case Basic(user=user, password=password):
                 pair = f"{user}:{self._read_secret(password)}".encode(errors="surrogateescape")
                 return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
-            case Bearer(token=token):
+            case BearerToken(token=token):
                 return {"Authorization": f"Bearer {_sendable(self._read_secret(token), token)}"}
             case _:
                 assert_never(access.credentials)
 
-    async def _context(self, question: Question) -> ssl.SSLContext | bool:
+    async def _context(self, question: HttpRequest) -> ssl.SSLContext | bool:
         """Whom to believe; read once, in a thread, since reading the system's certificates takes 20 ms.
 
         Raises:
@@ -276,16 +276,16 @@ class HttpClient:
         failure = refused(status)
         said = f"{failure.said}, and asks to wait {wait:.0f} s"
         self._held = {place: held for place, held in self._held.items() if held.until > now.steady}
-        self._held[url] = _Held(until=now.steady + wait, failure=Failure(reply=failure.reply, said=said))
+        self._held[url] = _Held(until=now.steady + wait, failure=HttpFailure(reply=failure.reply, said=said))
 
-    def _waits(self, url: str) -> Failure | None:
+    def _waits(self, url: str) -> HttpFailure | None:
         held = self._held.get(url)
         return held.failure if held is not None and self._clock().steady < held.until else None
 
 
-def _too_long(question: Question) -> Failure:
+def _too_long(question: HttpRequest) -> HttpFailure:
     hint = f": raise {question.raised_by} if all of it is needed" if question.raised_by else ""
-    return Failure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes{hint}")
+    return HttpFailure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes{hint}")
 
 
 async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:

@@ -40,32 +40,32 @@ _OF_MEMBERS = frozenset({Reply.REFUSED, Reply.TIMEOUT, Reply.NO_SUCH_COUNTER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class HttpFailure:
     """Why there is no answer, as a kind and in words without secrets."""
 
     reply: Reply
     said: str
 
 
-def refused(status: int) -> Failure:
+def refused(status: int) -> HttpFailure:
     """What a status means that brings no answer; in our words, not in the server's.
 
     >>> refused(503)
-    Failure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 503 Service Unavailable')
+    HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 503 Service Unavailable')
     """
     kind = _BY_STATUS.get(status) or (Reply.UNREACHABLE if status >= _SERVER_ERROR else Reply.MALFORMED)
     known = status in HTTPStatus._value2member_map_
     said = f"HTTP {status} {HTTPStatus(status).phrase}" if known else f"HTTP {status}"
-    return Failure(reply=kind, said=f"{said}: redirects are not followed" if status in _MOVED else said)
+    return HttpFailure(reply=kind, said=f"{said}: redirects are not followed" if status in _MOVED else said)
 
 
-def of_server(failure: Failure) -> Failure:
+def of_server(failure: HttpFailure) -> HttpFailure:
     """What a failure is called where one server answers for many members: none of them refused, or kept silent.
 
     >>> of_server(refused(404))
-    Failure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 404 Not Found')
+    HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 404 Not Found')
     """
-    return Failure(reply=Reply.UNREACHABLE, said=failure.said) if failure.reply in _OF_MEMBERS else failure
+    return HttpFailure(reply=Reply.UNREACHABLE, said=failure.said) if failure.reply in _OF_MEMBERS else failure
 
 
 def retry_after(headers: Mapping[str, str], now: Moment) -> Seconds | None:
@@ -99,7 +99,7 @@ def instant_of(date: str) -> float | None:
         return None
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: Exception) -> HttpFailure:
     """What an exception of a request means."""
     if isinstance(error, aiohttp.ClientConnectorError | OSError):
         return _no_connection(error)
@@ -111,29 +111,29 @@ def failure_of(error: Exception) -> Failure:
     }
     unread = Reply.MALFORMED, f"no answer that can be read ({type(error).__name__})"
     reply, said = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), unread)
-    return Failure(reply=reply, said=said)
+    return HttpFailure(reply=reply, said=said)
 
 
-def no_authority(ca: str | None, error: OSError) -> Failure:
+def no_authority(ca: str | None, error: OSError) -> HttpFailure:
     """What it means that the file of believed certificates cannot be used."""
     why = "it holds no certificate" if isinstance(error, ssl.SSLError) else _words(error)
-    return Failure(reply=Reply.UNTRUSTED, said=f"{ca} cannot be used as ca: {why}")
+    return HttpFailure(reply=Reply.UNTRUSTED, said=f"{ca} cannot be used as ca: {why}")
 
 
-def _no_connection(error: Exception) -> Failure:
+def _no_connection(error: Exception) -> HttpFailure:
     match error:
         case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError() as cause):
-            return Failure(reply=Reply.UNTRUSTED, said=cause.verify_message)
+            return HttpFailure(reply=Reply.UNTRUSTED, said=cause.verify_message)
         case aiohttp.ClientConnectorDNSError(os_error=cause):
-            return Failure(reply=Reply.UNREACHABLE, said=f"its name: {cause.strerror or 'not known'}")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"its name: {cause.strerror or 'not known'}")
         case aiohttp.ClientConnectorSSLError(os_error=cause):
-            return Failure(reply=Reply.MALFORMED, said=f"no TLS: {_words(cause)}")
+            return HttpFailure(reply=Reply.MALFORMED, said=f"no TLS: {_words(cause)}")
         case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
-            return Failure(reply=Reply.REFUSED, said=_words(cause))
+            return HttpFailure(reply=Reply.REFUSED, said=_words(cause))
         case aiohttp.ClientConnectorError(os_error=cause):
-            return Failure(reply=Reply.UNREACHABLE, said=_words(cause))
+            return HttpFailure(reply=Reply.UNREACHABLE, said=_words(cause))
         case _:
-            return Failure(reply=Reply.UNREACHABLE, said=_words(error))
+            return HttpFailure(reply=Reply.UNREACHABLE, said=_words(error))
 
 
 def _words(error: Exception) -> str:

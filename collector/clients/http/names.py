@@ -11,7 +11,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 _AT_ONCE = 8
 
 
-class Names(AbstractResolver):
+class HttpNameLookup(AbstractResolver):
     """Looks names up in threads of its own.
 
     The system's resolver waits for half a minute on a name server that is silent. In the threads that everything else

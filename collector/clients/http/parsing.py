@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
 from config.units import Moment, Seconds
 
@@ -70,7 +70,7 @@ class Parser:
         self._turn = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
 
-    def put_off(self, user: str) -> Failure | None:
+    def put_off(self, user: str) -> HttpFailure | None:
         """Why a user must wait; ``None``: it need not."""
         debt = self._debts.get(user, NOTHING)
         wait = debt.wait(self._clock().steady)
@@ -80,9 +80,9 @@ class Parser:
             f"reading its answers has taken {debt.owed:.1f} s of processor time, more than its share: "
             f"it is asked again in {wait:.0f} s"
         )
-        return Failure(reply=Reply.PUT_OFF, said=said)
+        return HttpFailure(reply=Reply.PUT_OFF, said=said)
 
-    async def run(self, user: str, size: int, parse: Callable[[], T]) -> T | Failure:
+    async def run(self, user: str, size: int, parse: Callable[[], T]) -> T | HttpFailure:
         """Parse an answer.
 
         Args:

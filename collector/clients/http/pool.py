@@ -12,7 +12,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from collector.clients.circuits import Circuits, endpoint_of, nobody, sending
-from collector.clients.http.unanswered import why
+from collector.clients.http.http_errors import why
 from config.units import Seconds
 
 _AT_MOST = 64 * 2**20
@@ -82,7 +82,7 @@ class Pool(requests.Session):
         return response
 
 
-class Bounded(Pool):
+class BoundedPool(Pool):
     """Connections whose answers are whole within a deadline, connecting included, however slowly they drip.
 
     ``requests`` bounds the time between two bytes only. A call that outlives its deadline goes on in a thread of its
@@ -96,7 +96,7 @@ class Bounded(Pool):
 
         def fetch() -> None:
             try:
-                answers.put(super(Bounded, self)._fetched(request, options))
+                answers.put(super(BoundedPool, self)._fetched(request, options))
             except requests.RequestException as error:
                 answers.put(error)
 

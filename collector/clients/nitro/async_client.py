@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from collector.clients.http.client import Answer, HttpClient, Question
-from collector.clients.http.failures import Failure, of_server
-from collector.clients.nitro.answers import Refusal, Said
-from collector.clients.nitro.session import LOGOUT, Call, Login, Session, headers
+from collector.clients.http.client import HttpClient, HttpRequest, HttpResponse
+from collector.clients.http.failures import HttpFailure, of_server
+from collector.clients.nitro.parsing import Refusal, Said
+from collector.clients.nitro.session import LOGOUT, Login, NitroCall, Session, headers
 from collector.samples import Reply
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -44,10 +44,10 @@ class AsyncNitroClient:
         self._session = Session(login.user)
         self._entering = asyncio.Lock()
         self._attempts = 0
-        self._in_vain: Failure | None = None
+        self._in_vain: HttpFailure | None = None
         self._abreast = asyncio.Semaphore(_ABREAST)
 
-    async def get(self, call: Call, asked: Round, *, within: Seconds) -> Answered | Failure:
+    async def get(self, call: NitroCall, asked: Round, *, within: Seconds) -> Answered | HttpFailure:
         """Ask for statistics, logging in before where that is due; once again if the session turns out to be over.
 
         Args:
@@ -58,7 +58,7 @@ class AsyncNitroClient:
         over: str | None = None
         for _ in range(2):
             token = await self._enter(asked, within, over)
-            if isinstance(token, Failure):
+            if isinstance(token, HttpFailure):
                 return token
             async with self._abreast:
                 found = await self._sent(call, token, within)
@@ -74,7 +74,7 @@ class AsyncNitroClient:
         if token is not None:
             await self._sent(LOGOUT, token, _FAREWELL)
 
-    async def _enter(self, asked: Round, within: Seconds, over: str | None) -> str | Failure:
+    async def _enter(self, asked: Round, within: Seconds, over: str | None) -> str | HttpFailure:
         """The token of the session; a new one if there is none, or if it is the one that is over."""
         before = self._attempts
         async with self._entering:
@@ -84,25 +84,25 @@ class AsyncNitroClient:
                 return self._in_vain  # somebody has tried while we waited
             found = await self._log_in(asked, within)
             self._attempts += 1
-            self._in_vain = found if isinstance(found, Failure) else None
+            self._in_vain = found if isinstance(found, HttpFailure) else None
             return found
 
-    async def _log_in(self, asked: Round, within: Seconds) -> str | Failure:
+    async def _log_in(self, asked: Round, within: Seconds) -> str | HttpFailure:
         try:
             password = asked.read_secret(self._login.password)
         except (TrimtabError, OSError) as error:
-            return Failure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, said=str(error))
         call = self._session.login(password, asked.clock().steady)
         if isinstance(call, Refusal):
             return _failure(call)
         answer = await self._sent(call, None, within)
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return answer
         found = self._session.opened(answer, asked.clock().steady)
         return _failure(found) if isinstance(found, Refusal) else found
 
-    async def _sent(self, call: Call, token: str | None, within: Seconds) -> Answered | Refusal | Failure:
-        question = Question(
+    async def _sent(self, call: NitroCall, token: str | None, within: Seconds) -> Answered | Refusal | HttpFailure:
+        question = HttpRequest(
             url=call.url(self._login),
             access=HttpAccess(trust=self._login.trust),
             timeout=within,
@@ -112,7 +112,7 @@ class AsyncNitroClient:
             accept=_ERRORS,
         )
         answer = await self._http.ask(question)
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, HttpResponse):
             return of_server(answer)
         found = self._session.heard(answer.status, answer.body, token)
         if isinstance(found, Refusal):
@@ -120,5 +120,5 @@ class AsyncNitroClient:
         return Answered(document=found.document, doubt=found.doubt, at=answer.at)
 
 
-def _failure(refusal: Refusal) -> Failure:
-    return Failure(reply=refusal.reply, said=refusal.said)
+def _failure(refusal: Refusal) -> HttpFailure:
+    return HttpFailure(reply=refusal.reply, said=refusal.said)

@@ -10,12 +10,12 @@ from http.cookiejar import DefaultCookiePolicy
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.http.pool import Bounded, retry_after
-from collector.clients.http.unanswered import why
-from collector.clients.nitro.answers import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
-from collector.clients.nitro.session import Call, Denied, Login, Session, headers
-from collector.clients.said import shown
-from config.causes import Cause
+from collector.clients.http.http_errors import why
+from collector.clients.http.pool import BoundedPool, retry_after
+from collector.clients.nitro.parsing import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
+from collector.clients.nitro.session import Denied, Login, NitroCall, Session, headers
+from collector.clients.quoting import shown
+from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
 from config.model.balancers import NetscalerBalancer
@@ -47,10 +47,10 @@ class NitroClient:
         self._read_secret, self._clock = read_secret, clock
         self._session = Session(declaration.user)
         self._entering = threading.Lock()
-        self._http = Bounded(declaration.timeout, _AT_MOST, circuits=circuits)
+        self._http = BoundedPool(declaration.timeout, _AT_MOST, circuits=circuits)
         self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
-    def ask(self, call: Call) -> Said | Refusal:
+    def ask(self, call: NitroCall) -> Said | Refusal:
         """Make one call, logging in before where that is due; once more if the session turns out to be over.
 
         Raises:
@@ -67,14 +67,14 @@ class NitroClient:
         with self._entering:
             raise self.error(self._session.over_at_once(over, self._clock()))
 
-    def must(self, call: Call) -> Said:
+    def must(self, call: NitroCall) -> Said:
         """Make one call that has to succeed."""
         found = self.ask(call)
         if isinstance(found, Refusal):
             raise self.error(found)
         return found
 
-    def whole(self, call: Call) -> Thing:
+    def whole(self, call: NitroCall) -> Thing:
         """Read something. What the appliance itself doubts is not used."""
         return self.whole_of(self.ask(call))
 
@@ -86,7 +86,7 @@ class NitroClient:
             raise Transient(f"{self._about}: the answer is not whole: {found.doubt}")
         return found.document
 
-    def date(self, call: Call) -> str | None:
+    def date(self, call: NitroCall) -> str | None:
         """The field Date of an answer; ``None``: it has none. Raises as `must`."""
         token = self._enter(None)
         response = self._sent(call, token)
@@ -100,7 +100,7 @@ class NitroClient:
         said = f"{self._about}: {refusal.said}"
         if isinstance(refusal, Denied):
             refused = f"{self._about}: {self._login.user} cannot log in: {refusal.said}"
-            return Permanent(refused, cause=Cause.CREDENTIALS, mend="correct user and password in the file")
+            return Permanent(refused, cause=FailureCause.CREDENTIALS, mend="correct user and password in the file")
         if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
             return Permanent(
                 f"{self._about}: this node is the secondary of a pair, which takes no changes ({refusal.said}): "
@@ -108,11 +108,11 @@ class NitroClient:
             )
         if refusal.code in FORBIDDEN:
             denied = f"{self._about}: {self._login.user} may not do that ({refusal.said})"
-            return Permanent(denied, cause=Cause.CREDENTIALS, mend="extend its policy")
+            return Permanent(denied, cause=FailureCause.CREDENTIALS, mend="extend its policy")
         if refusal.code in WRONG_PASSWORD:
             return Permanent(said)
         if refusal.code in MISSING:
-            return Permanent(said, cause=Cause.POOL, mend=GROUPS)
+            return Permanent(said, cause=FailureCause.POOL, mend=GROUPS)
         return Transient(said)
 
     def _enter(self, over: str | None) -> str:
@@ -125,8 +125,8 @@ class NitroClient:
             except (TrimtabError, OSError) as error:
                 raise Permanent(f"{self._about}: {error}") from None
             self._check_trust()
-            found: Call | Refusal | str = self._session.login(password, self._clock())
-            if isinstance(found, Call):
+            found: NitroCall | Refusal | str = self._session.login(password, self._clock())
+            if isinstance(found, NitroCall):
                 found = self._session.opened(self._heard(self._sent(found, None), None), self._clock())
             if isinstance(found, Refusal):
                 raise self.error(found)
@@ -138,7 +138,7 @@ class NitroClient:
             raise Transient(f"{self._about}: {found.said}", retry_after=retry_after(response))
         return found
 
-    def _sent(self, call: Call, token: str | None) -> requests.Response:
+    def _sent(self, call: NitroCall, token: str | None) -> requests.Response:
         trust = self._login.trust
         try:
             return self._http.request(
@@ -161,4 +161,6 @@ class NitroClient:
         except OSError as problem:  # ssl.SSLError is one: what stands there is no certificate
             reason = shown(problem.strerror or type(problem).__name__)
             said = f"{self._about}: the certificates of ca, {ca}, cannot be read: {reason}"
-            raise Permanent(said, cause=Cause.CREDENTIALS, mend="name a PEM file that Trimtab may read") from None
+            raise Permanent(
+                said, cause=FailureCause.CREDENTIALS, mend="name a PEM file that Trimtab may read"
+            ) from None

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
-from collector.clients.nitro.answers import Refusal, Said, Thing, decode, text
+from collector.clients.nitro.parsing import Refusal, Said, Thing, decode, text
 from collector.samples import Reply
 from config.model.access import NetscalerStats, SecretRef, Trust
 from config.model.balancers import NetscalerBalancer
@@ -42,7 +42,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class NitroCall:
     """One request."""
 
     path: str
@@ -54,7 +54,7 @@ class Call:
     def url(self, login: Login) -> str:
         """Where it is sent to; appliances read the separators of ``args`` as they are.
 
-        >>> call = Call(path="config/x", query={"args": "servername:a/b,port:80"})
+        >>> call = NitroCall(path="config/x", query={"args": "servername:a/b,port:80"})
         >>> call.url(Login(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
         'http://ns/nitro/v1/config/x?args=servername:a%2Fb,port:80'
         """
@@ -67,7 +67,7 @@ class Call:
         return None if self.body is None else json.dumps(self.body).encode()
 
 
-LOGOUT = Call(path="config/logout", method="POST", body={"logout": {}})
+LOGOUT = NitroCall(path="config/logout", method="POST", body={"logout": {}})
 
 
 def headers(token: str | None) -> Mapping[str, str]:
@@ -102,7 +102,7 @@ class Session:
         """The password that the session was begun with."""
         self._denial: _Denial | None = None
 
-    def login(self, password: str, now: float) -> Call | Refusal:
+    def login(self, password: str, now: float) -> NitroCall | Refusal:
         """The call that begins a session, or why the password is not tried now."""
         self.token = None
         if self._denial is not None and self._denial.password != password:
@@ -112,7 +112,7 @@ class Session:
             return replace(refusal, said=f"{refusal.said}; not tried again for {left:.0f} s")
         self._told = password
         body = {"login": {"username": self._user, "password": password}}
-        return Call(path="config/login", method="POST", body=body)
+        return NitroCall(path="config/login", method="POST", body=body)
 
     def opened(self, found: Said | Refusal, now: float) -> str | Refusal:
         """Take the answer to a login: the token of the session."""

@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.http.failures import Failure
-from collector.clients.http.pool import Bounded, retry_after
-from collector.clients.http.unanswered import why
-from collector.clients.opennebula.messages import PAGE, XML, Fault, Refused, call, opened, refusal, whole
-from config.causes import READABLE, Cause
+from collector.clients.http.failures import HttpFailure
+from collector.clients.http.http_errors import why
+from collector.clients.http.pool import BoundedPool, retry_after
+from collector.clients.opennebula.messages import PAGE, XML, Fault, OpennebulaRefused, call, opened, refusal, whole
+from config.causes import READABLE, FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud
@@ -24,7 +24,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
+class PoolEntries:
     """A pool, as far as it could be read."""
 
     read: tuple[Element, ...]
@@ -49,7 +49,7 @@ class OpennebulaClient:
     ) -> None:
         self._cloud = declaration
         self._read_secret = read_secret
-        self._session = Bounded(declaration.timeout, circuits=circuits)
+        self._session = BoundedPool(declaration.timeout, circuits=circuits)
 
     def ask(self, method: str, *arguments: object) -> object:
         """Call ``one.METHOD``. A call whose user is not recognised is made once more, with the password read anew.
@@ -60,13 +60,13 @@ class OpennebulaClient:
             Transient: no answer, one that makes no sense, or a refusal that passes. It may have been done.
         """
         answer = self._tried(method, arguments)
-        if isinstance(answer, Refused) and answer.fault is Fault.AUTHENTICATION:
+        if isinstance(answer, OpennebulaRefused) and answer.fault is Fault.AUTHENTICATION:
             answer = self._tried(method, arguments)
-        if isinstance(answer, Refused):
+        if isinstance(answer, OpennebulaRefused):
             raise refusal(answer.fault, answer.said, self._about(method))
         return answer
 
-    def every(self, method: str, kind: str, whose: int, *more: int) -> Entries:
+    def every(self, method: str, kind: str, whose: int, *more: int) -> PoolEntries:
         """Read a pool to its end. One that breaks off, or changes all the time, is not all of it.
 
         OpenNebula counts nothing, but it keeps entries in the order of their ids. So each page begins with the entry
@@ -88,18 +88,18 @@ class OpennebulaClient:
                 page, because = (), str(error)
             read |= page
             if because:
-                return Entries(read=tuple(read.values()), because=because)
+                return PoolEntries(read=tuple(read.values()), because=because)
             if last is not None and not _reaches(page, last):
                 offset, tries = max(offset - PAGE // 2, 0), tries - 1
                 because = "" if tries else f"{self._about(method)}: the pool changes while it is read"
             elif len(page) < PAGE:
-                return Entries(read=tuple(read.values()))
+                return PoolEntries(read=tuple(read.values()))
             else:
                 last, offset = page[-1][0], offset + PAGE - 1
             if because:
                 break
         because = because or f"{self._about(method)} does not end"
-        return Entries(read=tuple(read.values()), because=because)
+        return PoolEntries(read=tuple(read.values()), because=because)
 
     def _page(
         self, method: str, kind: str, whose: int, offset: int, *more: int
@@ -113,7 +113,7 @@ class OpennebulaClient:
         senseless = f"{self._about(method)} shows entries that make no sense" if len(known) < len(entries) else ""
         return known, senseless
 
-    def _tried(self, method: str, arguments: Sequence[object]) -> object | Refused:
+    def _tried(self, method: str, arguments: Sequence[object]) -> object | OpennebulaRefused:
         """Call once; what is refused, in words without the password."""
         about, password, trust = self._about(method), self._password(), self._cloud.trust
         try:
@@ -129,15 +129,19 @@ class OpennebulaClient:
             said = f"{about}: no answer of OpenNebula, HTTP {response.status_code}"
             raise Transient(said, retry_after=retry_after(response))
         answer = opened(response.content)
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             raise Transient(f"{about}: the answer makes no sense")
-        return replace(answer, said=answer.said.replace(password, "…")) if isinstance(answer, Refused) else answer
+        return (
+            replace(answer, said=answer.said.replace(password, "…"))
+            if isinstance(answer, OpennebulaRefused)
+            else answer
+        )
 
     def _password(self) -> str:
         try:
             return self._read_secret(self._cloud.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
 
     def _about(self, method: str) -> str:
         return f"{self._cloud.id}: one.{method}"

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from xml.etree import ElementTree
 from xml.parsers.expat import ExpatError
 
-from collector.clients.http.failures import Failure
-from collector.clients.said import shown
+from collector.clients.http.failures import HttpFailure
+from collector.clients.quoting import shown
 from collector.samples import Reply
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
 
 PAGE = 100
@@ -45,7 +45,7 @@ class Fault(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class OpennebulaRefused:
     """What OpenNebula answered instead of doing it."""
 
     code: int
@@ -63,7 +63,7 @@ def call(session: str, method: str, *arguments: object) -> bytes:
     return xmlrpc.client.dumps((session, *arguments), f"one.{method}").encode(errors="xmlcharrefreplace")  # type: ignore[arg-type] # or TypeError
 
 
-def opened(body: bytes) -> object | Refused | Failure:
+def opened(body: bytes) -> object | OpennebulaRefused | HttpFailure:
     """Read an answer: a number, a text, or a document as its root.
 
     >>> opened(xmlrpc.client.dumps(([True, "<VM><ID>7</ID></VM>", 0],), methodresponse=True).encode()).tag
@@ -71,14 +71,14 @@ def opened(body: bytes) -> object | Refused | Failure:
     >>> opened(xmlrpc.client.dumps(([False, "no such VM", 0x400],), methodresponse=True).encode()).fault
     <Fault.NO_EXISTS: 1024>
     >>> opened(b"<html>")
-    Failure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
+    HttpFailure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
     """
     try:
         answer, _ = xmlrpc.client.loads(body)
     except xmlrpc.client.Fault as fault:
-        return Failure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
+        return HttpFailure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
     except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
-        return Failure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
+        return HttpFailure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
     said = answer[0] if len(answer) == 1 else None
     match said:
         case [True, str(value), *rest] if len(rest) + 2 >= _PARTS and value.startswith("<"):
@@ -86,15 +86,17 @@ def opened(body: bytes) -> object | Refused | Failure:
         case [True, value, *rest] if len(rest) + 2 >= _PARTS:
             return value
         case [False, why, int(code), *_]:
-            return Refused(code=code, said=str(why))
+            return OpennebulaRefused(code=code, said=str(why))
         case _:
             return MALFORMED
 
 
-MALFORMED = Failure(reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines")
+MALFORMED = HttpFailure(
+    reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines"
+)
 
 
-def _parsed(document: str) -> ElementTree.Element | Failure:
+def _parsed(document: str) -> ElementTree.Element | HttpFailure:
     try:
         return ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
     except (ElementTree.ParseError, ValueError):
@@ -140,10 +142,10 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
         return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     match fault:
         case Fault.AUTHENTICATION:
-            return Permanent(f"{about}: refused: {words}: check user and password", cause=Cause.CREDENTIALS)
+            return Permanent(f"{about}: refused: {words}: check user and password", cause=FailureCause.CREDENTIALS)
         case Fault.AUTHORISATION:
             said = f"{about}: refused: {words}: check what the user may use and manage"
-            return NotAllowed(said, cause=Cause.CREDENTIALS)
+            return NotAllowed(said, cause=FailureCause.CREDENTIALS)
         case Fault.NO_EXISTS:
             return NotThere(f"{about}: refused: {words}")
         case Fault.API:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.extras import library
+from collector.clients.http.http_errors import why
 from collector.clients.http.pool import Pool, retry_after
-from collector.clients.http.unanswered import why
-from collector.clients.openstack.answers import Answer, reason, refusal, shown
+from collector.clients.openstack.parsing import ServiceResponse, reason, refusal, shown
 from collector.clients.openstack.region import SENSELESS, region_of
-from config.causes import READABLE, Cause
+from collector.clients.optional_imports import library
+from config.causes import READABLE, FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
 from config.model.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
@@ -54,7 +54,7 @@ class NoService(Permanent):
     """The catalogue has no such service, now."""
 
 
-class Connection:
+class OpenstackConnection:
     """Asks services, and says what became of it in the two words of a driver. Nothing is asked before the first call.
 
     Args:
@@ -89,7 +89,7 @@ class Connection:
         body: object = None,
         version: str | None = None,
         but: Collection[int] = _NOBODY,
-    ) -> Answer:
+    ) -> ServiceResponse:
         """Make one call.
 
         Args:
@@ -133,7 +133,7 @@ class Connection:
         found: list[tuple[int, int] | None] = []
         about = f"{self.id}: versions of {service}"
 
-        def asked() -> Answer | DriverError:
+        def asked() -> ServiceResponse | DriverError:
             return self._guarded(about, lambda: found.append(self._version(service, what)))
 
         self._in_time(about, asked)
@@ -141,9 +141,9 @@ class Connection:
 
     # In time
 
-    def _in_time(self, about: str, call: Callable[[], Answer | DriverError]) -> Answer:
+    def _in_time(self, about: str, call: Callable[[], ServiceResponse | DriverError]) -> ServiceResponse:
         """Call, and wait for it no longer than it may take; it goes on in a thread of its own and is forgotten."""
-        ended: queue.SimpleQueue[Answer | DriverError] = queue.SimpleQueue()
+        ended: queue.SimpleQueue[ServiceResponse | DriverError] = queue.SimpleQueue()
         threading.Thread(target=lambda: ended.put(call()), daemon=True, name=f"openstack {self.id}").start()
         try:
             answer = ended.get(timeout=self._access.timeout)
@@ -155,8 +155,8 @@ class Connection:
 
     def _tried(
         self, service: str, method: str, path: str, about: str, given: Mapping[str, Any]
-    ) -> Answer | DriverError:
-        answers: list[Answer] = []
+    ) -> ServiceResponse | DriverError:
+        answers: list[ServiceResponse] = []
 
         def called() -> None:
             adapter = self._service(service)
@@ -168,14 +168,14 @@ class Connection:
         failed = self._guarded(about, called)
         return answers[0] if answers else failed
 
-    def _guarded(self, about: str, call: Callable[[], None]) -> Answer | DriverError:
+    def _guarded(self, about: str, call: Callable[[], None]) -> ServiceResponse | DriverError:
         """Call, and say in our words what the library raises. Its own words may hold requests: none is passed on."""
         try:
             return self._translated(about, call)
         except DriverError as error:
             return error
 
-    def _translated(self, about: str, call: Callable[[], None]) -> Answer:
+    def _translated(self, about: str, call: Callable[[], None]) -> ServiceResponse:
         sdk, keystone = self._library("openstack.exceptions"), self._library("keystoneauth1.exceptions")
         try:
             call()
@@ -185,14 +185,16 @@ class Connection:
         except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
             self._forget()
             what = "the catalogue of Keystone has no such service in this region, or not for this project"
-            raise NoService(f"{about}: {what} ({type(error).__name__})", cause=Cause.SERVICE, mend=_THERE) from None
+            raise NoService(
+                f"{about}: {what} ({type(error).__name__})", cause=FailureCause.SERVICE, mend=_THERE
+            ) from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
             where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
             said = f"{self.id}: the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
-            raise Permanent(said, cause=Cause.CREDENTIALS) from None
+            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
             raise Transient(f"{about} was not answered: {why(error)}") from None
-        return Answer(status=200, body=None)
+        return ServiceResponse(status=200, body=None)
 
     def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
         """What Keystone itself refuses: it raises, where services answer."""
@@ -202,8 +204,8 @@ class Connection:
         status = error.http_status if isinstance(error.http_status, int) else 0
         body = {"message": reason(said) or "Keystone gives no reason"}
         if status == _NOT_FOUND and _UNKNOWN in reason(said).lower():
-            return Permanent(f"{self.id}: {_UNKNOWN_HERE}", cause=Cause.CREDENTIALS, mend=_CREATE)
-        return refusal(Answer(status=status, body=body, retry_after=wish), about)
+            return Permanent(f"{self.id}: {_UNKNOWN_HERE}", cause=FailureCause.CREDENTIALS, mend=_CREATE)
+        return refusal(ServiceResponse(status=status, body=body, retry_after=wish), about)
 
     # Sessions
 
@@ -256,7 +258,7 @@ class Connection:
             return region_of(config, self._access, self._secret, begin, session=pool)
         except (OSError, ValueError, *SENSELESS) as error:
             said = f"{self.id}: clouds.yaml cannot be read: {type(error).__name__}"
-            raise Permanent(said, cause=Cause.CREDENTIALS) from None
+            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
 
     def _looked_in(self) -> str:
         """Where `clouds.yaml` was looked for, since it is found in silence."""
@@ -272,14 +274,14 @@ class Connection:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self.id}: {error}", cause=Cause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
 
     def _library(self, name: str) -> ModuleType:
         return library(name, of=self.id, extra="openstack", needs="openstacksdk>=4.5")
 
 
-def _answer(response: requests.Response) -> Answer:
-    return Answer(
+def _answer(response: requests.Response) -> ServiceResponse:
+    return ServiceResponse(
         status=response.status_code,
         body=_decoded(response),
         retry_after=retry_after(response),

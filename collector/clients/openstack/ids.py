@@ -9,8 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.answers import entries, text
-from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, Connection
+from collector.clients.openstack.connection import (
+    BLOCK_STORAGE,
+    COMPUTE,
+    IMAGE,
+    LOAD_BALANCER,
+    NETWORK,
+    OpenstackConnection,
+)
+from collector.clients.openstack.parsing import entries, text
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
 
@@ -20,7 +27,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class OpenstackKind:
     """A kind of thing with names: how it is listed, and what it is called in messages."""
 
     word: str
@@ -31,31 +38,35 @@ class Kind:
     """The listing can be narrowed to one name. It may show more all the same: only the very name counts."""
 
 
-IMAGE_KIND: Final = Kind(word="image", service=IMAGE, path="/images?status=active", key="images")
-FLAVOR: Final = Kind(word="flavor", service=COMPUTE, path="/flavors", key="flavors", narrowed=False)
-NETWORK_KIND: Final = Kind(word="network", service=NETWORK, path="/networks?fields=id&fields=name", key="networks")
-SECURITY_GROUP: Final = Kind(
+IMAGE_KIND: Final = OpenstackKind(word="image", service=IMAGE, path="/images?status=active", key="images")
+FLAVOR: Final = OpenstackKind(word="flavor", service=COMPUTE, path="/flavors", key="flavors", narrowed=False)
+NETWORK_KIND: Final = OpenstackKind(
+    word="network", service=NETWORK, path="/networks?fields=id&fields=name", key="networks"
+)
+SECURITY_GROUP: Final = OpenstackKind(
     word="security group", service=NETWORK, path="/security-groups?fields=id&fields=name", key="security_groups"
 )
-SERVER_GROUP: Final = Kind(
+SERVER_GROUP: Final = OpenstackKind(
     word="server group", service=COMPUTE, path="/os-server-groups", key="server_groups", narrowed=False
 )
-VOLUME_TYPE: Final = Kind(word="volume type", service=BLOCK_STORAGE, path="/types", key="volume_types", narrowed=False)
-LOAD_BALANCER_KIND: Final = Kind(
+VOLUME_TYPE: Final = OpenstackKind(
+    word="volume type", service=BLOCK_STORAGE, path="/types", key="volume_types", narrowed=False
+)
+LOAD_BALANCER_KIND: Final = OpenstackKind(
     word="load balancer", service=LOAD_BALANCER, path="/lbaas/loadbalancers", key="loadbalancers"
 )
-POOL: Final = Kind(word="pool", service=LOAD_BALANCER, path="/lbaas/pools", key="pools")
+POOL: Final = OpenstackKind(word="pool", service=LOAD_BALANCER, path="/lbaas/pools", key="pools")
 
 
-class Ids:
+class OpenstackIds:
     """Names → ids, asked of the cloud and remembered for a minute: images are replaced under one name."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], Instant]) -> None:
+    def __init__(self, connection: OpenstackConnection, clock: Callable[[], Instant]) -> None:
         self._connection, self._clock = connection, clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[Instant, str]] = {}
 
-    def of(self, kind: Kind, written: str) -> str:
+    def of(self, kind: OpenstackKind, written: str) -> str:
         """Find the id of what is written as name or as id.
 
         Raises:
@@ -79,7 +90,7 @@ class Ids:
         with self._lock:
             self._known.clear()
 
-    def _asked(self, kind: Kind, written: str) -> str:
+    def _asked(self, kind: OpenstackKind, written: str) -> str:
         sign = "&" if "?" in kind.path else "?"
         query = f"{sign}{urllib.parse.urlencode({'name': written})}" if kind.narrowed else ""
         about = f"{self._connection.id}: {kind.word}s"

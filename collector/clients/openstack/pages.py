@@ -13,8 +13,8 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collector.clients.openstack.answers import Page, page_of
-from collector.clients.openstack.connection import Connection
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.parsing import Page, page_of
 from config.errors import DriverError, Transient
 
 _PAGES = 1000
@@ -42,7 +42,7 @@ class Collection:
     """The path above single entries."""
 
 
-def read_whole(connection: Connection, collection: Collection, query: Mapping[str, str]) -> Read:
+def read_whole(connection: OpenstackConnection, collection: Collection, query: Mapping[str, str]) -> Read:
     """Read a listing to its end. ``query`` is what it is narrowed to; it may show more all the same.
 
     Raises:
@@ -70,7 +70,7 @@ def read_whole(connection: Connection, collection: Collection, query: Mapping[st
     return Read(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
 
 
-def _page(connection: Connection, collection: Collection, path: str) -> Page:
+def _page(connection: OpenstackConnection, collection: Collection, path: str) -> Page:
     page = page_of(connection.ask(collection.service, "GET", path).body, collection.key)
     if page is None:
         raise Transient(f"{connection.id}: {collection.key}: the answer makes no sense")

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from collector.clients.cloudstack.async_client import AsyncCloudstackClient
-from collector.clients.http.client import Failure, HttpClient
+from collector.clients.http.client import HttpClient, HttpFailure
 from collector.samples import Reply, Sheet
-from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
-from collector.sources.cloudstack.answers import Machine, can_tell_what_moved, look_up, machine_of
+from collector.sources.cloudstack.parsing import CloudstackUsage, can_tell_what_moved, look_up, machine_of
+from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
 from collector.targets import Round
 from config.counters.cloud_measures import CLOUDSTACK_MOVED
 from config.model.clouds import CloudstackCloud
@@ -48,7 +48,7 @@ class _Seen(NamedTuple):
 class _Heard:
     """All machines, and when the last page came."""
 
-    machines: Sequence[Machine]
+    machines: Sequence[CloudstackUsage]
     moved: bool
     """Whether it tells what has moved in one collection."""
     at: float
@@ -79,76 +79,82 @@ class CloudstackSource:
         """Nothing to give back: the client is not ours."""
 
     async def _answer(self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]) -> None:
-        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
         heard = await self._heard(asked, cloud, wishes)
-        if isinstance(heard, Failure):
-            fail_all(asked.sheet, wishes, Failure(reply=heard.reply, said=f"{cloud.id}: {heard.said}"))
+        if isinstance(heard, HttpFailure):
+            fail_all(asked.sheet, wishes, HttpFailure(reply=heard.reply, said=f"{cloud.id}: {heard.said}"))
             return
         directory = _directory(heard.machines)
         for member, rows in wishes.items():
             machine = directory(member)
-            if isinstance(machine, Failure):
-                fail_all(asked.sheet, {member: rows}, Failure(reply=machine.reply, said=f"{cloud.id}: {machine.said}"))
+            if isinstance(machine, HttpFailure):
+                fail_all(
+                    asked.sheet, {member: rows}, HttpFailure(reply=machine.reply, said=f"{cloud.id}: {machine.said}")
+                )
                 continue
             since = self._since(cloud.id, member, machine, heard.at)
             for wish in rows:
                 _put(asked.sheet, wish, machine, heard, since)
 
-    def _since(self, cloud: CloudId, member: MemberName, machine: Machine, at: float) -> float:
+    def _since(self, cloud: CloudId, member: MemberName, machine: CloudstackUsage, at: float) -> float:
         """Since when what is measured is the same: Note [Age]."""
         before = self._seen.get((cloud, member))
         since = before.since if before is not None and before.measured == machine.measured else at
         self._seen[cloud, member] = _Seen(machine.measured, since, at)
         return since
 
-    async def _heard(self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]) -> _Heard | Failure:
+    async def _heard(
+        self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]
+    ) -> _Heard | HttpFailure:
         wanted = {wish.source.name for rows in wishes.values() for wish in rows}
         moved = await self._tells_what_moved(asked, cloud) if wanted & CLOUDSTACK_MOVED else True
-        if isinstance(moved, Failure):
+        if isinstance(moved, HttpFailure):
             return moved
         listed = await self._client.every(asked, cloud, "listVirtualMachinesMetrics", "virtualmachine", **_MEASURED)
-        if isinstance(listed, Failure):
+        if isinstance(listed, HttpFailure):
             return listed
         machines = [machine_of(entry) for entry in listed if isinstance(entry, dict)]
         return _Heard(machines=machines, moved=moved, at=asked.clock().steady)
 
-    async def _tells_what_moved(self, asked: Round, cloud: CloudstackCloud) -> bool | Failure:
+    async def _tells_what_moved(self, asked: Round, cloud: CloudstackCloud) -> bool | HttpFailure:
         now = asked.clock().steady
         known, until = self._moved.get(cloud.id, (False, 0.0))
         if now < until:
             return known
         answer = await self._client.ask(asked, cloud, "listCapabilities")
-        told = answer if isinstance(answer, Failure) else can_tell_what_moved(answer)
-        if not isinstance(told, Failure):
+        told = answer if isinstance(answer, HttpFailure) else can_tell_what_moved(answer)
+        if not isinstance(told, HttpFailure):
             self._moved[cloud.id] = told, now + _VERSION_HOLDS
         return told
 
 
-def _directory(machines: Iterable[Machine]) -> Callable[[MemberName], Machine | Failure]:
+def _directory(machines: Iterable[CloudstackUsage]) -> Callable[[MemberName], CloudstackUsage | HttpFailure]:
     """Find machines by member: who bears its name, and else who is shown by it."""
-    named: dict[str, list[Machine]] = {}
-    shown: dict[str, list[Machine]] = {}
+    named: dict[str, list[CloudstackUsage]] = {}
+    shown: dict[str, list[CloudstackUsage]] = {}
     for machine in machines:
         named.setdefault(machine.name, []).append(machine)
         shown.setdefault(machine.display, []).append(machine)
 
-    def find(member: MemberName) -> Machine | Failure:
+    def find(member: MemberName) -> CloudstackUsage | HttpFailure:
         found = named.get(member) or shown.get(member) or []
         if not found:
-            return Failure(reply=Reply.REFUSED, said="no machine is this member")
-        several = Failure(reply=Reply.AMBIGUOUS, said=f"{len(found)} machines are this member")
+            return HttpFailure(reply=Reply.REFUSED, said="no machine is this member")
+        several = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(found)} machines are this member")
         return found[0] if len(found) == 1 else several
 
     return find
 
 
-def _put(sheet: Sheet, wish: Wish[CloudstackField], machine: Machine, heard: _Heard, since: float) -> None:
+def _put(
+    sheet: Sheet, wish: CloudSheetRow[CloudstackField], machine: CloudstackUsage, heard: _Heard, since: float
+) -> None:
     if not machine.runs:
         sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
         return
     value = look_up(machine, wish.source.name, moved=heard.moved)
     age = heard.at - since
-    if isinstance(value, Failure):
+    if isinstance(value, HttpFailure):
         sheet.fail(wish.row, value.reply, value.said)
     elif age > wish.limit:
         sheet.fail(wish.row, Reply.STALE, f"nothing that is measured has changed for {age:.0f} s")

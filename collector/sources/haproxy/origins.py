@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.clients.http.client import LARGEST, HttpClient, Question
-from collector.clients.http.failures import Failure, of_server
+from collector.clients.http.client import LARGEST, HttpClient, HttpRequest
+from collector.clients.http.failures import HttpFailure, of_server
 from collector.samples import Reply
-from collector.sources.haproxy.table import Table, decode_answer, decode_page
+from collector.sources.haproxy.table import StatTable, decode_answer, decode_page
 from config.model.access import HaproxyStats
 from config.units import Moment, Seconds
 
@@ -27,10 +27,10 @@ _CLOSE = {"Connection": "close"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class OriginReading:
     """What became of one origin in one round."""
 
-    table: Table | Failure
+    table: StatTable | HttpFailure
     at: float
     """Steady seconds."""
 
@@ -47,27 +47,27 @@ class Reader:
         self._http = http
         self._patience = patience
 
-    async def read(self, origin: Origin, clock: Callable[[], Moment]) -> Reading:
+    async def read(self, origin: Origin, clock: Callable[[], Moment]) -> OriginReading:
         """Ask one origin. Failures are values, and say who failed."""
         table = await (self._page(origin) if isinstance(origin, HaproxyStats) else self._socket(origin))
-        if isinstance(table, Failure):
-            table = Failure(reply=table.reply, said=f"{name_of(origin)}: {table.said}")
-        return Reading(table=table, at=clock().steady)
+        if isinstance(table, HttpFailure):
+            table = HttpFailure(reply=table.reply, said=f"{name_of(origin)}: {table.said}")
+        return OriginReading(table=table, at=clock().steady)
 
-    async def _socket(self, socket: str) -> Table | Failure:
+    async def _socket(self, socket: str) -> StatTable | HttpFailure:
         try:
             async with asyncio.timeout(self._patience):
                 return await _decoded(decode_answer, await _converse(socket))
         except TimeoutError:
-            return Failure(reply=Reply.UNREACHABLE, said=f"no whole answer within {self._patience:g} s")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no whole answer within {self._patience:g} s")
         except OSError as error:
-            return Failure(reply=Reply.UNREACHABLE, said=error.strerror or str(error))
+            return HttpFailure(reply=Reply.UNREACHABLE, said=error.strerror or str(error))
 
-    async def _page(self, page: HaproxyStats) -> Table | Failure:
+    async def _page(self, page: HaproxyStats) -> StatTable | HttpFailure:
         url = page.url if page.url.endswith(";csv") else f"{page.url};csv"
         largest = page.access.body_limit or LARGEST
         answer = await self._http.ask(
-            Question(
+            HttpRequest(
                 url=url,
                 access=page.access,
                 timeout=page.timeout,
@@ -76,7 +76,7 @@ class Reader:
                 raised_by="body_limit",
             )
         )
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return of_server(answer)
         return await _decoded(decode_page, answer.body.decode(errors="replace"))
 
@@ -86,7 +86,7 @@ def name_of(origin: Origin) -> str:
     return f"the page {origin.id}" if isinstance(origin, HaproxyStats) else origin
 
 
-async def _decoded(decode: Callable[[str], Table | Failure], text: str) -> Table | Failure:
+async def _decoded(decode: Callable[[str], StatTable | HttpFailure], text: str) -> StatTable | HttpFailure:
     return decode(text) if len(text) < _LONG else await asyncio.to_thread(decode, text)
 
 

@@ -28,11 +28,11 @@ from types import MappingProxyType
 import numpy as np
 
 from collector.clients.http.client import HttpClient
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply, Sheet
-from collector.sources.haproxy.origins import Origin, Reader, Reading, name_of
-from collector.sources.haproxy.table import Key, Table, cell
-from collector.targets import Member, Round, whole_rows
+from collector.sources.haproxy.origins import Origin, OriginReading, Reader, name_of
+from collector.sources.haproxy.table import Key, StatTable, cell
+from collector.targets import MemberTarget, Round, whole_rows
 from config.counters.haproxy import TOGETHER
 from config.model.access import HaproxyStats
 from config.model.balancers import HaproxyBalancer
@@ -54,7 +54,7 @@ class _Question:
 
     row: int
     field: str
-    member: Member | None
+    member: MemberTarget | None
     """``None``: the group as a whole."""
 
 
@@ -67,7 +67,7 @@ class _Place:
     port: int | None = None
     """Where members are in servers of a template, which have names of their own: the port by which to know them."""
 
-    def key_of(self, member: Member | None, table: Table) -> Key:
+    def key_of(self, member: MemberTarget | None, table: StatTable) -> Key:
         """The line of a member, or of the group as a whole."""
         if member is None or self.port is None or (self.backend, member.name) in table.rows:
             return self.backend, None if member is None else member.name
@@ -126,7 +126,7 @@ def _desks(asked: Round) -> Sequence[_Desk]:
 
 def _rows(
     asked: Round, fields: Mapping[CounterId, HaproxyField]
-) -> Iterator[tuple[int, GroupId, HaproxyField, Member | None]]:
+) -> Iterator[tuple[int, GroupId, HaproxyField, MemberTarget | None]]:
     for target in asked.targets:
         for counter, row in target.rows.items():
             if counter in fields:
@@ -156,7 +156,7 @@ def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
             sheet.fail(question.row, Reply.UNREACHABLE, said)
 
 
-async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[Reading]]) -> None:
+async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[OriginReading]]) -> None:
     """Write the rows of one desk as soon as all of its origins are done."""
     answers = [(place, await readings[place.origin]) for place in desk.origins]
     for done, question in enumerate(desk.questions):
@@ -165,19 +165,19 @@ async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Tas
         _put(sheet, question, [(_look(reading, place, question), reading) for place, reading in answers])
 
 
-def _look(reading: Reading, place: _Place, question: _Question) -> float | Failure:
-    if isinstance(reading.table, Failure):
+def _look(reading: OriginReading, place: _Place, question: _Question) -> float | HttpFailure:
+    if isinstance(reading.table, HttpFailure):
         return reading.table
     return cell(reading.table, place.key_of(question.member, reading.table), question.field)
 
 
-def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | Failure, Reading]]) -> None:
+def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFailure, OriginReading]]) -> None:
     """Make one number of several; a failure spoils it, except that a member need not sit on every balancer."""
-    lacking = [value for value, _ in found if isinstance(value, Failure)]
+    lacking = [value for value, _ in found if isinstance(value, HttpFailure)]
     grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
-    seated = [(value, reading) for value, reading in found if not isinstance(value, Failure)]
+    seated = [(value, reading) for value, reading in found if not isinstance(value, HttpFailure)]
     if grave or not seated:
-        nowhere = Failure(reply=Reply.REFUSED, said="the group has no HAProxy that could answer")
+        nowhere = HttpFailure(reply=Reply.REFUSED, said="the group has no HAProxy that could answer")
         worst = next(iter(grave or lacking), nowhere)
         sheet.fail(question.row, worst.reply, worst.said)
         return
@@ -190,5 +190,5 @@ def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | Failur
     )
 
 
-def _uptime(reading: Reading) -> Seconds:
-    return np.nan if isinstance(reading.table, Failure) else reading.table.uptime
+def _uptime(reading: OriginReading) -> Seconds:
+    return np.nan if isinstance(reading.table, HttpFailure) else reading.table.uptime

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.parsing import number
 from collector.samples import Reply
 from config.units import Seconds
@@ -24,7 +24,7 @@ Key = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class StatTable:
     """One answer."""
 
     uptime: Seconds
@@ -38,7 +38,7 @@ class Table:
     """Backend and ``address:port`` → server, where the answer tells addresses."""
 
 
-def decode_answer(text: str) -> Table | Failure:
+def decode_answer(text: str) -> StatTable | HttpFailure:
     r"""Read what a runtime socket says to ``show info;show stat``. Its uptime has whole seconds.
 
     >>> text = "Name: HAProxy\nPid: 8784\nUptime_sec: 61\n\n# pxname,svname,scur,status,type,\nweb,a,3,UP,2,\n\n"
@@ -58,7 +58,7 @@ def decode_answer(text: str) -> Table | Failure:
     return _table("# " + stat, uptime)
 
 
-def decode_page(text: str) -> Table | Failure:
+def decode_page(text: str) -> StatTable | HttpFailure:
     r"""Read the CSV form of the statistics page, which tells no uptime.
 
     What it does tell is how long ago each backend last went up or down: at the earliest, when the process began. The
@@ -77,14 +77,14 @@ def decode_page(text: str) -> Table | Failure:
     if not text.endswith("\n"):
         return _CUT
     table = _table(text, math.nan)
-    if isinstance(table, Failure) or (place := table.columns.get("lastchg")) is None:
+    if isinstance(table, HttpFailure) or (place := table.columns.get("lastchg")) is None:
         return table
     changes = [number(row[place]) for (_, server), row in table.rows.items() if server is None]
     ages = [age for age in changes if not isinstance(age, Reply) and age >= 0]
-    return Table(uptime=max(ages, default=math.nan), columns=table.columns, rows=table.rows, twice=table.twice)
+    return StatTable(uptime=max(ages, default=math.nan), columns=table.columns, rows=table.rows, twice=table.twice)
 
 
-def cell(table: Table, key: Key, field: str) -> float | Failure:
+def cell(table: StatTable, key: Key, field: str) -> float | HttpFailure:
     """One number of one line.
 
     Returns:
@@ -95,34 +95,34 @@ def cell(table: Table, key: Key, field: str) -> float | Failure:
     line = f"backend {backend}" if server is None else f"server {backend}/{server}"
     row, place = table.rows.get(key), table.columns.get(field)
     if row is None:
-        return Failure(reply=Reply.REFUSED, said=f"no {line}")
+        return HttpFailure(reply=Reply.REFUSED, said=f"no {line}")
     if key in table.twice:
-        return Failure(reply=Reply.AMBIGUOUS, said=f"more than one {line}")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"more than one {line}")
     if place is None:
-        return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"no column {field}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"no column {field}")
     if not row[place] or (field == "lastsess" and row[place] == "-1"):
-        return Failure(reply=Reply.NO_SUCH_COUNTER, said=f"nothing in {field} of {line}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"nothing in {field} of {line}")
     value = number(row[place])
     if isinstance(value, Reply):
-        return Failure(reply=value, said=f"{field} of {line} is no number")
+        return HttpFailure(reply=value, said=f"{field} of {line} is no number")
     return value
 
 
-_CUT = Failure(reply=Reply.MALFORMED, said="the answer was cut short")
+_CUT = HttpFailure(reply=Reply.MALFORMED, said="the answer was cut short")
 
 
-def _table(text: str, uptime: Seconds) -> Table | Failure:
+def _table(text: str, uptime: Seconds) -> StatTable | HttpFailure:
     try:
         names, *lines = csv.reader(text.removeprefix("# ").rstrip("\n").split("\n"))
     except csv.Error as error:
-        return Failure(reply=Reply.MALFORMED, said=f"no CSV: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"no CSV: {error}")
     columns = {name: place for place, name in enumerate(names) if name}
     if names[:2] != ["pxname", "svname"] or "type" not in columns:
         return _foreign(text)
     if len(columns) < sum(map(bool, names)):
-        return Failure(reply=Reply.MALFORMED, said="a column is there twice")
+        return HttpFailure(reply=Reply.MALFORMED, said="a column is there twice")
     if any(len(line) != len(names) for line in lines):
-        return Failure(reply=Reply.MALFORMED, said="lines have not as many columns as there are names of columns")
+        return HttpFailure(reply=Reply.MALFORMED, said="lines have not as many columns as there are names of columns")
     rows: dict[Key, Sequence[str]] = {}
     twice: set[Key] = set()
     for line in lines:
@@ -134,16 +134,16 @@ def _table(text: str, uptime: Seconds) -> Table | Failure:
         rows[key] = line
     at = columns.get("addr")
     places = {} if at is None else {(key[0], row[at]): key[1] for key, row in rows.items() if key[1] is not None}
-    return Table(uptime=uptime, columns=columns, rows=rows, twice=frozenset(twice), places=places)
+    return StatTable(uptime=uptime, columns=columns, rows=rows, twice=frozenset(twice), places=places)
 
 
-def _foreign(text: str) -> Failure:
+def _foreign(text: str) -> HttpFailure:
     begin = text.strip()[:40].split("\n")[0]
     said = f"begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
-    return Failure(reply=Reply.MALFORMED, said=said)
+    return HttpFailure(reply=Reply.MALFORMED, said=said)
 
 
-def _no_page(text: str) -> Failure:
+def _no_page(text: str) -> HttpFailure:
     """What it is instead is not repeated: whoever answers there has been told a password."""
     match text.strip()[:1]:
         case "":
@@ -152,4 +152,4 @@ def _no_page(text: str) -> Failure:
             said = "a page of HTML, not CSV: it may be a login page, or another page than the statistics"
         case _:
             said = "not HAProxy's statistics in CSV"
-    return Failure(reply=Reply.MALFORMED, said=said)
+    return HttpFailure(reply=Reply.MALFORMED, said=said)

@@ -20,7 +20,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import Reply
 
 OPENMETRICS = "application/openmetrics-text"
@@ -44,7 +44,7 @@ class Sample:
     """When, in seconds since the epoch by the other side's clock; ``None``: it has no time of its own."""
 
 
-class Samples(NamedTuple):
+class FamilySamples(NamedTuple):
     """The samples of one family."""
 
     all: Sequence[Sample]
@@ -52,7 +52,7 @@ class Samples(NamedTuple):
     """Names and `identity` of the labels of what is there more than once: which of them is meant cannot be known."""
 
 
-def samples_of(body: bytes, content_type: str, name: str) -> Samples | Failure:
+def samples_of(body: bytes, content_type: str, name: str) -> FamilySamples | HttpFailure:
     r"""Read the samples of the family that a metric belongs to; other families may be broken.
 
     >>> page = b"# TYPE hits counter\nhits_total 7\nhits_created 1.7e9\n# TYPE x gauge\nx 1\n# EOF\n"
@@ -65,29 +65,29 @@ def samples_of(body: bytes, content_type: str, name: str) -> Samples | Failure:
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind in _OTHERS:
-        return Failure(reply=Reply.MALFORMED, said=f"the page is {kind}, not metrics")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"the page is {kind}, not metrics")
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        return Failure(reply=Reply.MALFORMED, said="the page is not UTF-8")
+        return HttpFailure(reply=Reply.MALFORMED, said="the page is not UTF-8")
     if kind == OPENMETRICS:
         if text.rstrip("\n").rpartition("\n")[2] != _END:
-            return Failure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
+            return HttpFailure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
         lines = [*islice(_lines(text, name), _MOST_LINES), _END]
         return _parsed(openmetrics.text_string_to_metric_families, lines)
     lines = list(islice(_lines(text, name), _MOST_LINES))
     if lines and not text.endswith("\n") and text.endswith(lines[-1]):
-        return Failure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line has no end")
+        return HttpFailure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line has no end")
     return _parsed(text_string_to_metric_families, lines)
 
 
-def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> Samples | Failure:
+def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> FamilySamples | HttpFailure:
     if not all(line.isascii() or _QUOTED.sub("", line).isascii() for line in lines):
         # The parsers read numbers as Python does, in the digits of every script.
-        return Failure(reply=Reply.MALFORMED, said="not as metrics are written: beyond ASCII outside of labels")
+        return HttpFailure(reply=Reply.MALFORMED, said="not as metrics are written: beyond ASCII outside of labels")
     written = [line for line in lines if not line.lstrip().startswith("#")]
     if len(written) > MOST_SAMPLES:
-        return Failure(reply=Reply.MALFORMED, said=f"the metric has more than {MOST_SAMPLES:,} samples")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"the metric has more than {MOST_SAMPLES:,} samples")
     try:
         samples = [
             Sample(
@@ -100,11 +100,11 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> S
             for sample in family.samples
         ]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
-        return Failure(reply=Reply.MALFORMED, said=f"not as metrics are written: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"not as metrics are written: {error}")
     named = [(sample.name, identity(sample.labels)) for sample in samples]
     if len(samples) < len(written):  # the parser of OpenMetrics leaves out what it has seen already
         named = [_named(line) for line in written]
-    return Samples(samples, frozenset(each for each, count in Counter(named).items() if count > 1))
+    return FamilySamples(samples, frozenset(each for each, count in Counter(named).items() if count > 1))
 
 
 def identity(labels: Mapping[str, str]) -> str:

@@ -21,10 +21,10 @@ from typing import Any
 
 import jsonpath
 
-from collector.clients.http.client import Failure
-from collector.parsing import Twice, loads, number
+from collector.clients.http.client import HttpFailure
+from collector.parsing import DuplicateKey, loads, number
 from collector.samples import Reply
-from collector.sources.http.metrics_text import Sample, Samples, identity, samples_of, stem_of
+from collector.sources.http.metrics_text import FamilySamples, Sample, identity, samples_of, stem_of
 from config.model.counters import JsonPick, MetricPick
 
 LONGEST_JSON = 2 * 1024 * 1024
@@ -32,7 +32,7 @@ LONGEST_JSON = 2 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PickedNumber:
     """One number of a document."""
 
     value: float
@@ -44,7 +44,7 @@ class Row:
     """When it began to count, likewise; ``None``: unknown."""
 
 
-Picked = Sequence[Row] | Failure
+Picked = Sequence[PickedNumber] | HttpFailure
 """At least one row."""
 
 
@@ -73,22 +73,22 @@ def picked(body: bytes, content_type: str, picks: Sequence[JsonPick | MetricPick
 @dataclass(frozen=True, slots=True)
 class _Document:
     content: Any
-    failure: Failure | None = None
+    failure: HttpFailure | None = None
 
 
 def _document(body: bytes) -> _Document:
     if len(body) > LONGEST_JSON:
-        return _Document(None, Failure(reply=Reply.MALFORMED, said=f"more than {LONGEST_JSON} bytes of JSON"))
+        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"more than {LONGEST_JSON} bytes of JSON"))
     try:
         return _Document(loads(body))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(error.doc.rstrip())
         said = f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        return _Document(None, Failure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
-    except Twice as error:
-        return _Document(None, Failure(reply=Reply.AMBIGUOUS, said=str(error)))
+        return _Document(None, HttpFailure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
+    except DuplicateKey as error:
+        return _Document(None, HttpFailure(reply=Reply.AMBIGUOUS, said=str(error)))
     except (ValueError, RecursionError) as error:
-        return _Document(None, Failure(reply=Reply.MALFORMED, said=f"no JSON: {type(error).__name__}"))
+        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"no JSON: {type(error).__name__}"))
 
 
 @lru_cache(maxsize=1024)
@@ -102,38 +102,38 @@ def _at(document: _Document, path: str) -> Picked:
     try:
         matches = list(_compiled(path).finditer(document.content))
     except (jsonpath.JSONPathError, RecursionError, ValueError, TypeError) as error:
-        return Failure(reply=Reply.MALFORMED, said=f"{path} cannot be followed here ({type(error).__name__})")
-    rows: list[Row] = []
+        return HttpFailure(reply=Reply.MALFORMED, said=f"{path} cannot be followed here ({type(error).__name__})")
+    rows: list[PickedNumber] = []
     for match in matches:
         value = _number(match.obj)
-        if isinstance(value, Failure):
+        if isinstance(value, HttpFailure):
             return value
         listed = any(isinstance(part, int) for part in match.parts)
-        rows.append(Row(value=value, name=None if listed else str(match.path)))
-    return rows or Failure(reply=Reply.NO_SUCH_COUNTER, said=f"{path} finds nothing")
+        rows.append(PickedNumber(value=value, name=None if listed else str(match.path)))
+    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"{path} finds nothing")
 
 
-def _number(found: object) -> float | Failure:
+def _number(found: object) -> float | HttpFailure:
     match found:
         case None:
-            return Failure(reply=Reply.NO_SUCH_COUNTER, said="null")
+            return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="null")
         case bool():
-            return Failure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is no number")
+            return HttpFailure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is no number")
         case int() | float():
             try:
                 return float(found)
             except OverflowError:
-                return Failure(reply=Reply.MALFORMED, said="a number that is too great")
+                return HttpFailure(reply=Reply.MALFORMED, said="a number that is too great")
         case str():
             value = number(found)
-            return Failure(reply=value, said=f"{found!a} is no number") if isinstance(value, Reply) else value
+            return HttpFailure(reply=value, said=f"{found!a} is no number") if isinstance(value, Reply) else value
         case _:
             kind = "a list" if isinstance(found, list) else "an object"
-            return Failure(reply=Reply.MALFORMED, said=f"{kind} is no number")
+            return HttpFailure(reply=Reply.MALFORMED, said=f"{kind} is no number")
 
 
-def _metric(found: Samples | Failure, pick: MetricPick) -> Picked:
-    if isinstance(found, Failure):
+def _metric(found: FamilySamples | HttpFailure, pick: MetricPick) -> Picked:
+    if isinstance(found, HttpFailure):
         return found
     samples = found.all
     named = [sample for sample in samples if sample.name == pick.name]
@@ -141,7 +141,7 @@ def _metric(found: Samples | Failure, pick: MetricPick) -> Picked:
         identity(sample.labels): sample.value for sample in samples if sample.name == f"{stem_of(pick.name)}_created"
     }
     rows = [
-        Row(
+        PickedNumber(
             value=sample.value,
             name=identity(sample.labels),
             taken=sample.taken,
@@ -151,8 +151,8 @@ def _metric(found: Samples | Failure, pick: MetricPick) -> Picked:
         if all(sample.labels.get(label, "") == value for label, value in pick.labels.items())
     ]
     if any((name, row.name) in found.twice for row in rows for name in (pick.name, f"{stem_of(pick.name)}_created")):
-        return Failure(reply=Reply.AMBIGUOUS, said=f"{pick.name} is there twice with the same labels")
-    return rows or Failure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{pick.name} is there twice with the same labels")
+    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
 
 
 def _missing(name: str, samples: Sequence[Sample], *, labelled: bool) -> str:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
-from collector.clients.http.client import Failure, HttpClient, Question
+from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
 from collector.samples import AHEAD_AT_MOST, Reply, Series, Sheet
 from collector.sources.http.metrics_text import ACCEPT
-from collector.sources.http.picks import Picked, Row, picked
-from collector.sources.reducing import Number, Reading, Reducer
+from collector.sources.http.picks import Picked, PickedNumber, picked
+from collector.sources.reducing import ReducedRows, Reducer, RowNumber
 from collector.sources.sample_times import SampleTimes, clock_of
-from collector.targets import Member, Round, rows_of
+from collector.targets import MemberTarget, Round, rows_of
 from config.model.access import HttpAccess
 from config.model.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
 from config.units import GroupId, Seconds
@@ -33,7 +33,7 @@ _LONGEST = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class HttpPage:
     """What is asked for once."""
 
     url: str
@@ -43,7 +43,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class PageRow:
     """One row of the sheet that a page is to fill."""
 
     row: int
@@ -81,11 +81,11 @@ class HttpSource:
     async def close(self) -> None:
         """Nothing to give back: the client is not ours."""
 
-    async def _read(self, asked: Round, page: Page, wishes: Sequence[Wish]) -> None:
+    async def _read(self, asked: Round, page: HttpPage, wishes: Sequence[PageRow]) -> None:
         payer = f"http {min(wish.series.group for wish in wishes)}"
         late = self._http.parser.put_off(payer)
         answer = late or await self._http.ask(
-            Question(
+            HttpRequest(
                 url=page.url,
                 access=page.access,
                 timeout=max(wish.source.timeout for wish in wishes),
@@ -94,21 +94,21 @@ class HttpSource:
                 raised_by="body_limit",
             )
         )
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             for wish in wishes:
                 asked.sheet.fail(wish.row, answer.reply, f"{place_of(page.url)}: {answer.said}")
             return
         kind, picks = answer.headers.get("content-type", ""), [wish.source.pick for wish in wishes]
         found = await self._http.parser.run(payer, len(answer.body), lambda: picked(answer.body, kind, picks))
-        if isinstance(found, Failure):
+        if isinstance(found, HttpFailure):
             found = [found] * len(wishes)
         there = clock_of(answer, asked.clock())
         for wish, rows in zip(wishes, found, strict=True):
             self._put(asked.sheet, wish, rows, answer.at, there)
 
-    def _put(self, sheet: Sheet, wish: Wish, rows: Picked, at: float, there: float) -> None:
+    def _put(self, sheet: Sheet, wish: PageRow, rows: Picked, at: float, there: float) -> None:
         """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
-        if isinstance(rows, Failure):
+        if isinstance(rows, HttpFailure):
             sheet.fail(wish.row, rows.reply, rows.said)
             return
         taken = min((row.taken for row in rows if row.taken is not None), default=None)
@@ -123,28 +123,28 @@ class HttpSource:
                 sheet.fail(wish.row, Reply.STALE, f"its sample is {age:.0f} s old")
                 return
             at = self._times.instant(wish.series, taken, at=at - age, now=at)
-        numbers = [Number(row.value, row.name) for row in rows]
+        numbers = [RowNumber(row.value, row.name) for row in rows]
         reading = self._reducer.reading(wish.series, wish.counter, numbers, at=at, interval=wish.interval)
         match reading:
-            case Reading(value=value, uptime=uptime):
+            case ReducedRows(value=value, uptime=uptime):
                 sheet.put(wish.row, value, at=at, uptime=_uptime(rows, there) if math.isnan(uptime) else uptime)
-            case Failure(reply=reply, said=said):
+            case HttpFailure(reply=reply, said=said):
                 sheet.fail(wish.row, reply, said)
             case _:
                 assert_never(reading)
 
 
-def _uptime(rows: Sequence[Row], there: float) -> Seconds:
+def _uptime(rows: Sequence[PickedNumber], there: float) -> Seconds:
     """For how long the youngest row has been counting; NaN: one does not say."""
     created = [row.created for row in rows if row.created is not None]
     return there - max(created) if len(created) == len(rows) else math.nan
 
 
-def _pages(asked: Round) -> Mapping[Page, Sequence[Wish]]:
+def _pages(asked: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
     """Every page of the round, with the rows that it fills."""
     counters = asked.catalogue.counters.values()
     mine = {counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, HttpValue)}
-    pages: dict[Page, list[Wish]] = {}
+    pages: dict[HttpPage, list[PageRow]] = {}
     for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
         counter, source = mine[name]
         url = url_of(source.at, group, member)
@@ -152,9 +152,9 @@ def _pages(asked: Round) -> Mapping[Page, Sequence[Wish]]:
             asked.sheet.fail(row, Reply.UNREACHABLE, "the member has no address yet")
             continue
         declared = asked.catalogue.groups[group]
-        page = Page(url=url, access=source.access, metrics=isinstance(source.pick, MetricPick))
+        page = HttpPage(url=url, access=source.access, metrics=isinstance(source.pick, MetricPick))
         pages.setdefault(page, []).append(
-            Wish(
+            PageRow(
                 row=row,
                 series=asked.sheet.layout.series[row],
                 counter=counter,
@@ -178,12 +178,12 @@ def place_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def url_of(at: MemberAddress | FixedAddress, group: GroupId, member: Member | None) -> str | None:
+def url_of(at: MemberAddress | FixedAddress, group: GroupId, member: MemberTarget | None) -> str | None:
     """Write out an address; ``None``: the member has none.
 
     >>> url_of(FixedAddress(url="http://queue.example.org/$group"), GroupId("web"), None)
     'http://queue.example.org/web'
-    >>> six = Member(name="web-1", address="2001:db8::1", counted=True)
+    >>> six = MemberTarget(name="web-1", address="2001:db8::1", counted=True)
     >>> url_of(MemberAddress(port=9100, path="/metrics", tls=True), GroupId("web"), six)
     'https://[2001:db8::1]:9100/metrics'
     """

@@ -12,9 +12,9 @@ import calendar
 import math
 import time
 
-from collector.clients.nitro.answers import text, things
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Call
+from collector.clients.nitro.parsing import text, things
+from collector.clients.nitro.session import NitroCall
 from collector.targets import Round
 from config.units import Seconds
 
@@ -43,7 +43,7 @@ class Age:
         """For how many seconds it has counted, at least; NaN: it does not say when it began."""
         async with self._asking:
             if asked.clock().steady - self._asked_at >= _FRESH:
-                found = await self._client.get(Call(path="stat/system"), asked, within=within)
+                found = await self._client.get(NitroCall(path="stat/system"), asked, within=within)
                 self._asked_at = asked.clock().steady
                 self._start = _start(found) if isinstance(found, Answered) else ""
                 if self._start and (self._known is None or not same_start(self._start, self._known)):

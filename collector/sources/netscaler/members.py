@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.clients.http.failures import Failure
-from collector.clients.nitro.answers import Thing, plain, text
+from collector.clients.http.failures import HttpFailure
+from collector.clients.nitro.parsing import Thing, plain, text
 from collector.samples import Reply
-from collector.targets import Member
+from collector.targets import MemberTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Bound:
                 by_address.setdefault(plain(address), []).append(thing)
         return cls(by_name=by_name, by_address=by_address)
 
-    def of_member(self, member: Member, doubt: str = "") -> Thing | Failure:
+    def of_member(self, member: MemberTarget, doubt: str = "") -> Thing | HttpFailure:
         """Find the one that is this member: it has its address, or its name, or its address as a name.
 
         Where these lead to several, it is AMBIGUOUS: nobody knows which of its ports is meant, or whether a name or an
@@ -57,10 +57,12 @@ class Bound:
                 return _missing(said, doubt)
             case _:
                 named = ", ".join(sorted("/".join(_names(thing)) or text(thing, "primaryipaddress") for thing in found))
-                return Failure(reply=Reply.AMBIGUOUS, said=f"{len(found)} are bound with its address or name: {named}")
+                return HttpFailure(
+                    reply=Reply.AMBIGUOUS, said=f"{len(found)} are bound with its address or name: {named}"
+                )
 
 
-def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing | Failure:
+def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing | HttpFailure:
     """The virtual server or service group of this name. Names are the same in whatever case."""
     key = "servicegroupname" if kind == "servicegroup" else "name"
     match [thing for thing in found if (text(thing, key) or name).casefold() == name.casefold()]:
@@ -69,13 +71,13 @@ def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing
         case []:
             return _missing(f"no {kind} {name} in the answer", doubt)
         case several:
-            return Failure(reply=Reply.AMBIGUOUS, said=f"{len(several)} times {kind} {name} in the answer")
+            return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(several)} times {kind} {name} in the answer")
 
 
-def _missing(said: str, doubt: str) -> Failure:
+def _missing(said: str, doubt: str) -> HttpFailure:
     if doubt:
-        return Failure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is not whole: {doubt}")
-    return Failure(reply=Reply.REFUSED, said=said)
+        return HttpFailure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is not whole: {doubt}")
+    return HttpFailure(reply=Reply.REFUSED, said=said)
 
 
 def _names(thing: Thing) -> Sequence[str]:

@@ -26,17 +26,17 @@ from itertools import chain
 from urllib.parse import quote
 
 from collector.clients.http.client import HttpClient
-from collector.clients.http.failures import Failure
-from collector.clients.nitro.answers import Thing, things
+from collector.clients.http.failures import HttpFailure
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Call, Login
+from collector.clients.nitro.parsing import Thing, things
+from collector.clients.nitro.session import Login, NitroCall
 from collector.samples import Reply, Sheet
 from collector.sources.netscaler.age import Age
-from collector.sources.netscaler.answers import figure
 from collector.sources.netscaler.members import Bound, only
-from collector.targets import Member, Round, whole_rows
+from collector.sources.netscaler.parsing import figure
+from collector.targets import MemberTarget, Round, whole_rows
 from config.model.access import NetscalerStats
-from config.model.counters import Kind, NetscalerField
+from config.model.counters import CounterKind, NetscalerField
 from config.units import Seconds
 
 _BOUND = ("service", "servicegroupmember")
@@ -51,7 +51,7 @@ class _Row:
     index: int
     field: str
     rises: bool
-    member: Member | None
+    member: MemberTarget | None
     """``None``: the group as a whole."""
 
 
@@ -65,16 +65,16 @@ class _Inquiry:
     rows: Sequence[_Row]
 
     @property
-    def call(self) -> Call:
+    def call(self) -> NitroCall:
         path = f"stat/{self.kind}/{quote(self.name, safe='')}"
-        return Call(path=path, query={"statbindings": "yes"} if self.bindings else {})
+        return NitroCall(path=path, query={"statbindings": "yes"} if self.bindings else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Holding:
     """An answer, laid out: the service group or virtual server, and what is bound to it."""
 
-    whole: Thing | Failure
+    whole: Thing | HttpFailure
     bound: Bound
     doubt: str
     at: float
@@ -82,12 +82,12 @@ class _Holding:
     @classmethod
     def of(cls, inquiry: _Inquiry, found: Answered) -> _Holding:
         whole = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
-        inside = () if isinstance(whole, Failure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
+        inside = () if isinstance(whole, HttpFailure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
         return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
 
-    def thing_of(self, member: Member | None) -> Thing | Failure:
+    def thing_of(self, member: MemberTarget | None) -> Thing | HttpFailure:
         """The object that answers for a member, or for the group."""
-        if member is None or isinstance(self.whole, Failure):
+        if member is None or isinstance(self.whole, HttpFailure):
             return self.whole
         return self.bound.of_member(member, self.doubt)
 
@@ -135,8 +135,8 @@ class NetscalerSource:
         appliance = self._appliance(source)
         found = await appliance.client.get(inquiry.call, asked, within=source.timeout)
         if isinstance(found, Answered) and not found.document:
-            found = Failure(reply=Reply.MALFORMED, said="an empty answer")
-        if isinstance(found, Failure):
+            found = HttpFailure(reply=Reply.MALFORMED, said="an empty answer")
+        if isinstance(found, HttpFailure):
             for row in inquiry.rows:
                 asked.sheet.fail(row.index, found.reply, f"{source.id}: {found.said}")
             return
@@ -167,10 +167,10 @@ def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
     return shares
 
 
-def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], Member | None]]:
+def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], MemberTarget | None]]:
     """Row of the sheet, what is wanted there and whether it rises, and whose it is."""
     ours = {
-        counter.id: (counter.source, counter.kind is Kind.RISING)
+        counter.id: (counter.source, counter.kind is CounterKind.RISING)
         for counter in asked.catalogue.counters.values()
         if isinstance(counter.source, NetscalerField)
     }
@@ -201,8 +201,8 @@ async def _fill(sheet: Sheet, rows: Sequence[_Row], holding: _Holding, uptime: S
         if done % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)
         thing = holding.thing_of(row.member)
-        value = thing if isinstance(thing, Failure) else figure(thing, row.field)
-        if isinstance(value, Failure):
+        value = thing if isinstance(thing, HttpFailure) else figure(thing, row.field)
+        if isinstance(value, HttpFailure):
             sheet.fail(row.index, value.reply, value.said)
         else:
             sheet.put(row.index, value, at=holding.at, uptime=uptime)

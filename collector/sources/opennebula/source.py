@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar, assert_never
 
-from collector.clients.http.client import Failure, HttpClient, Question
+from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
 from collector.clients.http.failures import of_server
 from collector.clients.opennebula.messages import PAGE, XML
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
-from collector.sources.opennebula.answers import (
-    Machine,
-    Page,
+from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.opennebula.parsing import (
+    OpennebulaPage,
+    OpennebulaUsage,
     Value,
     decode,
     decode_measured,
@@ -84,37 +84,39 @@ class OpennebulaSource:
         """Nothing to give back: the client is not ours."""
 
     async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
-        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
         measurements = await self._read(asked, cloud, measured_question, decode_measured)
-        if isinstance(measurements, Failure):
-            fail_all(asked.sheet, wishes, Failure(reply=measurements.reply, said=f"{cloud.id}: {measurements.said}"))
+        if isinstance(measurements, HttpFailure):
+            fail_all(
+                asked.sheet, wishes, HttpFailure(reply=measurements.reply, said=f"{cloud.id}: {measurements.said}")
+            )
             return
         waiting = dict(wishes)
         for number in range(_PAGES):
             read = await self._read(asked, cloud, partial(question, offset=number * PAGE), decode)
-            if isinstance(read, Failure):
-                fail_all(asked.sheet, waiting, Failure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
+            if isinstance(read, HttpFailure):
+                fail_all(asked.sheet, waiting, HttpFailure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
                 return
             for machine in read.known.machines:
                 for wish in waiting.pop(MemberName(machine.member), ()):
                     self._put(asked.sheet, wish, measured(machine, measurements.known.get(machine.id, {})), read)
             if read.known.count < PAGE:
                 break
-        fail_all(asked.sheet, waiting, Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
+        fail_all(asked.sheet, waiting, HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
 
     async def _read(
         self,
         asked: Round,
         cloud: OpennebulaCloud,
         question: Callable[[str], bytes],
-        decode: Callable[[bytes], _Known | Failure],
-    ) -> _Read[_Known] | Failure:
+        decode: Callable[[bytes], _Known | HttpFailure],
+    ) -> _Read[_Known] | HttpFailure:
         try:
             session = f"{cloud.user}:{asked.read_secret(cloud.password)}"
         except (TrimtabError, OSError) as error:
-            return Failure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, said=str(error))
         answer = await self._http.ask(
-            Question(
+            HttpRequest(
                 url=cloud.endpoint,
                 access=HttpAccess(trust=cloud.trust),
                 timeout=cloud.timeout,
@@ -125,20 +127,26 @@ class OpennebulaSource:
                 largest=_LARGEST,
             )
         )
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return of_server(answer)
         long = len(answer.body) >= _LONG
         known = await asyncio.to_thread(decode, answer.body) if long else decode(answer.body)
         there = clock_of(answer, asked.clock())
-        return known if isinstance(known, Failure) else _Read(known=known, at=answer.at, there=there)
+        return known if isinstance(known, HttpFailure) else _Read(known=known, at=answer.at, there=there)
 
-    def _put(self, sheet: Sheet, wish: Wish[OpennebulaAttribute], machine: Machine, read: _Read[Page]) -> None:
+    def _put(
+        self,
+        sheet: Sheet,
+        wish: CloudSheetRow[OpennebulaAttribute],
+        machine: OpennebulaUsage,
+        read: _Read[OpennebulaPage],
+    ) -> None:
         if not machine.runs:
             sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
             return
         found, at = look_up(machine, wish.source.name), read.at
         match found:
-            case Failure(reply=reply, said=said):
+            case HttpFailure(reply=reply, said=said):
                 sheet.fail(wish.row, reply, said)
             case Value(value=value, taken=taken):
                 age = 0.0 if taken is None else max(read.there - taken, 0.0)

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlencode
 
-from collector.clients.http.client import Answer, Failure
+from collector.clients.http.client import HttpFailure, HttpResponse
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
-from collector.sources.openstack.gnocchi_answers import Period, decode, newest, question
-from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.openstack.gnocchi_parsing import Period, decode, newest, question
+from collector.sources.openstack.keystone import Keystone, ServiceCall
 from collector.sources.openstack.keystone_grants import METRIC
 from collector.sources.openstack.nova_servers import NovaServers
 from collector.sources.sample_times import SampleTimes, clock_of
@@ -34,10 +34,10 @@ from config.model.counters import GnocchiMetric
 _AT_ONCE = 200
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
-_LACKING = Failure(
+_LACKING = HttpFailure(
     reply=Reply.NO_SUCH_COUNTER, said="Gnocchi has no such metric of it with this aggregation and granularity"
 )
-_REFUSALS: Mapping[int, Failure] = MappingProxyType({400: _LACKING, 404: _LACKING})
+_REFUSALS: Mapping[int, HttpFailure] = MappingProxyType({400: _LACKING, 404: _LACKING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +46,16 @@ class _Question:
 
     cloud: OpenstackCloud
     metric: GnocchiMetric
-    wishes: Mapping[str, Sequence[Wish[GnocchiMetric]]]
+    wishes: Mapping[str, Sequence[CloudSheetRow[GnocchiMetric]]]
     """Server → the rows that it fills."""
 
     @property
-    def call(self) -> Call:
+    def call(self) -> ServiceCall:
         """As it is asked: for no more periods than can be of use."""
         limit = max(wish.limit for rows in self.wishes.values() for wish in rows)
         since = math.ceil(limit + 2 * self.metric.granularity)
         query = urlencode({"granularity": str(self.metric.granularity), "start": f"-{since}seconds"})
-        return Call(
+        return ServiceCall(
             service=METRIC,
             path=f"/v1/aggregates?{query}",
             body=question(self.metric, self.wishes.keys()),
@@ -88,10 +88,10 @@ class GnocchiSource:
         await self._keystone.close()
 
     async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[GnocchiMetric]) -> None:
-        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
-        servers: dict[str, Sequence[Wish[GnocchiMetric]]] = {}
+        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        servers: dict[str, Sequence[CloudSheetRow[GnocchiMetric]]] = {}
         for member, server in (await self._servers.find(asked, cloud, wishes.keys())).items():
-            if isinstance(server, Failure):
+            if isinstance(server, HttpFailure):
                 fail_all(asked.sheet, {member: wishes[member]}, server)
             else:
                 servers[server] = wishes[member]
@@ -103,7 +103,7 @@ class GnocchiSource:
         read = await _decoded(await self._keystone.ask(asked, asking.cloud, asking.call), asking.metric)
         for server, rows in asking.wishes.items():
             for wish in rows:
-                if isinstance(read, Failure):
+                if isinstance(read, HttpFailure):
                     asked.sheet.fail(wish.row, read.reply, f"{asking.cloud.id}: {read.said}")
                 else:
                     answer, found = read
@@ -111,7 +111,13 @@ class GnocchiSource:
                     self._put(asked.sheet, wish, found.get(server), at=answer.at, there=there)
 
     def _put(
-        self, sheet: Sheet, wish: Wish[GnocchiMetric], periods: Sequence[Period] | None, *, at: float, there: float
+        self,
+        sheet: Sheet,
+        wish: CloudSheetRow[GnocchiMetric],
+        periods: Sequence[Period] | None,
+        *,
+        at: float,
+        there: float,
     ) -> None:
         """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
         if periods is None:
@@ -134,8 +140,10 @@ class GnocchiSource:
         sheet.put(wish.row, last.value, at=instant)
 
 
-def _questions(cloud: OpenstackCloud, servers: Mapping[str, Sequence[Wish[GnocchiMetric]]]) -> Iterator[_Question]:
-    by_metric: dict[GnocchiMetric, dict[str, list[Wish[GnocchiMetric]]]] = {}
+def _questions(
+    cloud: OpenstackCloud, servers: Mapping[str, Sequence[CloudSheetRow[GnocchiMetric]]]
+) -> Iterator[_Question]:
+    by_metric: dict[GnocchiMetric, dict[str, list[CloudSheetRow[GnocchiMetric]]]] = {}
     for server, rows in servers.items():
         for wish in rows:
             by_metric.setdefault(wish.source, {}).setdefault(server, []).append(wish)
@@ -147,9 +155,9 @@ def _questions(cloud: OpenstackCloud, servers: Mapping[str, Sequence[Wish[Gnocch
 
 
 async def _decoded(
-    answer: Answer | Failure, metric: GnocchiMetric
-) -> tuple[Answer, Mapping[str, Sequence[Period]]] | Failure:
-    if isinstance(answer, Failure):
+    answer: HttpResponse | HttpFailure, metric: GnocchiMetric
+) -> tuple[HttpResponse, Mapping[str, Sequence[Period]]] | HttpFailure:
+    if isinstance(answer, HttpFailure):
         return answer
     if answer.status in _REFUSALS:
         return _REFUSALS[answer.status]
@@ -157,4 +165,4 @@ async def _decoded(
         found = decode(answer.body, metric)
     else:
         found = await asyncio.to_thread(decode, answer.body, metric)
-    return found if isinstance(found, Failure) else (answer, found)
+    return found if isinstance(found, HttpFailure) else (answer, found)

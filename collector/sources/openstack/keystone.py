@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from collector.clients.http.client import Answer, Failure, HttpClient, Question, refused
+from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest, HttpResponse, refused
 from collector.clients.http.failures import of_server
 from collector.samples import Reply
 from collector.sources.openstack.keystone_grants import Grant, ReadSecret, begun
@@ -25,7 +25,7 @@ _LARGEST = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ServiceCall:
     """One request to a service."""
 
     service: str
@@ -49,24 +49,24 @@ class Keystone:
     """
 
     def __init__(
-        self, http: HttpClient, begin: Callable[[OpenstackAccess, ReadSecret], Grant | Failure] = begun
+        self, http: HttpClient, begin: Callable[[OpenstackAccess, ReadSecret], Grant | HttpFailure] = begun
     ) -> None:
         self._http = http
         self._begin = begin
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="keystone")
-        self._grants: dict[OpenstackAccess, asyncio.Future[Grant | Failure]] = {}
+        self._grants: dict[OpenstackAccess, asyncio.Future[Grant | HttpFailure]] = {}
 
-    async def ask(self, asked: Round, cloud: OpenstackCloud, call: Call) -> Answer | Failure:
+    async def ask(self, asked: Round, cloud: OpenstackCloud, call: ServiceCall) -> HttpResponse | HttpFailure:
         """Ask a service of a cloud; once more with a new token where the one that we had is refused."""
         for _ in range(2):
             grant = await self._grant(asked, cloud.access)
-            if isinstance(grant, Failure):
+            if isinstance(grant, HttpFailure):
                 return grant
             if call.service not in grant.services:
                 said = f"Keystone's catalogue has no {call.service} service in this region, or not for this project"
-                return Failure(reply=Reply.UNREACHABLE, said=said)
+                return HttpFailure(reply=Reply.UNREACHABLE, said=said)
             answer = await self._http.ask(_question(grant, cloud.access, call))
-            if isinstance(answer, Failure):
+            if isinstance(answer, HttpFailure):
                 return of_server(answer)
             if answer.status != _UNAUTHORISED:
                 return answer
@@ -77,7 +77,7 @@ class Keystone:
         """Let go of the threads; a session that is being begun ends by itself. Closing again does nothing."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | Failure:
+    async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | HttpFailure:
         """The token that holds, or a new one. All who wait for one wait for the same."""
         coming = self._grants.get(access)
         if coming is None or (coming.done() and not _holds(coming.result(), asked.clock().wall)):
@@ -88,7 +88,7 @@ class Keystone:
             async with asyncio.timeout(access.timeout):
                 return await asyncio.shield(coming)
         except TimeoutError:
-            return Failure(reply=Reply.UNREACHABLE, said=f"no token from Keystone within {access.timeout:g} s")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no token from Keystone within {access.timeout:g} s")
 
     def _forget(self, access: OpenstackAccess, grant: Grant) -> None:
         """Unless somebody else has a newer one already."""
@@ -97,13 +97,13 @@ class Keystone:
             del self._grants[access]
 
 
-def _holds(grant: Grant | Failure, now: float) -> bool:
+def _holds(grant: Grant | HttpFailure, now: float) -> bool:
     return isinstance(grant, Grant) and now < grant.until - _BEFORE_ITS_END
 
 
-def _question(grant: Grant, access: OpenstackAccess, call: Call) -> Question:
+def _question(grant: Grant, access: OpenstackAccess, call: ServiceCall) -> HttpRequest:
     kind = {} if call.body is None else {"Content-Type": "application/json"}
-    return Question(
+    return HttpRequest(
         url=grant.services[call.service] + call.path,
         access=HttpAccess(trust=grant.trust),
         timeout=access.timeout,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import requests
 
-from collector.clients.http.failures import Failure, refused
+from collector.clients.http.failures import HttpFailure, refused
 from collector.clients.openstack.region import SENSELESS, region_of
 from collector.samples import Reply
 from config.errors import TrimtabError
@@ -43,7 +43,7 @@ class Grant:
     """Type → address, without a slash at its end; of those that the catalogue has."""
 
 
-def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | Failure:
+def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | HttpFailure:
     """Get a token, and look up where the services are.
 
     The library's own words may hold requests: none of them is passed on.
@@ -57,12 +57,12 @@ def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | Failure:
         )
     except ImportError:
         mend = "install the extra openstack of trimtab (pip install 'openstacksdk>=4.5')"
-        return Failure(reply=Reply.UNREACHABLE, said=f"the library openstacksdk is missing: {mend}")
+        return HttpFailure(reply=Reply.UNREACHABLE, said=f"the library openstacksdk is missing: {mend}")
     known = (library.errors.ClientException, library.wrong, requests.RequestException, OSError, ValueError)
     try:
         region = region_of(library.config, access, read_secret, library.session)
     except TrimtabError as error:
-        return Failure(reply=Reply.AUTH, said=str(error))
+        return HttpFailure(reply=Reply.AUTH, said=str(error))
     except (*known, *SENSELESS) as error:
         return _failure(error, library)
     try:
@@ -70,7 +70,7 @@ def begun(access: OpenstackAccess, read_secret: ReadSecret) -> Grant | Failure:
     except known as error:
         return _failure(error, library)
     except SENSELESS:
-        return Failure(reply=Reply.MALFORMED, said="what answers there is no Keystone")
+        return HttpFailure(reply=Reply.MALFORMED, said="what answers there is no Keystone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +83,17 @@ class _Library:
     errors: ModuleType
 
 
-def _failure(error: Exception, library: _Library) -> Failure:
+def _failure(error: Exception, library: _Library) -> HttpFailure:
     errors, kind = library.errors, type(error).__name__
     if isinstance(error, errors.HttpError):
         status = error.http_status if isinstance(error.http_status, int) else 0
         reply = Reply.AUTH if status in _REFUSING else refused(status).reply
-        return Failure(reply=reply, said=f"Keystone answers with HTTP {status}")
+        return HttpFailure(reply=reply, said=f"Keystone answers with HTTP {status}")
     if isinstance(error, (errors.MissingRequiredOptions, errors.NoMatchingPlugin, library.wrong)):
-        return Failure(reply=Reply.AUTH, said=f"the credentials cannot be used ({kind})")
+        return HttpFailure(reply=Reply.AUTH, said=f"the credentials cannot be used ({kind})")
     if isinstance(error, (errors.ClientException, requests.RequestException)):
-        return Failure(reply=Reply.UNREACHABLE, said=f"Keystone does not answer ({kind})")
-    return Failure(reply=Reply.AUTH, said=f"the credentials cannot be read ({kind})")
+        return HttpFailure(reply=Reply.UNREACHABLE, said=f"Keystone does not answer ({kind})")
+    return HttpFailure(reply=Reply.AUTH, said=f"the credentials cannot be read ({kind})")
 
 
 def _granted(region: CloudRegion, errors: ModuleType) -> Grant:

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
-from collector.clients.http.client import Answer, Failure
+from collector.clients.http.client import HttpFailure, HttpResponse
 from collector.samples import Reply, Sheet
-from collector.sources.cloud_wishes import Wish, Wishes, fail_all, wishes_of
-from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.openstack.keystone import Keystone, ServiceCall
 from collector.sources.openstack.keystone_grants import COMPUTE
-from collector.sources.openstack.nova_answers import Diagnostics, decode_diagnostics, look_up
+from collector.sources.openstack.nova_parsing import Diagnostics, decode_diagnostics, look_up
 from collector.sources.openstack.nova_servers import NOVA, NovaServers
-from collector.sources.reducing import Reading, Reducer
+from collector.sources.reducing import ReducedRows, Reducer
 from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.counters import NovaField
@@ -37,13 +37,13 @@ from config.units import MemberName
 
 _AT_ONCE = 8
 _FORBIDDEN, _GONE = 403, 404
-_REFUSALS: Mapping[int, Failure] = MappingProxyType(
+_REFUSALS: Mapping[int, HttpFailure] = MappingProxyType(
     {
-        _FORBIDDEN: Failure(reply=Reply.AUTH, said="Nova's policy does not let the user see diagnostics"),
-        _GONE: Failure(reply=Reply.REFUSED, said="its server is there no more"),
-        406: Failure(reply=Reply.NO_SUCH_COUNTER, said="Nova is older than microversion 2.48 (Pike)"),
-        409: Failure(reply=Reply.REFUSED, said="its server does not run"),
-        501: Failure(reply=Reply.NO_SUCH_COUNTER, said="its hypervisor has no diagnostics"),
+        _FORBIDDEN: HttpFailure(reply=Reply.AUTH, said="Nova's policy does not let the user see diagnostics"),
+        _GONE: HttpFailure(reply=Reply.REFUSED, said="its server is there no more"),
+        406: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="Nova is older than microversion 2.48 (Pike)"),
+        409: HttpFailure(reply=Reply.REFUSED, said="its server does not run"),
+        501: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="its hypervisor has no diagnostics"),
     }
 )
 
@@ -86,11 +86,11 @@ class NovaSource:
         await self._keystone.close()
 
     async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[NovaField]) -> None:
-        fail_all(asked.sheet, wishes, Failure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
         found = await self._servers.find(asked, cloud, wishes.keys())
         waiting: deque[tuple[MemberName, str]] = deque()
         for member, server in found.items():
-            if isinstance(server, Failure):
+            if isinstance(server, HttpFailure):
                 fail_all(asked.sheet, {member: wishes[member]}, server)
             else:
                 waiting.append((member, server))
@@ -106,19 +106,19 @@ class NovaSource:
             member, server = project.waiting.popleft()
             answer = await self._asked(project, server)
             said = _decoded(answer)
-            if isinstance(said, Failure):
-                failure = Failure(reply=said.reply, said=f"{project.cloud.id}: {said.said}")
+            if isinstance(said, HttpFailure):
+                failure = HttpFailure(reply=said.reply, said=f"{project.cloud.id}: {said.said}")
                 left = [member, *(name for name, _ in project.waiting)] if said.reply is Reply.AUTH else [member]
                 fail_all(project.asked.sheet, {name: project.wishes[name] for name in left}, failure)
                 if said.reply is Reply.AUTH:
                     project.waiting.clear()
-                if isinstance(answer, Answer) and answer.status == _GONE:
+                if isinstance(answer, HttpResponse) and answer.status == _GONE:
                     self._servers.forget(project.cloud, member)
-            elif isinstance(answer, Answer):
+            elif isinstance(answer, HttpResponse):
                 self._put_all(project.asked.sheet, project.wishes[member], said, answer.at)
 
-    async def _asked(self, project: _Project, server: str) -> Answer | Failure:
-        call = Call(
+    async def _asked(self, project: _Project, server: str) -> HttpResponse | HttpFailure:
+        call = ServiceCall(
             service=COMPUTE,
             path=f"/servers/{quote(server, safe='')}/diagnostics",
             headers=NOVA,
@@ -126,20 +126,22 @@ class NovaSource:
         )
         return await self._keystone.ask(project.asked, project.cloud, call)
 
-    def _put_all(self, sheet: Sheet, wishes: Sequence[Wish[NovaField]], diagnostics: Diagnostics, at: float) -> None:
+    def _put_all(
+        self, sheet: Sheet, wishes: Sequence[CloudSheetRow[NovaField]], diagnostics: Diagnostics, at: float
+    ) -> None:
         for wish in wishes:
             rows = look_up(diagnostics, wish.source.name)
-            if not isinstance(rows, Failure):
+            if not isinstance(rows, HttpFailure):
                 reading = self._reducer.reading(wish.series, wish.counter, rows, at=at, interval=wish.interval)
-                if isinstance(reading, Reading):
+                if isinstance(reading, ReducedRows):
                     sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
                     continue
                 rows = reading
             sheet.fail(wish.row, rows.reply, rows.said)
 
 
-def _decoded(answer: Answer | Failure) -> Diagnostics | Failure:
-    if isinstance(answer, Failure):
+def _decoded(answer: HttpResponse | HttpFailure) -> Diagnostics | HttpFailure:
+    if isinstance(answer, HttpFailure):
         return answer
     if answer.status in _REFUSALS:
         return _REFUSALS[answer.status]

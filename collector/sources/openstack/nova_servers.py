@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Collection, Mapping
 from urllib.parse import urlencode
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
-from collector.sources.openstack.keystone import Call, Keystone
+from collector.sources.openstack.keystone import Keystone, ServiceCall
 from collector.sources.openstack.keystone_grants import COMPUTE
-from collector.sources.openstack.nova_answers import Servers, decode_servers
+from collector.sources.openstack.nova_parsing import Servers, decode_servers
 from collector.targets import Round
 from config.model.clouds import OpenstackCloud
 from config.model.openstack import OpenstackAccess
@@ -36,14 +36,14 @@ class NovaServers:
 
     async def find(
         self, asked: Round, cloud: OpenstackCloud, members: Collection[MemberName]
-    ) -> Mapping[MemberName, str | Failure]:
+    ) -> Mapping[MemberName, str | HttpFailure]:
         """Find the id of the server of each member, or why there is none."""
         known = self._known.get(cloud.access, {})
-        failure = Failure(reply=Reply.REFUSED, said=f"{cloud.id}: no server is this member")
+        failure = HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no server is this member")
         if not known.keys() >= set(members):
             listed = await self._listed(asked, cloud)
-            if isinstance(listed, Failure):
-                failure = Failure(reply=listed.reply, said=f"{cloud.id}: {listed.said}")
+            if isinstance(listed, HttpFailure):
+                failure = HttpFailure(reply=listed.reply, said=f"{cloud.id}: {listed.said}")
             else:
                 known = self._known[cloud.access] = listed
         return {member: _only(known.get(member, ()), failure) for member in members}
@@ -53,33 +53,33 @@ class NovaServers:
         known = self._known.get(cloud.access, {})
         self._known[cloud.access] = {name: ids for name, ids in known.items() if name != member}
 
-    async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | Failure:
+    async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | HttpFailure:
         """List the whole project. Servers that come and go meanwhile may be on two pages: they count once."""
         found: dict[str, set[str]] = {}
         marker = ""
         for _ in range(_PAGES):
             page = await self._page(asked, cloud, marker)
-            if isinstance(page, Failure):
+            if isinstance(page, HttpFailure):
                 return page
             for member, ids in page.ids.items():
                 found.setdefault(member, set()).update(ids)
             marker = page.marker
             if not marker:
                 return found
-        return Failure(reply=Reply.INCOMPLETE, said="the listing of servers does not end")
+        return HttpFailure(reply=Reply.INCOMPLETE, said="the listing of servers does not end")
 
-    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str) -> Servers | Failure:
+    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str) -> Servers | HttpFailure:
         query = urlencode({"limit": str(_PAGE), **({"marker": marker} if marker else {})})
-        call = Call(service=COMPUTE, path=f"/servers/detail?{query}", headers=NOVA)
+        call = ServiceCall(service=COMPUTE, path=f"/servers/detail?{query}", headers=NOVA)
         answer = await self._keystone.ask(asked, cloud, call)
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return answer
         if len(answer.body) < _LONG:
             return decode_servers(answer.body)
         return await asyncio.to_thread(decode_servers, answer.body)
 
 
-def _only(ids: Collection[str], nobody: Failure) -> str | Failure:
+def _only(ids: Collection[str], nobody: HttpFailure) -> str | HttpFailure:
     if len(ids) > 1:
-        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers are this member")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers are this member")
     return next(iter(ids), nobody)

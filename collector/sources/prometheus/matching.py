@@ -7,18 +7,18 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import AHEAD_AT_MOST, Reply, Series
-from collector.sources.prometheus.answers import Line, Lines
-from collector.sources.reducing import Number
-from collector.targets import Member
+from collector.sources.prometheus.parsing import PromSeries, PromSeriesSet
+from collector.sources.reducing import RowNumber
+from collector.targets import MemberTarget
 from config.model.counters import Counter
 from config.model.reductions import Reduce
 from config.units import Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class QueryRow:
     """One row of the sheet that an answer is to fill."""
 
     row: int
@@ -28,17 +28,17 @@ class Wish:
     """Between two polls of the group."""
     limit: Seconds
     """How old the newest sample may be."""
-    member: Member | None
+    member: MemberTarget | None
     """``None``: the group as a whole."""
     label: str
     """The label that names the member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class MatchedValue:
     """What an answer has for a row of the sheet."""
 
-    rows: Sequence[Number]
+    rows: Sequence[RowNumber]
     """At least one."""
     newest: float
     """When its oldest series' newest sample was taken, by the server's clock."""
@@ -47,8 +47,8 @@ class Found:
 
 
 def fulfilled(
-    wishes: Iterable[Wish], answer: Lines, asked_for: float | None, there: float = math.inf
-) -> list[tuple[Wish, Found | Failure]]:
+    wishes: Iterable[QueryRow], answer: PromSeriesSet, asked_for: float | None, there: float = math.inf
+) -> list[tuple[QueryRow, MatchedValue | HttpFailure]]:
     """Find what every row of the sheet is due.
 
     Args:
@@ -60,7 +60,7 @@ def fulfilled(
     newest = max((line.points[-1][0] for line in answer.lines), default=0.0)
     clock = _Clock(evaluated=newest if asked_for is None else asked_for, there=there)
     directories: dict[str, _Directory] = {}
-    done: list[tuple[Wish, Found | Failure]] = []
+    done: list[tuple[QueryRow, MatchedValue | HttpFailure]] = []
     for wish in wishes:
         if wish.member is None:
             done.append((wish, _found(wish, answer.lines, answer.over_time, clock)))
@@ -87,19 +87,19 @@ class _Clock:
 class _Directory:
     """An answer's series by who is named in their label."""
 
-    by_name: Mapping[str, Sequence[Line]] = field(repr=False)
-    by_address: Mapping[str, Sequence[Line]] = field(repr=False)
+    by_name: Mapping[str, Sequence[PromSeries]] = field(repr=False)
+    by_address: Mapping[str, Sequence[PromSeries]] = field(repr=False)
 
-    def of(self, member: Member) -> Sequence[Line]:
+    def of(self, member: MemberTarget) -> Sequence[PromSeries]:
         """The series of a member; one that names it in both ways counts once."""
         named = self.by_name.get(member.name, ())
         addressed = self.by_address.get(_canonical(member.address), ()) if member.address else ()
         return [*named, *(line for line in addressed if line not in named)] if named else addressed
 
 
-def _directory(lines: Iterable[Line], label: str) -> _Directory:
-    by_name: dict[str, list[Line]] = {}
-    by_address: dict[str, list[Line]] = {}
+def _directory(lines: Iterable[PromSeries], label: str) -> _Directory:
+    by_name: dict[str, list[PromSeries]] = {}
+    by_address: dict[str, list[PromSeries]] = {}
     for line in lines:
         host = host_of(line.labels.get(label, ""))
         if host:
@@ -129,34 +129,36 @@ def _canonical(host: str) -> str:
         return host
 
 
-def _found(wish: Wish, lines: Sequence[Line], over_time: bool, clock: _Clock) -> Found | Failure:
+def _found(wish: QueryRow, lines: Sequence[PromSeries], over_time: bool, clock: _Clock) -> MatchedValue | HttpFailure:
     if not lines:
-        return Failure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
     if len(lines) > 1 and over_time:
-        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
     if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
-        return Failure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
     ahead = max(max(line.newest, line.points[-1][0]) for line in lines) - min(clock.evaluated, clock.there)
     if ahead > AHEAD_AT_MOST:
-        return Failure(reply=Reply.FUTURE, said=f"its sample is of a time {ahead:.0f} s ahead of the server's clock")
+        return HttpFailure(
+            reply=Reply.FUTURE, said=f"its sample is of a time {ahead:.0f} s ahead of the server's clock"
+        )
     newest = min(line.newest for line in lines)
     age = max(clock.evaluated - newest, 0.0)
     if age > wish.limit:
-        return Failure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
-    return Found(rows=[*_rows(lines)], newest=newest, age=age)
+        return HttpFailure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
+    return MatchedValue(rows=[*_rows(lines)], newest=newest, age=age)
 
 
-def _rows(lines: Iterable[Line]) -> Iterator[Number]:
+def _rows(lines: Iterable[PromSeries]) -> Iterator[RowNumber]:
     for line in lines:
         name = repr(sorted(line.labels.items()))
-        yield from (Number(value, name) for _, value in line.points)
+        yield from (RowNumber(value, name) for _, value in line.points)
 
 
-def _nobody(wish: Wish, answer: Lines) -> Failure:
+def _nobody(wish: QueryRow, answer: PromSeriesSet) -> HttpFailure:
     if wish.member is None or not answer.lines:
         said = "the query finds nothing"
     elif not any(wish.label in line.labels for line in answer.lines):
         said = f"no series has a label {wish.label}"
     else:
         said = f"no series has {wish.label} {wish.member.name}, or {wish.member.address} with or without a port"
-    return Failure(reply=Reply.NO_SUCH_COUNTER, said=said)
+    return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.sources.prometheus.answers import STAMP
-from collector.sources.prometheus.matching import Wish
+from collector.sources.prometheus.matching import QueryRow
+from collector.sources.prometheus.parsing import STAMP
 from collector.targets import Round, rows_of
 from config.model.access import PrometheusServer
 from config.model.catalogue import Catalogue
@@ -33,13 +33,13 @@ class Query:
         return self.lag > 0 or self.over is not None or self.text.rstrip().endswith("]")
 
 
-def wishes_of(asked: Round) -> Mapping[Query, Sequence[Wish]]:
+def wishes_of(asked: Round) -> Mapping[Query, Sequence[QueryRow]]:
     """Every query of the round, with the rows that it fills."""
     counters = asked.catalogue.counters.values()
     mine = {
         counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, PrometheusQuery)
     }
-    wishes: dict[Query, list[Wish]] = {}
+    wishes: dict[Query, list[QueryRow]] = {}
     for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
         counter, source = mine[name]
         query = Query(
@@ -50,7 +50,7 @@ def wishes_of(asked: Round) -> Mapping[Query, Sequence[Wish]]:
         )
         declared = asked.catalogue.groups[group]
         limit = declared.freshness * declared.interval
-        wish = Wish(
+        wish = QueryRow(
             row=row,
             series=asked.sheet.layout.series[row],
             counter=counter,

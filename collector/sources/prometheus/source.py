@@ -21,12 +21,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from collector.clients.http.client import LARGEST, Answer, Failure, HttpClient, Question
+from collector.clients.http.client import LARGEST, HttpClient, HttpFailure, HttpRequest, HttpResponse
 from collector.samples import Reply, Sheet
-from collector.sources.prometheus.answers import Lines, decode
-from collector.sources.prometheus.matching import Found, Wish, fulfilled
+from collector.sources.prometheus.matching import MatchedValue, QueryRow, fulfilled
+from collector.sources.prometheus.parsing import PromSeriesSet, decode
 from collector.sources.prometheus.questions import Query, form_of, wishes_of
-from collector.sources.reducing import Reading, Reducer
+from collector.sources.reducing import ReducedRows, Reducer
 from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import Round
 from config.model.access import PrometheusServer
@@ -37,8 +37,8 @@ _ERRORS = frozenset({400, 422, 500, 503})
 
 
 class _Answered(NamedTuple):
-    lines: Lines
-    answer: Answer
+    lines: PromSeriesSet
+    answer: HttpResponse
 
 
 class PrometheusSource:
@@ -74,7 +74,11 @@ class PrometheusSource:
         """Nothing to give back: the client is not ours."""
 
     async def _consult(
-        self, asked: Round, server: PrometheusServer, queries: Sequence[Query], wishes: Mapping[Query, Sequence[Wish]]
+        self,
+        asked: Round,
+        server: PrometheusServer,
+        queries: Sequence[Query],
+        wishes: Mapping[Query, Sequence[QueryRow]],
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
             for query in queries:
@@ -83,23 +87,23 @@ class PrometheusSource:
             late = [query for query in queries if query.needs_time]
             now = await self._time(server) if late else None
             for query in late:
-                if isinstance(now, Failure):
+                if isinstance(now, HttpFailure):
                     _refuse(asked.sheet, wishes[query], now)
                 else:
                     tasks.create_task(self._fill(asked, query, wishes[query], now))
 
-    async def _time(self, server: PrometheusServer) -> float | Failure:
+    async def _time(self, server: PrometheusServer) -> float | HttpFailure:
         """What time it is over there, in seconds since the epoch."""
         answered = await self._answer(server, "query", {"query": "time()"})
-        if isinstance(answered, Failure):
+        if isinstance(answered, HttpFailure):
             return answered
         lines = answered.lines.lines
-        return lines[0].points[0][1] if lines else Failure(reply=Reply.MALFORMED, said="it has no time()")
+        return lines[0].points[0][1] if lines else HttpFailure(reply=Reply.MALFORMED, said="it has no time()")
 
-    async def _fill(self, asked: Round, query: Query, wishes: Sequence[Wish], now: float | None) -> None:
+    async def _fill(self, asked: Round, query: Query, wishes: Sequence[QueryRow], now: float | None) -> None:
         kind, form = form_of(query, now)
         answered = await self._answer(query.server, kind, form)
-        if isinstance(answered, Failure):
+        if isinstance(answered, HttpFailure):
             _refuse(asked.sheet, wishes, answered)
             return
         evaluated = None if now is None else now - query.lag
@@ -112,20 +116,20 @@ class PrometheusSource:
         for wish, found in done:
             self._put(asked.sheet, wish, found, answered.answer.at - query.lag, here.steady)
 
-    def _put(self, sheet: Sheet, wish: Wish, found: Found | Failure, at: float, now: float) -> None:
+    def _put(self, sheet: Sheet, wish: QueryRow, found: MatchedValue | HttpFailure, at: float, now: float) -> None:
         """Write one row; ``at``: steady seconds that the query was evaluated for."""
-        if isinstance(found, Found):
+        if isinstance(found, MatchedValue):
             at = self._times.instant(wish.series, found.newest, at=at - found.age, now=now)
             reading = self._reducer.reading(wish.series, wish.counter, found.rows, at=at, interval=wish.interval)
-            if isinstance(reading, Reading):
+            if isinstance(reading, ReducedRows):
                 sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
                 return
             found = reading
         sheet.fail(wish.row, found.reply, found.said)
 
-    async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | Failure:
+    async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | HttpFailure:
         """Ask one query, in turn."""
-        question = Question(
+        question = HttpRequest(
             url=f"{server.url.rstrip('/')}/api/v1/{kind}",
             access=server.access,
             timeout=server.timeout,
@@ -140,32 +144,32 @@ class PrometheusSource:
         parser, payer = self._http.parser, f"prometheus {server.id} {form['query']}"
         async with self._turns.setdefault(server.url, asyncio.Semaphore(_AT_ONCE)):
             answer = parser.put_off(payer) or await self._http.ask(question)
-        if isinstance(answer, Failure):
+        if isinstance(answer, HttpFailure):
             return _of_server(server, _blameless(answer))
         lines = await parser.run(payer, len(answer.body), lambda: decode(answer.body, answer.status))
-        return lines if isinstance(lines, Failure) else _Answered(lines, answer)
+        return lines if isinstance(lines, HttpFailure) else _Answered(lines, answer)
 
 
 _MANY = 500
 """Rows and series whose matching goes to a thread (5 ms)."""
 
 
-def _blameless(failure: Failure) -> Failure:
+def _blameless(failure: HttpFailure) -> HttpFailure:
     """A server that does not answer is nobody else's silence or refusal."""
     match failure.reply:
         case Reply.TIMEOUT | Reply.REFUSED:
-            return Failure(reply=Reply.UNREACHABLE, said=failure.said)
+            return HttpFailure(reply=Reply.UNREACHABLE, said=failure.said)
         case Reply.NO_SUCH_COUNTER:
-            return Failure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
         case _:
             return failure
 
 
-def _of_server(server: PrometheusServer, failure: Failure) -> Failure:
+def _of_server(server: PrometheusServer, failure: HttpFailure) -> HttpFailure:
     """Say who failed: by the server's name, never its address, in which people write passwords."""
-    return Failure(reply=failure.reply, said=f"{server.id}: {failure.said}")
+    return HttpFailure(reply=failure.reply, said=f"{server.id}: {failure.said}")
 
 
-def _refuse(sheet: Sheet, wishes: Iterable[Wish], failure: Failure) -> None:
+def _refuse(sheet: Sheet, wishes: Iterable[QueryRow], failure: HttpFailure) -> None:
     for wish in wishes:
         sheet.fail(wish.row, failure.reply, failure.said)

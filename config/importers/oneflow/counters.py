@@ -9,7 +9,7 @@ from typing import Final
 from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
 from config.importers.oneflow.policies import Entry
 from config.importers.oneflow.template import Fate, Note
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 
 _RISES = (
     "OpenNebula counts it from the start of a VM, and compares the count; as {kind: counter} it is a rate per second "
@@ -51,7 +51,7 @@ def counters_for(
 def _looked_up(name: str) -> Entry:
     """With the numbers that OneFlow compares: counts as they stand, and memory in KB."""
     known = OPENNEBULA_ATTRIBUTES.get(name)
-    if known is not None and known.kind is Kind.RISING:
+    if known is not None and known.kind is CounterKind.RISING:
         return {"opennebula": name, "kind": "gauge"}
     return {"opennebula": name, "unit": "KiB"} if name == "MEMORY" else {"opennebula": name}
 

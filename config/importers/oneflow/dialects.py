@@ -11,15 +11,15 @@ from config.model import native_dialect
 from config.model.expressions import (
     And,
     Calculation,
-    Call,
     Comparison,
     Expression,
     ExpressionError,
     Fallback,
+    FunctionCall,
     Name,
     Negative,
     Not,
-    Number,
+    NumberLiteral,
     Or,
     Proposition,
     Quantity,
@@ -78,13 +78,13 @@ def written(tree: Proposition) -> str:
 
 def _quantity(quantity: Quantity) -> str:
     match quantity:
-        case Number(value=value):
+        case NumberLiteral(value=value):
             return f"{value:.15g}"
         case Name():
             return key_of(quantity)
         case Negative(of=of):
             return f"-{_quantity(of)}"
-        case Calculation() | Call() | Fallback():
+        case Calculation() | FunctionCall() | Fallback():
             raise AssertionError(f"no text of OneFlow's is arithmetic in any dialect: {quantity}")
         case _:
             assert_never(quantity)
@@ -106,7 +106,7 @@ def _enclosed(part: Proposition) -> str:
 def _true_of_nothing(tree: Proposition) -> bool:
     """Whether it holds while every name is absent: OneFlow calls each comparison with one of them false."""
     match tree:
-        case Comparison(relation=relation, left=Number(value=left), right=Number(value=right)):
+        case Comparison(relation=relation, left=NumberLiteral(value=left), right=NumberLiteral(value=right)):
             return _COMPARE[relation](left, right)
         case Comparison():
             return False

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from config.importers.oneflow import counters, roles
 from config.importers.oneflow.names import group_names, service_name
 from config.importers.oneflow.policies import Entry
-from config.importers.oneflow.roles import Group
-from config.importers.oneflow.template import Fate, Note, Role, Template
-from config.model.adjustments import Verb
+from config.importers.oneflow.roles import ImportedGroup
+from config.importers.oneflow.template import Fate, Note, OneflowRole, Template
+from config.model.adjustments import AdjustmentVerb
 from config.units import Seconds
 
 
-def readings(groups: Sequence[Group], timezone: str | None) -> Iterator[Note]:
+def readings(groups: Sequence[ImportedGroup], timezone: str | None) -> Iterator[Note]:
     """Say both, of what the groups have and of nothing else; ``timezone``: where schedules are read."""
     yield from (Note(fate=Fate.KEPT, where=(), said=said) for said in _kept(groups))
     yield from (Note(fate=Fate.DIFFERS, where=(), said=said) for said in _differs(groups, timezone))
 
 
-def _kept(groups: Sequence[Group]) -> Iterator[str]:
+def _kept(groups: Sequence[ImportedGroup]) -> Iterator[str]:
     policies = [policy for group in groups for policy in group.policies]
     followed = [policy for group in groups for policy in group.followed]
     if policies:
@@ -43,12 +43,12 @@ def _kept(groups: Sequence[Group]) -> Iterator[str]:
         yield "quiet_time: the policy's cooldown, else the role's; left out, it is 5m, as the server's cooldown is"
 
 
-def _differs(groups: Sequence[Group], timezone: str | None) -> Iterator[str]:
+def _differs(groups: Sequence[ImportedGroup], timezone: str | None) -> Iterator[str]:
     followed = [policy for group in groups for policy in group.followed]
     yield from _of_policies(groups)
     if timezone is None and any(policy.local for group in groups for policy in group.scheduled):
         yield "times are UTC, where OneFlow reads them in the zone of its server: --timezone names it"
-    if any(policy.verb is Verb.SET for policy in followed):
+    if any(policy.verb is AdjustmentVerb.SET for policy in followed):
         yield "set: a size above max is brought to max, as in OneFlow; one below min to min, where OneFlow does nothing"
     if followed:
         yield (
@@ -59,14 +59,14 @@ def _differs(groups: Sequence[Group], timezone: str | None) -> Iterator[str]:
         yield "groups take turns, and what waits is kept ten minutes; in OneFlow the first role may starve the others"
 
 
-def _of_policies(groups: Sequence[Group]) -> Iterator[str]:
+def _of_policies(groups: Sequence[ImportedGroup]) -> Iterator[str]:
     """Of those that go by conditions."""
     policies = [policy for group in groups for policy in group.policies]
-    shrinking = [policy.name for policy in policies if policy.verb is not Verb.ADD]
+    shrinking = [policy.name for policy in policies if policy.verb is not AdjustmentVerb.ADD]
     if any(len(group.followed) > 1 for group in groups):
         yield "the order of policies means nothing: out beats in, and of several outs the largest wins"
     for group in groups:
-        names = [policy.name for policy in group.policies if policy.verb is not Verb.ADD]
+        names = [policy.name for policy in group.policies if policy.verb is not AdjustmentVerb.ADD]
         if len(names) > 1:
             yield f"{group.name} loses members only when all of these are ready, not one: {', '.join(names)}"
     if shrinking:
@@ -81,7 +81,7 @@ def _of_policies(groups: Sequence[Group]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ImportOptions:
     """What the template does not say."""
 
     profile: str | None = None
@@ -112,7 +112,7 @@ class Imported:
         return tuple(note for note in self.notes if note.fate is fate)
 
 
-def imported(template: Template, options: Options = Options()) -> Imported:
+def imported(template: Template, options: ImportOptions = ImportOptions()) -> Imported:
     """Translate a service template."""
     scaling = [role for role in template.roles if role.type == "vm"]
     names = group_names(role.name for role in scaling)
@@ -140,7 +140,7 @@ def imported(template: Template, options: Options = Options()) -> Imported:
     )
 
 
-def _manner(options: Options, name: str, service: str | None) -> roles.Manner:
+def _manner(options: ImportOptions, name: str, service: str | None) -> roles.Manner:
     return roles.Manner(
         profile=options.profile or name, interval=options.interval, timezone=options.timezone, service=service
     )
@@ -154,5 +154,5 @@ def _left(template: Template) -> Iterator[Note]:
         yield Note(fate=Fate.UNMAPPED, where=leftover.where, said=leftover.why)
 
 
-def _unmapped(role: Role, said: str) -> Note:
+def _unmapped(role: OneflowRole, said: str) -> Note:
     return Note(fate=Fate.UNMAPPED, where=role.where, said=said)

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from config.document.places import Plain, Reading
+from config.document.places import ParsedText, Plain
 from config.errors import DeclarationError, Problem
 from config.model.catalogue import Site
 from config.model.where import Where, dotted
@@ -28,7 +28,7 @@ _DEEPEST = 32
 _MOST_DIGITS = 40
 
 
-def read_json(content: bytes, file: str) -> Reading:
+def read_json(content: bytes, file: str) -> ParsedText:
     """Read a JSON text whose top level is an object; ``file`` is its name in problems.
 
     Raises:
@@ -44,7 +44,7 @@ def read_json(content: bytes, file: str) -> Reading:
     if len(text) > _LONGEST:
         raise reader.refusal(0, f"longer than {_LONGEST} characters: is this a service template?")
     data = reader.whole()
-    return Reading(file=file, data=data, keys=reader.keys, values=reader.values, problems=tuple(reader.problems))
+    return ParsedText(file=file, data=data, keys=reader.keys, values=reader.values, problems=tuple(reader.problems))
 
 
 class _Reader:

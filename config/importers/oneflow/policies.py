@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from config.document.places import Plain
-from config.importers.oneflow.template import Adjust, AdjustmentType, ElasticityPolicy, Role, ScheduledPolicy
-from config.model.adjustments import Rounding, Verb
+from config.importers.oneflow.template import Adjust, AdjustmentType, ElasticityPolicy, OneflowRole, ScheduledPolicy
+from config.model.adjustments import AdjustmentVerb, Rounding
 from config.model.expressions import Dialect, Expression, names_of
 from config.units import Seconds, format_span
 
@@ -32,7 +32,7 @@ class Unmappable:
 class Action:
     """What a policy does, as it is written."""
 
-    verb: Verb
+    verb: AdjustmentVerb
     entry: Entry
 
 
@@ -48,12 +48,12 @@ def action(adjust: Adjust) -> Action | Unmappable:
         case AdjustmentType.CHANGE:
             if adjust.amount == 0:
                 return Unmappable(why="adjust is 0, which changes nothing")
-            verb = Verb.ADD if adjust.amount > 0 else Verb.REMOVE
+            verb = AdjustmentVerb.ADD if adjust.amount > 0 else AdjustmentVerb.REMOVE
             return Action(verb=verb, entry={verb.value: abs(adjust.amount)})
         case AdjustmentType.CARDINALITY:
             if adjust.amount < 0:
                 return Unmappable(why=f"no role has {adjust.amount} VMs")
-            return Action(verb=Verb.SET, entry={Verb.SET.value: adjust.amount})
+            return Action(verb=AdjustmentVerb.SET, entry={AdjustmentVerb.SET.value: adjust.amount})
         case AdjustmentType.PERCENTAGE_CHANGE:
             return _percentage(adjust)
         case _:
@@ -65,8 +65,8 @@ def _percentage(adjust: Adjust) -> Action | Unmappable:
         return Unmappable(why="OneFlow takes a VM away for 0 % each time, which nobody means")
     if adjust.amount > _MOST_GROWTH:
         return Unmappable(why=f"more than {_MOST_GROWTH} % cannot be written: write how many to add, with CHANGE")
-    verb = Verb.ADD if adjust.amount > 0 else Verb.REMOVE
-    percent = adjust.amount if verb is Verb.ADD else min(-adjust.amount, _MOST_SHRINKAGE)
+    verb = AdjustmentVerb.ADD if adjust.amount > 0 else AdjustmentVerb.REMOVE
+    percent = adjust.amount if verb is AdjustmentVerb.ADD else min(-adjust.amount, _MOST_SHRINKAGE)
     entry: dict[str, Plain] = {verb.value: f"{percent}%"}
     if adjust.min_adjust_step:
         entry["at_least"] = adjust.min_adjust_step
@@ -96,7 +96,7 @@ def in_a_row(policy: ElasticityPolicy) -> Entry:
     return {"in_a_row": rule}
 
 
-def quiet_time(policy: ElasticityPolicy | ScheduledPolicy, role: Role) -> Entry:
+def quiet_time(policy: ElasticityPolicy | ScheduledPolicy, role: OneflowRole) -> Entry:
     """Translate the cooldown: the policy's, or else the role's; with neither it is the server's."""
     cooldown: Seconds | None = role.cooldown if policy.cooldown is None else policy.cooldown
     return {} if cooldown is None else {"quiet_time": format_span(cooldown)}

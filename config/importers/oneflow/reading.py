@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
-from config.document.places import Plain, Reading
+from config.document.places import ParsedText, Plain
 from config.document.wording import show
 from config.errors import DeclarationError, Problem
 from config.importers.oneflow import keys
@@ -20,7 +20,7 @@ from config.importers.oneflow.template import (
     AdjustmentType,
     ElasticityPolicy,
     Leftover,
-    Role,
+    OneflowRole,
     ScheduledPolicy,
     Template,
 )
@@ -39,7 +39,7 @@ _ROLE: Final = re.compile(r"[A-Za-z0-9_]{1,80}")
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,40}\s*")
 
 
-def read_template(reading: Reading) -> Template:
+def read_template(reading: ParsedText) -> Template:
     """Take a template out of a JSON document.
 
     Raises:
@@ -58,7 +58,7 @@ def read_template(reading: Reading) -> Template:
     return Template(where=service.where, name=name, roles=roles, leftovers=tuple(leftovers))
 
 
-def _body(reading: Reading) -> tuple[Where, Mapping[str, Plain]]:
+def _body(reading: ParsedText) -> tuple[Where, Mapping[str, Plain]]:
     """Where the service itself stands: at the top, or within what the command line of OneFlow prints."""
     where: Where = ()
     data = reading.data
@@ -70,7 +70,7 @@ def _body(reading: Reading) -> tuple[Where, Mapping[str, Plain]]:
     return where, data
 
 
-def _told_apart(roles: tuple[Role, ...], service: _Part) -> None:
+def _told_apart(roles: tuple[OneflowRole, ...], service: _Part) -> None:
     seen: set[str] = set()
     for role in roles:
         if role.name and role.name in seen:
@@ -78,13 +78,13 @@ def _told_apart(roles: tuple[Role, ...], service: _Part) -> None:
         seen.add(role.name)
 
 
-def _role(part: _Part, leftovers: list[Leftover]) -> Role:
+def _role(part: _Part, leftovers: list[Leftover]) -> OneflowRole:
     leftovers += part.leftovers(keys.ROLE, keys.ROLE_READ)
     kind = part.word("type", ("vm", "vr")) or "vm"
     template = part.data.get("template_id", part.data.get("vm_template"))
     elasticity = tuple(_elasticity(each, leftovers) for each in part.parts("elasticity_policies"))
     scheduled = tuple(_scheduled(each, leftovers) for each in part.parts("scheduled_policies"))
-    role = Role(
+    role = OneflowRole(
         where=part.where,
         name=_role_name(part),
         type=kind,
@@ -107,7 +107,7 @@ def _role_name(part: _Part) -> str:
     return name or ""
 
 
-def _bounds(role: Role, part: _Part) -> None:
+def _bounds(role: OneflowRole, part: _Part) -> None:
     if role.min_vms is not None and role.max_vms is not None and role.min_vms > role.max_vms:
         part.wrong(("min_vms",), f"{role.min_vms} is more than max_vms, {role.max_vms}")
     if role.elasticity or role.scheduled:
@@ -167,7 +167,7 @@ class _Part:
     """One object of the document: gives its values, and gathers what is wrong with them."""
 
     def __init__(
-        self, reading: Reading, where: Where, data: Mapping[str, Plain], problems: list[Problem] | None = None
+        self, reading: ParsedText, where: Where, data: Mapping[str, Plain], problems: list[Problem] | None = None
     ) -> None:
         self.where = where
         self.data = data

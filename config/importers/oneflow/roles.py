@@ -11,21 +11,25 @@ from config.importers.oneflow import schedules
 from config.importers.oneflow.dialects import other_readings
 from config.importers.oneflow.names import numbered
 from config.importers.oneflow.policies import Entry, Unmappable, action, condition, in_a_row, quiet_time
-from config.importers.oneflow.template import ElasticityPolicy, Fate, Note, Role, ScheduledPolicy
-from config.model.adjustments import Verb
+from config.importers.oneflow.template import ElasticityPolicy, Fate, Note, OneflowRole, ScheduledPolicy
+from config.model.adjustments import AdjustmentVerb
 from config.model.catalogue import OnVanish
 from config.model.expressions import names_of
 from config.units import Seconds, format_span
 
-_ENDINGS: Mapping[Verb, str] = {Verb.ADD: "out", Verb.REMOVE: "in", Verb.SET: "set"}
+_ENDINGS: Mapping[AdjustmentVerb, str] = {
+    AdjustmentVerb.ADD: "out",
+    AdjustmentVerb.REMOVE: "in",
+    AdjustmentVerb.SET: "set",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class ImportedPolicy:
     """A policy and its condition, which have one name."""
 
     name: str
-    verb: Verb
+    verb: AdjustmentVerb
     entry: Entry
     condition: Entry
     attributes: tuple[str, ...]
@@ -37,24 +41,24 @@ class Scheduled:
     """A policy that goes by a schedule."""
 
     name: str
-    verb: Verb
+    verb: AdjustmentVerb
     entry: Entry
     local: bool
     """The zone of OneFlow's server decides when it is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ImportedGroup:
     """What became of a role."""
 
     name: str
     entry: Entry
     scheduled: tuple[Scheduled, ...]
-    policies: tuple[Policy, ...]
+    policies: tuple[ImportedPolicy, ...]
     notes: tuple[Note, ...]
 
     @property
-    def followed(self) -> tuple[Scheduled | Policy, ...]:
+    def followed(self) -> tuple[Scheduled | ImportedPolicy, ...]:
         """Its policies of both kinds, in the order in which OneFlow looks at them."""
         return (*self.scheduled, *self.policies)
 
@@ -73,7 +77,7 @@ class Manner:
     """What it shares with other groups; ``None``: there are none."""
 
 
-def group(role: Role, name: str, manner: Manner) -> Group:
+def group(role: OneflowRole, name: str, manner: Manner) -> ImportedGroup:
     """Translate a role, one that may scale, to a group of this name."""
     notes = [Note(fate=Fate.MAPPED, where=role.where, said=f"the role {role.name} → groups.{name}")]
     scheduled = tuple(_all_scheduled(role, name, manner.timezone, notes))
@@ -92,10 +96,10 @@ def group(role: Role, name: str, manner: Manner) -> Group:
     entry["on_vanish"] = OnVanish.SHRINK.value
     if scheduled or policies:
         entry["policies"] = [*(policy.name for policy in scheduled), *(policy.name for policy in policies)]
-    return Group(name=name, entry=entry, scheduled=scheduled, policies=policies, notes=tuple(notes))
+    return ImportedGroup(name=name, entry=entry, scheduled=scheduled, policies=policies, notes=tuple(notes))
 
 
-def _all_scheduled(role: Role, group: str, timezone: str | None, notes: list[Note]) -> Iterator[Scheduled]:
+def _all_scheduled(role: OneflowRole, group: str, timezone: str | None, notes: list[Note]) -> Iterator[Scheduled]:
     """In the order of the role, before the others: so OneFlow looks at them."""
     number = 0
     for written in role.scheduled:
@@ -109,7 +113,7 @@ def _all_scheduled(role: Role, group: str, timezone: str | None, notes: list[Not
         yield made
 
 
-def _scheduled(written: ScheduledPolicy, role: Role, name: str, timezone: str | None) -> Scheduled | Unmappable:
+def _scheduled(written: ScheduledPolicy, role: OneflowRole, name: str, timezone: str | None) -> Scheduled | Unmappable:
     does, when = action(written.adjust), schedules.times(written, timezone)
     if isinstance(does, Unmappable):
         return does
@@ -119,8 +123,8 @@ def _scheduled(written: ScheduledPolicy, role: Role, name: str, timezone: str | 
     return Scheduled(name=name, verb=does.verb, entry=entry, local=schedules.is_local(written))
 
 
-def _policies(role: Role, group: str, notes: list[Note]) -> Iterator[Policy]:
-    endings: Counter[Verb] = Counter()
+def _policies(role: OneflowRole, group: str, notes: list[Note]) -> Iterator[ImportedPolicy]:
+    endings: Counter[AdjustmentVerb] = Counter()
     for written in role.elasticity:
         made = _policy(written, role, group, endings)
         if isinstance(made, Unmappable):
@@ -130,7 +134,9 @@ def _policies(role: Role, group: str, notes: list[Note]) -> Iterator[Policy]:
             yield made
 
 
-def _policy(written: ElasticityPolicy, role: Role, group: str, endings: Counter[Verb]) -> Policy | Unmappable:
+def _policy(
+    written: ElasticityPolicy, role: OneflowRole, group: str, endings: Counter[AdjustmentVerb]
+) -> ImportedPolicy | Unmappable:
     does, asks = action(written.adjust), condition(written.expression)
     if isinstance(does, Unmappable):
         return does
@@ -138,7 +144,7 @@ def _policy(written: ElasticityPolicy, role: Role, group: str, endings: Counter[
         return asks
     endings[does.verb] += 1
     name = numbered(f"{group}-{_ENDINGS[does.verb]}", endings[does.verb])
-    return Policy(
+    return ImportedPolicy(
         name=name,
         verb=does.verb,
         entry={"when": [name], **in_a_row(written), **does.entry, **quiet_time(written, role)},
@@ -147,20 +153,20 @@ def _policy(written: ElasticityPolicy, role: Role, group: str, endings: Counter[
     )
 
 
-def _told(written: ElasticityPolicy, made: Policy) -> Iterator[Note]:
+def _told(written: ElasticityPolicy, made: ImportedPolicy) -> Iterator[Note]:
     yield Note(fate=Fate.MAPPED, where=written.where, said=f"→ policies.{made.name}")
     where = (*written.where, "expression")
     yield from (Note(fate=Fate.KEPT, where=where, said=said) for said in other_readings(written.expression))
 
 
-def _bounds(role: Role) -> tuple[int, int]:
+def _bounds(role: OneflowRole) -> tuple[int, int]:
     """Sizes that a role may have; where it does not say, the one that it has."""
     highest = role.cardinality if role.max_vms is None else role.max_vms
     low = min(role.cardinality, highest) if role.min_vms is None else role.min_vms
     return low, max(low, highest)
 
 
-def _sizes(role: Role, name: str, low: int, high: int) -> Iterator[Note]:
+def _sizes(role: OneflowRole, name: str, low: int, high: int) -> Iterator[Note]:
     if role.min_vms is None or role.max_vms is None:
         said = f"it has no bounds, a group must: {low} to {high} hold it where it is, so widen them to scale by hand"
         yield Note(fate=Fate.DIFFERS, where=role.where, said=said)

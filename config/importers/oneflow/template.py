@@ -56,7 +56,7 @@ class ScheduledPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class OneflowRole:
     """Some VMs of one kind."""
 
     where: Where
@@ -87,7 +87,7 @@ class Template:
 
     where: Where
     name: str
-    roles: tuple[Role, ...]
+    roles: tuple[OneflowRole, ...]
     leftovers: tuple[Leftover, ...]
     """Of the service, of its roles and their policies, in the order of the text."""
 

@@ -15,12 +15,12 @@ import re
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from collector.clients.cloudstack.answers import text
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
+from collector.clients.cloudstack.parsing import text
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
-from handler.balancers.cloudstack.parts import Address, Network, address_of, network_of, version_of
+from handler.balancers.cloudstack.parts import Network, PublicAddress, address_of, network_of, version_of
 from handler.orchestrators.cloudstack.names import TAG
 from handler.planning.provisioning import PartStatus, Provision
 
@@ -106,14 +106,14 @@ class Addresses:
 
     # Looking
 
-    def _all(self) -> tuple[Address, ...]:
+    def _all(self) -> tuple[PublicAddress, ...]:
         entries = self._every("listPublicIpAddresses", "publicipaddress")
         read = [address_of(entry) for entry in entries]
         if None in read:
             raise Transient(f"{self._about}: listPublicIpAddresses shows entries that make no sense")
         return tuple(address for address in read if address is not None)
 
-    def _marked(self, own: tuple[Address, ...]) -> Address | None:
+    def _marked(self, own: tuple[PublicAddress, ...]) -> PublicAddress | None:
         marked = [address for address in own if address.tags.get(TAG) == self._mark]
         if len(marked) > 1:
             ips = ", ".join(sorted(address.ip for address in marked))
@@ -144,7 +144,7 @@ class Addresses:
     def _wished(self, network: Network | None) -> str | None:
         return None if network is None else network.tags.get(self._mark)
 
-    def _may_be_ours(self, address: Address | None, network: Network | None) -> bool:
+    def _may_be_ours(self, address: PublicAddress | None, network: Network | None) -> bool:
         """Whether an address of the account that was wished for has nothing about it that another would have done."""
         if address is None or network is None or address.static_nat or TAG in address.tags:
             return False
@@ -178,7 +178,7 @@ class Addresses:
             raise Transient(f"{self._about}: associateIpAddress: the answer names no address: it is looked for")
         return known
 
-    def _let_go(self, address: Address) -> None:
+    def _let_go(self, address: PublicAddress) -> None:
         if not address.source_nat:
             self._jobs.done(self._about, "disassociateIpAddress", id=address.id)
         elif TAG in address.tags:

@@ -19,17 +19,17 @@ from functools import partial
 from types import MappingProxyType
 
 from collector.clients.circuits import Circuits
-from collector.clients.cloudstack.answers import Entries, text
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
-from config.causes import Cause
+from collector.clients.cloudstack.parsing import ListedEntries, text
+from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.balancers import CloudstackRuleBalancer
 from config.model.catalogue import CloudstackCloud
 from config.units import Instant, MemberName, Seconds
 from handler.balancers.seats import ours
-from handler.orchestrators.cloudstack.machines import Machine, machine_of
+from handler.orchestrators.cloudstack.machines import CloudstackMachine, machine_of
 from handler.orchestrators.cloudstack.names import mark_of, member_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Seat, SeatState
@@ -185,25 +185,27 @@ class CloudstackRuleDriver:
         renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
         if renamed:
             mend = f"write its id, {self._known}, as rule"
-            return Permanent(f"{said}: it is called {renamed[0]} now", cause=Cause.BALANCER, mend=mend)
+            return Permanent(f"{said}: it is called {renamed[0]} now", cause=FailureCause.BALANCER, mend=mend)
         if not listed:
-            return Permanent(f"{said}, and the account has no other rule either", cause=Cause.BALANCER, mend=_RULES)
+            return Permanent(
+                f"{said}, and the account has no other rule either", cause=FailureCause.BALANCER, mend=_RULES
+            )
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the account has {others}", cause=Cause.BALANCER, mend=_RULES)
+        return NotFound(f"{said}, and the account has {others}", cause=FailureCause.BALANCER, mend=_RULES)
 
-    def _assigned(self, rule: _Rule) -> Mapping[MemberName, Machine]:
+    def _assigned(self, rule: _Rule) -> Mapping[MemberName, CloudstackMachine]:
         """The members that are given work; machines of others are left out."""
         named = [(_name(machine), machine) for machine in self._machines(rule)]
         return {name: machine for name, machine in named if name is not None}
 
-    def _machines(self, rule: _Rule) -> tuple[Machine, ...]:
+    def _machines(self, rule: _Rule) -> tuple[CloudstackMachine, ...]:
         entries = self._whole("listLoadBalancerRuleInstances", "loadbalancerruleinstance", id=rule.id)
         machines = [machine_of(entry) for entry in entries]
         if None in machines:
             raise Transient(f"{self._about}: the rule shows machines that make no sense")
         return tuple(machine for machine in machines if machine is not None)
 
-    def _machine(self, member: MemberName, address: str | None) -> Machine:
+    def _machine(self, member: MemberName, address: str | None) -> CloudstackMachine:
         """The account's machine that is the member, and has its address, if that is known."""
         found = [machine_of(entry) for entry in self._whole("listVirtualMachines", "virtualmachine", keyword=member)]
         bearing = [machine for machine in found if machine is not None and _name(machine) == member]
@@ -215,18 +217,18 @@ class CloudstackRuleDriver:
         )
 
     def _whole(self, command: str, kind: str, **parameters: str) -> tuple[object, ...]:
-        entries: Entries = self._client.every(command, kind, **parameters)
+        entries: ListedEntries = self._client.every(command, kind, **parameters)
         if entries.because:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read
 
     # Changing.
 
-    def _assign(self, rule: _Rule, member: MemberName, machine: Machine) -> None:
+    def _assign(self, rule: _Rule, member: MemberName, machine: CloudstackMachine) -> None:
         given = {"id": rule.id, "virtualmachineids": machine.id}
         self._change("assignToLoadBalancerRule", given, lambda: member in self._assigned(rule))
 
-    def _remove(self, rule: _Rule, member: MemberName, machine: Machine) -> None:
+    def _remove(self, rule: _Rule, member: MemberName, machine: CloudstackMachine) -> None:
         given = {"id": rule.id, "virtualmachineids": machine.id}
         self._change("removeFromLoadBalancerRule", given, lambda: member not in self._assigned(rule))
 
@@ -256,7 +258,7 @@ class CloudstackRuleDriver:
         return f"{self._there.id}: CloudStack"
 
 
-def _name(machine: Machine) -> MemberName | None:
+def _name(machine: CloudstackMachine) -> MemberName | None:
     """Which member a machine is, whoever's; ``None``: none."""
     borne = LaunchId.parse(mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word) or machine.display)
     if borne is None:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.cloudstack.answers import text
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs
+from collector.clients.cloudstack.parsing import text
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.model.balancers import CloudstackRuleBalancer
 from config.model.clouds import CloudstackCloud
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import CloudId, Instant, MemberName, Seconds
 from handler.balancers.cloudstack.address import Addresses
 from handler.balancers.cloudstack.driver import CloudstackRuleDriver
@@ -36,9 +36,9 @@ from handler.planning.provisioning import PartStatus, Provision
 from handler.planning.world import Seat
 
 _DELETING = {
-    Part.RULE: "deleteLoadBalancerRule",
-    Part.STICKINESS: "deleteLBStickinessPolicy",
-    Part.HEALTHCHECK: "deleteLBHealthCheckPolicy",
+    ManagedPart.RULE: "deleteLoadBalancerRule",
+    ManagedPart.STICKINESS: "deleteLBStickinessPolicy",
+    ManagedPart.HEALTHCHECK: "deleteLBHealthCheckPolicy",
 }
 
 
@@ -73,34 +73,34 @@ class RuleProvisioner:
 
     # Parts
 
-    def parts(self) -> Mapping[Part, PartStatus]:
+    def parts(self) -> Mapping[ManagedPart, PartStatus]:
         """What there is of it: the rule by its name, its policies within it, its address by its tag or as named."""
         return dict(self._parts())
 
-    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+    def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
         """Make a part, and wait for its job.
 
         Raises:
             Transient: also when the job has not ended in time: it goes on, and its part is found later.
         """
-        rule = found[Part.RULE].id if Part.RULE in found else ""
+        rule = found[ManagedPart.RULE].id if ManagedPart.RULE in found else ""
         stickiness, check = self._rule.stickiness, self._rule.health_check
         if part in found and found[part].state is not Provision.BEGUN:
             return
-        if part is Part.ADDRESS:
+        if part is ManagedPart.ADDRESS:
             self._addresses.acquire()
-        elif part is Part.RULE:
-            given = rule_given(self._rule, self._mark, found[Part.ADDRESS].id, self._addresses.network)
+        elif part is ManagedPart.RULE:
+            given = rule_given(self._rule, self._mark, found[ManagedPart.ADDRESS].id, self._addresses.network)
             self._jobs.done(self._about, "createLoadBalancerRule", **given)
-        elif part is Part.STICKINESS and stickiness is not None:
+        elif part is ManagedPart.STICKINESS and stickiness is not None:
             self._jobs.done(self._about, "createLBStickinessPolicy", **stickiness_given(stickiness, self._mark, rule))
-        elif part is Part.HEALTHCHECK and check is not None:
+        elif part is ManagedPart.HEALTHCHECK and check is not None:
             self._jobs.done(self._about, "createLBHealthCheckPolicy", **check_given(check, self._mark, rule))
 
-    def delete(self, part: Part, id: str) -> None:
+    def delete(self, part: ManagedPart, id: str) -> None:
         """Delete a part, and wait for its job. A failure to delete what is not there is none."""
         try:
-            if part is Part.ADDRESS:
+            if part is ManagedPart.ADDRESS:
                 self._addresses.release()
             else:
                 self._jobs.done(self._about, _DELETING[part], id=id)
@@ -108,18 +108,18 @@ class RuleProvisioner:
             if part in self.parts():
                 raise
 
-    def is_gone(self, part: Part, id: str) -> bool:
+    def is_gone(self, part: ManagedPart, id: str) -> bool:
         """Whether CloudStack knows no entity of this id; policies are part of their rule, whose listing shows them all.
 
         An address that was released is listed no more. One that its network has come to go out by is the network's own.
         """
         match part:
-            case Part.RULE:
+            case ManagedPart.RULE:
                 listed = self._listed_by_id("listLoadBalancerRules", "loadbalancerrule", id)
                 if listed == ():
                     raise Transient(f"{self._about}: the rule {id} exists, and is not shown to this account")
                 return listed is None
-            case Part.ADDRESS:
+            case ManagedPart.ADDRESS:
                 listed = self._listed_by_id("listPublicIpAddresses", "publicipaddress", id)
                 addresses = [address_of(entry) for entry in listed or ()]
                 return all(address is None or address.source_nat for address in addresses)
@@ -141,16 +141,16 @@ class RuleProvisioner:
         machines = () if driver is None else driver.strangers()
         return (*machines, *self._addresses.users())
 
-    def _parts(self) -> Iterator[tuple[Part, PartStatus]]:
+    def _parts(self) -> Iterator[tuple[ManagedPart, PartStatus]]:
         if (address := self._addresses.found()) is not None:
-            yield Part.ADDRESS, address
+            yield ManagedPart.ADDRESS, address
         if (rule := self._found_rule()) is None:
             return
-        yield Part.RULE, rule
+        yield ManagedPart.RULE, rule
         if self._rule.stickiness is not None:
-            yield from self._policy(Part.STICKINESS, rule.id)
+            yield from self._policy(ManagedPart.STICKINESS, rule.id)
         if self._rule.health_check is not None:
-            yield from self._policy(Part.HEALTHCHECK, rule.id)
+            yield from self._policy(ManagedPart.HEALTHCHECK, rule.id)
 
     def _found_rule(self) -> PartStatus | None:
         entries = self._every("listLoadBalancerRules", "loadbalancerrule", keyword=self._mark)
@@ -163,8 +163,8 @@ class RuleProvisioner:
             raise Permanent(f"{self._about}: {len(rules)} rules are called {self._mark}: delete all but one of {ids}")
         return rules[0] if rules else None
 
-    def _policy(self, part: Part, rule: str) -> Iterator[tuple[Part, PartStatus]]:
-        if part is Part.STICKINESS:
+    def _policy(self, part: ManagedPart, rule: str) -> Iterator[tuple[ManagedPart, PartStatus]]:
+        if part is ManagedPart.STICKINESS:
             entries = self._every("listLBStickinessPolicies", "stickinesspolicies", lbruleid=rule)
             found = policies_of(entries, "stickinesspolicy", "name", self._mark)
         else:

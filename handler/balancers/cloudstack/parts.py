@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collector.clients.cloudstack.answers import tags_of, text
+from collector.clients.cloudstack.parsing import tags_of, text
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
 from handler.planning.provisioning import PartStatus, Provision
 
@@ -28,7 +28,7 @@ _ADDRESSES = {"Allocated": Provision.ACTIVE, "Releasing": Provision.LEAVING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class PublicAddress:
     """A public address of the account."""
 
     id: str
@@ -59,7 +59,7 @@ def version_of(answer: Mapping[str, object]) -> tuple[int, int] | None:
     return None if read is None else (int(read[1]), int(read[2]))
 
 
-def address_of(entry: object) -> Address | None:
+def address_of(entry: object) -> PublicAddress | None:
     """Read one address; ``None``: that is none.
 
     >>> entry = {"id": "5f3a", "ipaddress": "203.0.113.10", "state": "Allocated", "associatednetworkid": "91c0"}
@@ -70,7 +70,7 @@ def address_of(entry: object) -> Address | None:
     own_id, ip, word = text(entry, "id"), text(entry, "ipaddress"), text(entry, "state")
     if not isinstance(entry, Mapping) or not (own_id and ip and word):
         return None
-    return Address(
+    return PublicAddress(
         id=own_id,
         ip=ip,
         word=word,

@@ -20,15 +20,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.haproxy.answers import Load, Server
+from handler.balancers.haproxy.parsing import HaproxyServer, ServerLoad
 from handler.balancers.haproxy.runtime import NO_SERVER, Runtime, numeric
 from handler.balancers.seats import one_by_one, ours
 from handler.planning.launches import LaunchId
 from handler.planning.world import Health, Seat, SeatState
-from handler.ports.balancer import Change
+from handler.ports.balancer import RegistrationChange
 
 _log = logging.getLogger(__name__)
 NOT_DYNAMIC = "Backend must use a dynamic load balancing to support dynamic servers."
@@ -70,7 +70,7 @@ class HaproxyDriver:
         """As `Steering.leave`."""
         Steering(self._runtime).leave(member)
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make changes on one connection, as `handler.ports.balancer.Batched`."""
         with self._runtime.conversation() as runtime:
             return one_by_one(Steering(runtime), changes)
@@ -86,7 +86,7 @@ class Steering:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._known: dict[str, Server] | None = None
+        self._known: dict[str, HaproxyServer] | None = None
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a server in maintenance. It is health-checked if any server of the backend is.
@@ -106,7 +106,7 @@ class Steering:
         where = f"[{target}]:{port}" if target.version == 6 else f"{target}:{port}"  # noqa: PLR2004 the version of IP
         match self._runtime.tell(f"add server {server} {where}{check}"):
             case "New server registered.":
-                servers[member] = Server(
+                servers[member] = HaproxyServer(
                     name=member, address=target, port=port, state=SeatState.PARKED, checked=bool(check)
                 )
             case text if text == NOT_DYNAMIC:
@@ -157,7 +157,7 @@ class Steering:
         if self._known is not None:
             self._known.pop(member, None)
 
-    def _servers(self) -> dict[str, Server]:
+    def _servers(self) -> dict[str, HaproxyServer]:
         if self._known is None:
             self._known = dict(self._runtime.servers())
         return self._known
@@ -166,7 +166,7 @@ class Steering:
         return f"{self._runtime.named()}/{ours(member)}"
 
 
-def restore(runtime: Runtime, server: Server) -> None:
+def restore(runtime: Runtime, server: HaproxyServer) -> None:
     """Give a server with weight 0 the weight that the configuration gives it. See Note [Weights].
 
     Raises:
@@ -179,7 +179,7 @@ def restore(runtime: Runtime, server: Server) -> None:
         raise Permanent(
             f"the configuration of HAProxy at {runtime.socket} gives {named} weight 0, so it never gets work: "
             "give it a weight of at least 1",
-            cause=Cause.BALANCER,
+            cause=FailureCause.BALANCER,
         )
     runtime.must_be_silent(f"set server {named} weight 100%")
     _log.warning("%s: %s had weight 0: it has %s again", runtime.socket, named, server.configured)
@@ -193,7 +193,7 @@ def not_dynamic(runtime: Runtime) -> str:
     )
 
 
-def seat_of(member: MemberName, server: Server, load: Load | None) -> Seat:
+def seat_of(member: MemberName, server: HaproxyServer, load: ServerLoad | None) -> Seat:
     """A member's seat, of what the process says of the server that it is."""
     unheard = Health.UNKNOWN if server.checked else None  # added between the two questions: nothing is known of it yet
     health = unheard if load is None else load.health
@@ -203,7 +203,7 @@ def seat_of(member: MemberName, server: Server, load: Load | None) -> Seat:
     return Seat(member=member, state=server.state, connections=sessions, health=health, note=weight_note(server))
 
 
-def weight_note(server: Server) -> str:
+def weight_note(server: HaproxyServer) -> str:
     """Say that a server has another weight than the configuration gives it; empty: it has that one."""
     if server.weight == server.configured:
         return ""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from config.errors import DriverError
 from config.model.balancers import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId
-from handler.balancers.haproxy.answers import Server
 from handler.balancers.haproxy.driver import NOT_DYNAMIC, not_dynamic, weight_note
+from handler.balancers.haproxy.parsing import HaproxyServer
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.template import look, lost
 from handler.planning.launches import LaunchId
@@ -74,7 +74,7 @@ def _look(runtime: Runtime, template: ServerTemplate | None, most: int) -> Itera
         yield from _template(runtime, template, most)
 
 
-def _reweighted(runtime: Runtime, members: Iterable[Server]) -> Iterator[tuple[bool, str]]:
+def _reweighted(runtime: Runtime, members: Iterable[HaproxyServer]) -> Iterator[tuple[bool, str]]:
     """Yield the members whose weight was changed. See `handler.balancers.haproxy.driver`, Note [Weights]."""
     for server in members:
         if server.is_reweighted:

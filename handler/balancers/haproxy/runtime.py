@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import TypeVar
 
 from collector.clients.circuits import Circuits, Sending, sending
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName, Seconds
 from handler.balancers.exchange import Address, exchange
-from handler.balancers.haproxy.answers import (
-    Load,
-    Process,
-    Server,
-    Unreadable,
+from handler.balancers.haproxy.conversation import conversation
+from handler.balancers.haproxy.parsing import (
+    HaproxyProcess,
+    HaproxyServer,
+    ServerLoad,
+    UnreadableAnswer,
     read_algorithm,
     read_backends,
     read_loads,
     read_process,
     read_servers,
 )
-from handler.balancers.haproxy.conversation import conversation
 
 _WITHIN: Seconds = 2.0
 _LONGEST_ANSWER = 16 * 1024 * 1024
@@ -90,7 +90,7 @@ class Runtime:
                 one.heard()
             yield Runtime(self.socket, self.backend, within=self._within, circuits=self._circuits, ask=ask)
 
-    def process(self) -> Process:
+    def process(self) -> HaproxyProcess:
         """Who answers, if it is able to do what is asked of it."""
         process = self.read("show info", read_process)
         if process.version < _OLDEST:
@@ -98,11 +98,11 @@ class Runtime:
             raise Permanent(f"HAProxy at {self.socket} is {version}: servers can be added from 2.6 on")
         return process
 
-    def servers(self) -> Mapping[str, Server]:
+    def servers(self) -> Mapping[str, HaproxyServer]:
         """The backend's servers by name, in HAProxy's order."""
         return self.read(f"show servers state {self.named()}", read_servers)
 
-    def loads(self) -> Mapping[str, Load]:
+    def loads(self) -> Mapping[str, ServerLoad]:
         """What the statistics say of each server."""
         return self.read(f"show stat {self.named()} 4 -1", read_loads)
 
@@ -129,7 +129,7 @@ class Runtime:
         """Give a command and read its answer strictly."""
         try:
             return reader(self._answer(command))
-        except Unreadable as problem:
+        except UnreadableAnswer as problem:
             raise Transient(f"HAProxy at {self.socket}: {problem}") from problem
 
     def unexpected(self, command: str, text: str) -> Transient:
@@ -142,9 +142,9 @@ class Runtime:
         others = self.read("show backend", read_backends)
         if not others or self.backend in others:
             said = f"{said}, and lists {'it all the same' if others else 'no other backend either'}"
-            return Permanent(said, cause=Cause.POOL, mend=PUT_BACK)
+            return Permanent(said, cause=FailureCause.POOL, mend=PUT_BACK)
         count = f"{len(others)} other{'' if len(others) == 1 else 's'}"
-        return NotFound(f"{said}, and lists {count}", cause=Cause.POOL, mend=PUT_BACK)
+        return NotFound(f"{said}, and lists {count}", cause=FailureCause.POOL, mend=PUT_BACK)
 
     def _ask_alone(self, command: bytes) -> bytes:
         return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
@@ -171,7 +171,7 @@ class Runtime:
                 yield one
         except PermissionError as problem:
             said = f"{self.socket} may not be opened by this user"
-            raise Permanent(said, cause=Cause.CREDENTIALS, mend="join the socket's group") from problem
+            raise Permanent(said, cause=FailureCause.CREDENTIALS, mend="join the socket's group") from problem
         except (FileNotFoundError, ConnectionRefusedError) as problem:
             said = f"HAProxy does not answer at {self.socket}: nothing listens there"
             raise Transient(said, mend=opening(self.socket)) from problem
@@ -192,7 +192,7 @@ class Runtime:
             raise self._without_backend()
         if text == "Permission denied":
             said = f"HAProxy at {self.socket} refused `{command}`"
-            raise Permanent(said, cause=Cause.CREDENTIALS, mend="its stats socket needs `level admin`")
+            raise Permanent(said, cause=FailureCause.CREDENTIALS, mend="its stats socket needs `level admin`")
         return answer
 
 

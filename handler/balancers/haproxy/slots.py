@@ -30,13 +30,13 @@ from ipaddress import IPv4Address, IPv6Address
 from config.errors import DriverError, Permanent, Transient
 from config.model.balancers import ServerTemplate
 from config.units import MemberName
-from handler.balancers.haproxy.answers import Server
 from handler.balancers.haproxy.driver import HaproxyDriver, Steering, restore, seat_of
+from handler.balancers.haproxy.parsing import HaproxyServer
 from handler.balancers.haproxy.runtime import Runtime, numeric
-from handler.balancers.haproxy.template import NOWHERE, Slots, is_nowhere, look, lost, place, place_of
+from handler.balancers.haproxy.template import NOWHERE, TemplateSlots, is_nowhere, look, lost, place, place_of
 from handler.balancers.seats import one_by_one, ours
 from handler.planning.world import Seat
-from handler.ports.balancer import Change
+from handler.ports.balancer import RegistrationChange
 
 _CHANGED = ("IP changed from", "no need to change the addr")
 _log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class HaproxySlots:
                 _log.warning("%s: %s had work from an earlier state, at %s", self._runtime.socket, slot.name, where)
                 steering.vacate(slot)
 
-    def _stood(self) -> tuple[Slots, tuple[Server, ...]]:
+    def _stood(self) -> tuple[TemplateSlots, tuple[HaproxyServer, ...]]:
         """Slots and map, and the slots that two looks find nameless: the two are read one after the other."""
         before = look(self._runtime, self._template)
         if not before.nameless:
@@ -124,7 +124,7 @@ class HaproxySlots:
         """As `handler.ports.balancer.Reverting`."""
         self.leave(member)
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make changes on one connection, as `handler.ports.balancer.Batched`."""
         with self._choosing, self._runtime.conversation() as runtime:
             runtime.process()
@@ -145,10 +145,10 @@ class SlotSteering:
         self._runtime = runtime
         self._template = template
         self._dynamic = Steering(runtime)
-        self._known: Slots | None = None
+        self._known: TemplateSlots | None = None
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> TemplateSlots:
         """As they stand."""
         if self._known is None:
             self._known = look(self._runtime, self._template)
@@ -204,7 +204,7 @@ class SlotSteering:
         else:
             self.vacate(slot)
 
-    def vacate(self, slot: Server) -> None:
+    def vacate(self, slot: HaproxyServer) -> None:
         """Put a slot into maintenance, end its sessions, and take away its address and then its name."""
         server = self._named(slot)
         self._runtime.must_be_silent(f"set server {server} state maint")
@@ -231,13 +231,13 @@ class SlotSteering:
             slot = replace(slot, weight=slot.configured)
         self._known = self.slots.taking(slot, member, target, port)
 
-    def _move(self, slot: Server, where: str) -> None:
+    def _move(self, slot: HaproxyServer, where: str) -> None:
         command = f"set server {self._named(slot)} addr {where}"
         if not (text := self._runtime.tell(command)).startswith(_CHANGED):
             raise self._runtime.unexpected(command, text)
 
-    def _slot_of(self, member: MemberName) -> Server | None:
+    def _slot_of(self, member: MemberName) -> HaproxyServer | None:
         return self.slots.taken.get(member)
 
-    def _named(self, slot: Server) -> str:
+    def _named(self, slot: HaproxyServer) -> str:
         return f"{self._runtime.named()}/{slot.name}"

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import Permanent
 from config.model.balancers import ServerTemplate
 from config.units import MemberName
-from handler.balancers.haproxy.answers import Server, read_map
+from handler.balancers.haproxy.parsing import HaproxyServer, read_map
 from handler.balancers.haproxy.runtime import Runtime
 from handler.planning.launches import LaunchId
 from handler.planning.world import SeatState
@@ -24,34 +24,34 @@ NOWHERE = "0.0.0.0"  # noqa: S104 the address of a slot that has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slots:
+class TemplateSlots:
     """What the servers of a template do, and for whom: one moment of it."""
 
-    servers: Mapping[str, Server]
+    servers: Mapping[str, HaproxyServer]
     """Slots by name, in HAProxy's order."""
     names: Mapping[str, str]
     """``address:port`` → member."""
-    others: Mapping[str, Server]
+    others: Mapping[str, HaproxyServer]
     """The rest of the backend's servers."""
 
     @property
-    def dynamic(self) -> Mapping[MemberName, Server]:
+    def dynamic(self) -> Mapping[MemberName, HaproxyServer]:
         """Members that are servers of their own."""
         return {MemberName(name): server for name, server in self.others.items() if LaunchId.parse(name) is not None}
 
     @property
-    def taken(self) -> Mapping[MemberName, Server]:
+    def taken(self) -> Mapping[MemberName, HaproxyServer]:
         """Slots by the members that they serve, whoever else's are there."""
         named = {self.names.get(place_of(slot)): slot for slot in self.servers.values()}
         return {MemberName(name): slot for name, slot in named.items() if name is not None and LaunchId.parse(name)}
 
     @property
-    def free(self) -> tuple[Server, ...]:
+    def free(self) -> tuple[HaproxyServer, ...]:
         """Slots that nobody uses."""
         return tuple(slot for slot in self.servers.values() if slot.state is SeatState.PARKED and is_nowhere(slot))
 
     @property
-    def nameless(self) -> tuple[Server, ...]:
+    def nameless(self) -> tuple[HaproxyServer, ...]:
         """Slots that are given work, and nobody knows whose."""
         working = (slot for slot in self.servers.values() if slot.state is not SeatState.PARKED)
         return tuple(slot for slot in working if is_nowhere(slot) or place_of(slot) not in self.names)
@@ -62,19 +62,21 @@ class Slots:
         working = sum(slot.state is not SeatState.PARKED for slot in self.servers.values())
         return working > 2 * len(self.nameless)
 
-    def taking(self, slot: Server, member: MemberName, target: IPv4Address | IPv6Address, port: int) -> Slots:
+    def taking(
+        self, slot: HaproxyServer, member: MemberName, target: IPv4Address | IPv6Address, port: int
+    ) -> TemplateSlots:
         """The same once a member has been put into a slot."""
         servers = {**self.servers, slot.name: replace(slot, address=target, port=port)}
         return replace(self, servers=servers, names={**self.names, place(target, port): member})
 
-    def without(self, slot: Server) -> Slots:
+    def without(self, slot: HaproxyServer) -> TemplateSlots:
         """The same once a slot is free again."""
         freed = replace(slot, address=None, state=SeatState.PARKED)
         names = {where: name for where, name in self.names.items() if where != place_of(slot)}
         return replace(self, servers={**self.servers, slot.name: freed}, names=names)
 
 
-def look(runtime: Runtime, template: ServerTemplate) -> Slots:
+def look(runtime: Runtime, template: ServerTemplate) -> TemplateSlots:
     """Read slots and map.
 
     Raises:
@@ -86,7 +88,7 @@ def look(runtime: Runtime, template: ServerTemplate) -> Slots:
     if not slots:
         raise Permanent(
             f"backend {runtime.backend} at {runtime.socket} has no servers {template.prefix}1, {template.prefix}2 …",
-            cause=Cause.BALANCER,
+            cause=FailureCause.BALANCER,
             mend="add a server-template with that prefix to its configuration",
         )
 
@@ -94,19 +96,19 @@ def look(runtime: Runtime, template: ServerTemplate) -> Slots:
         if answer.startswith(_NO_MAP):
             raise Permanent(
                 f"HAProxy at {runtime.socket} has loaded no map {template.map}",
-                cause=Cause.BALANCER,
+                cause=FailureCause.BALANCER,
                 mend="make the file, and name it in HAProxy's configuration",
             )
         return read_map(answer)
 
-    return Slots(
+    return TemplateSlots(
         servers=slots,
         names=runtime.read(f"show map {template.map}", names),
         others={name: server for name, server in servers.items() if name not in slots},
     )
 
 
-def lost(runtime: Runtime, template: ServerTemplate, slot: Server) -> str:
+def lost(runtime: Runtime, template: ServerTemplate, slot: HaproxyServer) -> str:
     """What is wrong with a nameless slot, and how to mend it."""
     where = f"HAProxy at {runtime.socket} gives {runtime.named()}/{slot.name} work"
     if is_nowhere(slot):
@@ -120,7 +122,7 @@ def lost(runtime: Runtime, template: ServerTemplate, slot: Server) -> str:
     )
 
 
-def place_of(slot: Server) -> str:
+def place_of(slot: HaproxyServer) -> str:
     """The key of a slot's place in the map; empty: it has none."""
     return "" if slot.address is None else place(slot.address, slot.port)
 
@@ -130,6 +132,6 @@ def place(address: IPv4Address | IPv6Address, port: int) -> str:
     return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"
 
 
-def is_nowhere(slot: Server) -> bool:
+def is_nowhere(slot: HaproxyServer) -> bool:
     """Whether a slot has no address."""
     return slot.address is None or slot.address.is_unspecified

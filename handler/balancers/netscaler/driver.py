@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from collector.clients.circuits import Circuits
-from collector.clients.nitro.answers import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, Refusal, plain, text, things
 from collector.clients.nitro.client import GROUPS, NitroClient
-from collector.clients.nitro.session import Call
-from config.causes import Cause
+from collector.clients.nitro.parsing import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, Refusal, plain, text, things
+from collector.clients.nitro.session import NitroCall
+from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.balancers import NetscalerBalancer
 from config.units import Instant, MemberName
-from handler.balancers.netscaler.answers import Binding, Unreadable, bindings, connections, members
-from handler.balancers.netscaler.examined import checks_of
+from handler.balancers.netscaler.doctor import checks_of
+from handler.balancers.netscaler.parsing import Binding, Unreadable, bindings, connections, members
 from handler.balancers.seats import ours
 from handler.planning.world import Health, Seat, SeatState
 from handler.ports.examination import Check
@@ -77,7 +77,7 @@ class NetscalerDriver:
             self.leave(member)
         self._make_server(member, address)
         wanted = {"servicegroupname": self._there.service_group, "servername": member, "port": port}
-        call = Call(path=f"config/{_BOUND}", method="PUT", body={_BOUND: {**wanted, "state": "DISABLED"}})
+        call = NitroCall(path=f"config/{_BOUND}", method="PUT", body={_BOUND: {**wanted, "state": "DISABLED"}})
         self._change(call, lambda: bool(self._places(member)))
 
     def enable(self, member: MemberName) -> None:
@@ -100,7 +100,7 @@ class NetscalerDriver:
         """Unbind the member, whatever it has in hand, and remove its server object if nothing else uses it."""
         for place in self._places(member):
             arguments = {"args": f"servername:{place.server},port:{place.port}"}
-            call = Call(path=f"config/{_BOUND}/{self._group}", method="DELETE", query=arguments)
+            call = NitroCall(path=f"config/{_BOUND}/{self._group}", method="DELETE", query=arguments)
             self._change(call, lambda: not self._places(member))
         self._remove_server(member)
 
@@ -115,7 +115,7 @@ class NetscalerDriver:
 
     def _is_checked(self) -> bool:
         """Whether monitors look at members; also, whether the service group is one whose members are ours to say."""
-        call = Call(path=f"config/servicegroup/{self._group}")
+        call = NitroCall(path=f"config/servicegroup/{self._group}")
         answer = self._client.ask(call)
         if isinstance(answer, Refusal) and answer.code in MISSING:
             raise self._missing(answer)
@@ -136,8 +136,8 @@ class NetscalerDriver:
             raise Transient(f"{self._there.id}: the list of service groups makes no sense")
         if not names or wanted in names:
             why = f"lists {wanted} all the same" if names else "lists no other service group either"
-            return Permanent(f"{said}; it {why}", cause=Cause.POOL, mend=GROUPS)
-        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=Cause.POOL, mend=GROUPS)
+            return Permanent(f"{said}; it {why}", cause=FailureCause.POOL, mend=GROUPS)
+        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=FailureCause.POOL, mend=GROUPS)
 
     def _bindings(self) -> tuple[Binding, ...]:
         try:
@@ -146,25 +146,25 @@ class NetscalerDriver:
             raise Transient(f"{self._there.id}: NetScaler: {problem}") from None
 
     def _connections(self) -> Mapping[tuple[str, int], int]:
-        call = Call(path=f"stat/servicegroup/{self._group}", query={"statbindings": "yes"})
+        call = NitroCall(path=f"stat/servicegroup/{self._group}", query={"statbindings": "yes"})
         return connections(self._client.must(call).document)
 
     def _places(self, member: MemberName) -> Sequence[Binding]:
         return members(self._bindings()).get(ours(member), ())
 
     def _read(self, path: str) -> Mapping[str, object]:
-        return self._client.whole(Call(path=path))
+        return self._client.whole(NitroCall(path=path))
 
     # Changing.
 
     def _act(self, action: str, place: Binding, more: Mapping[str, object]) -> None:
         named = {"servicegroupname": self._there.service_group, "servername": place.server, "port": place.port}
         body = {"servicegroup": {**named, **more}}
-        call = Call(path="config/servicegroup", method="POST", query={"action": action}, body=body)
+        call = NitroCall(path="config/servicegroup", method="POST", query={"action": action}, body=body)
         is_so = (lambda state: state is SeatState.SERVING) if action == "enable" else SeatState.SERVING.__ne__
         self._change(call, lambda: all(is_so(now.state) for now in self._places(MemberName(place.server))))
 
-    def _change(self, call: Call, is_so: Callable[[], bool]) -> None:
+    def _change(self, call: NitroCall, is_so: Callable[[], bool]) -> None:
         """Change something. A refusal of what is already so is none."""
         refusal = self._client.ask(call)
         self._unsaved.set()
@@ -181,7 +181,7 @@ class NetscalerDriver:
         if known is not None:
             self._remove_server(member)
         server = {"name": member, "ipaddress": address, "comment": "member of a group of Trimtab"}
-        refusal = self._client.ask(Call(path="config/server", method="POST", body={"server": server}))
+        refusal = self._client.ask(NitroCall(path="config/server", method="POST", body={"server": server}))
         if not isinstance(refusal, Refusal):
             return
         if self._server(member) is not None:
@@ -195,7 +195,7 @@ class NetscalerDriver:
 
     def _server(self, member: MemberName) -> str | None:
         """The address of the member's server object; ``None``: there is none."""
-        found = self._client.ask(Call(path=f"config/server/{quote(member, safe='')}"))
+        found = self._client.ask(NitroCall(path=f"config/server/{quote(member, safe='')}"))
         if isinstance(found, Refusal):
             if found.code == NO_SUCH_RESOURCE:
                 return None
@@ -210,14 +210,14 @@ class NetscalerDriver:
         if any(isinstance(kind, list) and kind for kind in kinds):
             return  # removing the object would unbind it everywhere
         path = f"config/server/{quote(member, safe='')}"
-        self._change(Call(path=path, method="DELETE"), lambda: self._server(member) is None)
+        self._change(NitroCall(path=path, method="DELETE"), lambda: self._server(member) is None)
 
     def _save(self) -> None:
         """Save what has changed; what cannot be saved now is saved at the next look."""
         if not (self._there.save and self._unsaved.is_set()):
             return
         self._unsaved.clear()
-        save = Call(path="config/nsconfig", method="POST", query={"action": "save"}, body={"nsconfig": {}})
+        save = NitroCall(path="config/nsconfig", method="POST", query={"action": "save"}, body={"nsconfig": {}})
         try:
             self._client.must(save)
         except DriverError:

@@ -12,10 +12,10 @@ from typing import assert_never
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.octavia.answers import Entry, shortest
+from handler.balancers.octavia.parsing import PoolMember, shortest
 from handler.balancers.seats import ours
 from handler.planning.world import SeatState
-from handler.ports.balancer import Change, Move
+from handler.ports.balancer import MemberMove, RegistrationChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PoolPlan:
     """What to tell Octavia, and who is refused before anything is told."""
 
     put: tuple[Mapping[str, object], ...] = ()
@@ -42,24 +42,24 @@ class Plan:
 class _Draft:
     """The pool as it is to be."""
 
-    entries: list[Entry]
+    entries: list[PoolMember]
     stock: Stock
-    put: dict[tuple[str, int], Entry] = field(default_factory=dict)
+    put: dict[tuple[str, int], PoolMember] = field(default_factory=dict)
     delete: list[str] = field(default_factory=list)
 
-    def seats(self, member: MemberName) -> list[Entry]:
+    def seats(self, member: MemberName) -> list[PoolMember]:
         return [entry for entry in self.entries if entry.name == member]
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: RegistrationChange) -> None:
         member = ours(change.member)
         match change.move:
-            case Move.JOIN:
+            case MemberMove.JOIN:
                 self._join(member, *(change.at or ("", 0)))
-            case Move.ENABLE:
+            case MemberMove.ENABLE:
                 self._enable(member)
-            case Move.DRAIN:
+            case MemberMove.DRAIN:
                 self._drain(member)
-            case Move.LEAVE:
+            case MemberMove.LEAVE:
                 for entry in self.seats(member):
                     self._remove(entry)
             case _:
@@ -91,27 +91,27 @@ class _Draft:
         for entry in seated:  # it moved
             self._remove(entry)
         subnet = () if self.stock.subnet is None else (("subnet_id", self.stock.subnet),)
-        new = Entry(id="", name=member, address=place[0], port=port, weight=0, up=False, operating="", kept=subnet)
+        new = PoolMember(id="", name=member, address=place[0], port=port, weight=0, up=False, operating="", kept=subnet)
         self._set(new)
 
-    def _set(self, entry: Entry) -> None:
+    def _set(self, entry: PoolMember) -> None:
         place = (entry.address, entry.port)
         self.entries = [each for each in self.entries if (each.address, each.port) != place] + [entry]
         self.put[place] = entry
 
-    def _remove(self, entry: Entry) -> None:
+    def _remove(self, entry: PoolMember) -> None:
         self.entries.remove(entry)
         self.put.pop((entry.address, entry.port), None)
         if entry.id:
             self.delete.append(entry.id)
 
 
-def planned(entries: Iterable[Entry], changes: Sequence[Change], stock: Stock) -> Plan:
+def planned(entries: Iterable[PoolMember], changes: Sequence[RegistrationChange], stock: Stock) -> PoolPlan:
     """Say what makes all changes true, in their order. What is so already is not told.
 
     Who is refused one change is refused those that follow.
 
-    >>> joins = [Change(move=Move.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80)) for n in (1, 2)]
+    >>> joins = [RegistrationChange(move=MemberMove.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80)) for n in (1, 2)]
     >>> [entry["weight"] for entry in planned((), joins, Stock()).put]
     [0, 0]
     """
@@ -126,10 +126,10 @@ def planned(entries: Iterable[Entry], changes: Sequence[Change], stock: Stock) -
         if change.member in failed:
             refused[place] = failed[change.member]
     put = tuple(_told(entry) for entry in sorted(draft.put.values(), key=lambda entry: entry.name))
-    return Plan(put=put, delete=tuple(draft.delete), refused=refused)
+    return PoolPlan(put=put, delete=tuple(draft.delete), refused=refused)
 
 
-def _told(entry: Entry) -> Mapping[str, object]:
+def _told(entry: PoolMember) -> Mapping[str, object]:
     """One member of a batch. Whatever is not said there goes back to its default."""
     return {
         **dict(entry.kept),
@@ -141,7 +141,7 @@ def _told(entry: Entry) -> Mapping[str, object]:
     }
 
 
-def _taken(entry: Entry, place: tuple[str, int]) -> DriverError:
+def _taken(entry: PoolMember, place: tuple[str, int]) -> DriverError:
     where = f"{place[0]} port {place[1]}"
     if entry.member is None:
         return Permanent(f"{where} is the seat of {entry.name or entry.id}: seats of others are never touched")

@@ -17,23 +17,25 @@ from dataclasses import dataclass
 from functools import partial
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import LOAD_BALANCER, Connection
-from config.causes import MENDING, Cause
+from collector.clients.openstack.connection import LOAD_BALANCER, OpenstackConnection
+from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.openstack import OctaviaBalancer
 from config.units import CloudId, Instant, MemberName, Seconds
-from handler.balancers.octavia.answers import Tree
 from handler.balancers.octavia.changes import Stock, planned
-from handler.balancers.octavia.pool import Place, Pool, wait
+from handler.balancers.octavia.parsing import Tree
+from handler.balancers.octavia.pool import OctaviaPool, PoolReference, wait
 from handler.planning.world import Seat
-from handler.ports.balancer import Change, Move
+from handler.ports.balancer import MemberMove, RegistrationChange
 from handler.ports.examination import About, Check, Look, clock_look, fine, untold
 
-_MEND = MENDING[Cause.BALANCER]
+_MEND = MENDING[FailureCause.BALANCER]
 
 
-def checks_of(name: str, connection: Connection, pool: Pool, clock: Callable[[], Instant]) -> Sequence[Check]:
+def checks_of(
+    name: str, connection: OpenstackConnection, pool: OctaviaPool, clock: Callable[[], Instant]
+) -> Sequence[Check]:
     """Checks of one pool; ``name``: the balancer's id in the file."""
     named = partial(Check, about=About.BALANCER, name=name, mend=_MEND)
     return (
@@ -43,19 +45,19 @@ def checks_of(name: str, connection: Connection, pool: Pool, clock: Callable[[],
     )
 
 
-def _version(connection: Connection) -> Look:
+def _version(connection: OpenstackConnection) -> Look:
     offered = connection.offered(LOAD_BALANCER)
     return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else untold("Octavia does not tell its version")
 
 
-def _clock(connection: Connection, clock: Callable[[], Instant]) -> Look:
+def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Look:
     connection.offered(LOAD_BALANCER)  # logging in may take a while: not between the two looks at our clock
     before = clock()
     answer = connection.ask(LOAD_BALANCER, "GET", "/lbaas/pools?fields=id&limit=1")
     return clock_look(answer.date, before, clock())
 
 
-def _state(pool: Pool) -> Look:
+def _state(pool: OctaviaPool) -> Look:
     if pool.state() is Tree.ACTIVE:
         return fine("pool and load balancer take changes")
     return untold("pool or load balancer is being changed just now, and takes no changes meanwhile")
@@ -65,7 +67,7 @@ def _state(pool: Pool) -> Look:
 class _Waiting:
     """A call that waits for its change to be made."""
 
-    change: Change
+    change: RegistrationChange
     done: bool = False
     error: DriverError | None = None
 
@@ -86,9 +88,11 @@ class OctaviaDriver:
         if declaration.access is None:
             raise Permanent(f"{declaration.id}: {declaration.cloud} is no cloud of OpenStack")
         self._clock = clock
-        self._connection = connection = Connection(CloudId(declaration.id), declaration.access, read_secret, circuits)
-        place = Place(pool=declaration.pool, load_balancer=declaration.load_balancer)
-        self._pool = Pool(connection, place, self._within, clock, wait)
+        self._connection = connection = OpenstackConnection(
+            CloudId(declaration.id), declaration.access, read_secret, circuits
+        )
+        place = PoolReference(pool=declaration.pool, load_balancer=declaration.load_balancer)
+        self._pool = OctaviaPool(connection, place, self._within, clock, wait)
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._waiting: list[_Waiting] = []
 
@@ -112,21 +116,21 @@ class OctaviaDriver:
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a member that is down. One of that name with another address makes way."""
-        self._change(Change(move=Move.JOIN, member=member, at=(address, port)))
+        self._change(RegistrationChange(move=MemberMove.JOIN, member=member, at=(address, port)))
 
     def enable(self, member: MemberName) -> None:
         """Put it up, with its weight."""
-        self._change(Change(move=Move.ENABLE, member=member))
+        self._change(RegistrationChange(move=MemberMove.ENABLE, member=member))
 
     def drain(self, member: MemberName) -> None:
         """Let it finish what it has: weight 0. Clients that a cookie binds to it are served on."""
-        self._change(Change(move=Move.DRAIN, member=member))
+        self._change(RegistrationChange(move=MemberMove.DRAIN, member=member))
 
     def leave(self, member: MemberName) -> None:
         """Delete it."""
-        self._change(Change(move=Move.LEAVE, member=member))
+        self._change(RegistrationChange(move=MemberMove.LEAVE, member=member))
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make all of them in one batch, with those of others who wait; only who leaves, leaves one by one."""
         waiting = [_Waiting(change=change) for change in changes]
         self._turn_of(waiting)
@@ -136,7 +140,7 @@ class OctaviaDriver:
         """The pool's id: Octavia forgets no members, unless the pool is made anew."""
         return self._pool.present()
 
-    def _change(self, change: Change) -> None:
+    def _change(self, change: RegistrationChange) -> None:
         (error,) = self.apply([change])
         if error is not None:
             raise error

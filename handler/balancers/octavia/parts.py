@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from collector.clients.openstack.answers import entries, text
-from config.model.managed import WITH_REQUESTS, HealthMonitor, Listener, ManagedBalancer, Part, Pool
+from collector.clients.openstack.parsing import entries, text
+from config.model.managed import WITH_REQUESTS, HealthMonitor, ListenerSpec, ManagedBalancer, ManagedPart, PoolSpec
 from handler.planning.provisioning import PartStatus, Provision
 
-PATHS: Mapping[Part, str] = {
-    Part.LOADBALANCER: "/lbaas/loadbalancers",
-    Part.LISTENER: "/lbaas/listeners",
-    Part.POOL: "/lbaas/pools",
-    Part.HEALTHMONITOR: "/lbaas/healthmonitors",
+PATHS: Mapping[ManagedPart, str] = {
+    ManagedPart.LOADBALANCER: "/lbaas/loadbalancers",
+    ManagedPart.LISTENER: "/lbaas/listeners",
+    ManagedPart.POOL: "/lbaas/pools",
+    ManagedPart.HEALTHMONITOR: "/lbaas/healthmonitors",
 }
-KEYS: Mapping[Part, str] = {part: path.rpartition("/")[2] for part, path in PATHS.items()}
+KEYS: Mapping[ManagedPart, str] = {part: path.rpartition("/")[2] for part, path in PATHS.items()}
 """Under which key a listing has them."""
 _DESCRIPTION = "Made by Trimtab, and deleted by it: change what its file declares, not this."
 _NO_LIMIT = -1
@@ -27,7 +27,7 @@ _GONE = "DELETED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ListedPart:
     """One part that Octavia listed."""
 
     name: str
@@ -36,11 +36,11 @@ class Found:
     """Ids of the load balancers, or of the pools for a monitor, that it belongs to."""
 
 
-def listed(part: Part, body: object) -> tuple[Found, ...] | None:
+def listed(part: ManagedPart, body: object) -> tuple[ListedPart, ...] | None:
     """Read a listing of one kind of part; ``None``: malformed.
 
     >>> said = {"id": "0f58", "name": "trimtab-k3f9ab-front", "provisioning_status": "PENDING_CREATE"}
-    >>> (pool,) = listed(Part.POOL, {"pools": [said | {"loadbalancers": [{"id": "bb73"}]}]})
+    >>> (pool,) = listed(ManagedPart.POOL, {"pools": [said | {"loadbalancers": [{"id": "bb73"}]}]})
     >>> pool.status.state, pool.status.word, sorted(pool.within)
     (<Provision.PENDING: 'pending'>, 'PENDING_CREATE', ['bb73'])
     """
@@ -51,13 +51,13 @@ def listed(part: Part, body: object) -> tuple[Found, ...] | None:
     return None if None in read else tuple(each for each in read if each is not None and each.status.word != _GONE)
 
 
-def _found(part: Part, entry: object) -> Found | None:
+def _found(part: ManagedPart, entry: object) -> ListedPart | None:
     known, word = text(entry, "id"), text(entry, "provisioning_status")
     if not known or not word:
         return None
-    above = "pools" if part is Part.HEALTHMONITOR else "loadbalancers"
+    above = "pools" if part is ManagedPart.HEALTHMONITOR else "loadbalancers"
     holders = entries(entry, above) or ()
-    return Found(
+    return ListedPart(
         name=text(entry, "name"),
         status=PartStatus(id=known, state=_state(word), word=word),
         within=frozenset(text(holder, "id") for holder in holders) - {""},
@@ -72,22 +72,26 @@ def _state(word: str) -> Provision:
 
 
 def body_of(
-    part: Part, declared: ManagedBalancer, name: str, found: Mapping[Part, PartStatus], ids: Mapping[str, str]
+    part: ManagedPart,
+    declared: ManagedBalancer,
+    name: str,
+    found: Mapping[ManagedPart, PartStatus],
+    ids: Mapping[str, str],
 ) -> Mapping[str, object]:
     """What a part is made of; ``ids``: of the ``subnet`` and ``network`` of the VIP, where they are named."""
     told = {"name": name, "description": _DESCRIPTION}
     match part:
-        case Part.LOADBALANCER:
+        case ManagedPart.LOADBALANCER:
             return {"loadbalancer": told | dict(_balancer(declared, ids))}
-        case Part.LISTENER:
-            above = {"loadbalancer_id": found[Part.LOADBALANCER].id}
+        case ManagedPart.LISTENER:
+            above = {"loadbalancer_id": found[ManagedPart.LOADBALANCER].id}
             return {"listener": told | above | dict(_listener(declared.listener))}
-        case Part.POOL:
-            return {"pool": told | {"listener_id": found[Part.LISTENER].id} | dict(_pool(declared.pool))}
-        case Part.HEALTHMONITOR:
-            above = {"name": name, "pool_id": found[Part.POOL].id}
+        case ManagedPart.POOL:
+            return {"pool": told | {"listener_id": found[ManagedPart.LISTENER].id} | dict(_pool(declared.pool))}
+        case ManagedPart.HEALTHMONITOR:
+            above = {"name": name, "pool_id": found[ManagedPart.POOL].id}
             return {"healthmonitor": above | dict(_monitor(declared.health_monitor or HealthMonitor()))}
-        case Part.ADDRESS | Part.RULE | Part.STICKINESS | Part.HEALTHCHECK:
+        case ManagedPart.ADDRESS | ManagedPart.RULE | ManagedPart.STICKINESS | ManagedPart.HEALTHCHECK:
             raise ValueError(f"Octavia has no {part.value}")
         case _:
             assert_never(part)
@@ -101,14 +105,14 @@ def _balancer(declared: ManagedBalancer, ids: Mapping[str, str]) -> Iterator[tup
             yield "vip_address", declared.vip.address
 
 
-def _listener(listener: Listener) -> Iterator[tuple[str, object]]:
+def _listener(listener: ListenerSpec) -> Iterator[tuple[str, object]]:
     yield "protocol", listener.protocol.value
     yield "protocol_port", listener.port
     yield "connection_limit", _NO_LIMIT if listener.connection_limit is None else listener.connection_limit
     yield "admin_state_up", listener.admin_state_up
 
 
-def _pool(pool: Pool) -> Iterator[tuple[str, object]]:
+def _pool(pool: PoolSpec) -> Iterator[tuple[str, object]]:
     yield "protocol", pool.protocol.value
     yield "lb_algorithm", pool.lb_method.value
     yield "admin_state_up", pool.admin_state_up

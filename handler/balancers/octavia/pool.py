@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.answers import Answer, entries, mapping, text
-from collector.clients.openstack.answers import page_of as listed
-from collector.clients.openstack.connection import LOAD_BALANCER, Connection
-from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, Ids, Kind
-from config.causes import Cause
+from collector.clients.openstack.connection import LOAD_BALANCER, OpenstackConnection
+from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, OpenstackIds, OpenstackKind
+from collector.clients.openstack.parsing import ServiceResponse, entries, mapping, text
+from collector.clients.openstack.parsing import page_of as listed
+from config.causes import FailureCause
 from config.errors import NotFound, Permanent, Transient
 from config.units import Instant, Seconds
-from handler.balancers.octavia.answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
+from handler.balancers.octavia.parsing import PoolMember, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 
 _OLDEST = (2, 11)
 """The first with ``additive_only``. An older one would delete the members that a batch does not list."""
@@ -39,27 +39,27 @@ def wait(seconds: Seconds) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PoolReference:
     """Which pool is meant, by name or id; exactly one is there."""
 
     pool: str | None
     load_balancer: str | None
 
 
-class Pool:
-    """Every method raises `DriverError` as `Connection.ask` does. That Octavia is busy never reaches the caller."""
+class OctaviaPool:
+    """Every method raises `DriverError` as `OpenstackConnection.ask` does. That Octavia is busy never reaches the caller."""
 
     def __init__(
         self,
-        connection: Connection,
-        place: Place,
+        connection: OpenstackConnection,
+        place: PoolReference,
         within: Seconds,
         clock: Callable[[], Instant],
         wait: Callable[[Seconds], None],
     ) -> None:
         self._connection, self._place, self._within = connection, place, within
         self._clock, self._wait = clock, wait
-        self._ids = Ids(connection, clock)
+        self._ids = OpenstackIds(connection, clock)
         self._known: str | None = None
         self._batches = False
 
@@ -80,9 +80,9 @@ class Pool:
             self._lose()
         return self.id
 
-    def members(self) -> tuple[Entry, ...]:
+    def members(self) -> tuple[PoolMember, ...]:
         """Everyone in the pool. Never partial."""
-        read: dict[str, Entry] = {}
+        read: dict[str, PoolMember] = {}
         marker = ""
         for _ in range(_PAGES):
             after = f"?{urllib.parse.urlencode({'marker': marker})}" if marker else ""
@@ -95,7 +95,7 @@ class Pool:
                 return tuple(read.values())
         raise Transient(f"{self._about}: the listing of members does not end")
 
-    def put(self, members: Sequence[Mapping[str, object]], *, mind: Iterable[Entry]) -> None:
+    def put(self, members: Sequence[Mapping[str, object]], *, mind: Iterable[PoolMember]) -> None:
         """Add or change members, and wait until it is done; those that are not among them stay as they are."""
         if not self._batches:
             self._check_version()
@@ -187,7 +187,7 @@ class Pool:
             raise Transient(f"{self._about}: the answer makes no sense")
         return status
 
-    def _seen(self, path: str) -> Answer:
+    def _seen(self, path: str) -> ServiceResponse:
         answer = self._ask("GET", path, but=_GONE)
         if answer.status in _GONE:
             missing = self.id
@@ -195,7 +195,7 @@ class Pool:
             raise self._missing(POOL, missing, f"{self._about}: there is no such pool")
         return answer
 
-    def _check_accepted(self, answer: Answer, method: str, path: str) -> None:
+    def _check_accepted(self, answer: ServiceResponse, method: str, path: str) -> None:
         """A batch and a deletion are answered by their status alone, a member by itself."""
         silent = {"PUT": 202, "DELETE": 204}.get(method) if path.startswith("/members?") or method == "DELETE" else None
         accepted = answer.status == silent or answer.status in _GONE if silent else bool(mapping(answer.body, "member"))
@@ -207,7 +207,7 @@ class Pool:
         self._known = None
         self._ids.forget()
 
-    def _refuse_conflict(self, answer: Answer) -> None:
+    def _refuse_conflict(self, answer: ServiceResponse) -> None:
         """Let pass that the tree is immutable; any other conflict is no matter of waiting."""
         said = text(answer.body, "faultstring")
         if "immutable" not in said and "Invalid state" not in said:
@@ -230,7 +230,7 @@ class Pool:
         if len(found) > 1:
             mend = f"write the id of one of them as pool: {', '.join(found)}"
             said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
-            raise Permanent(said, cause=Cause.POOL, mend=mend)
+            raise Permanent(said, cause=FailureCause.POOL, mend=mend)
         return found[0]
 
     def _without_pool(self, load_balancer: str) -> Permanent:
@@ -241,7 +241,7 @@ class Pool:
             return self._missing(LOAD_BALANCER_KIND, load_balancer, said)
         return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", mend=_MAKE_POOL)
 
-    def _named(self, kind: Kind, written: str) -> str:
+    def _named(self, kind: OpenstackKind, written: str) -> str:
         try:
             return self._ids.of(kind, written)
         except Permanent as error:
@@ -249,9 +249,9 @@ class Pool:
                 raise
             if f"no {kind.word} " in str(error):
                 raise self._missing(kind, written, str(error)) from None
-            raise Permanent(str(error), cause=Cause.POOL, mend=_LISTED[kind.word]) from None
+            raise Permanent(str(error), cause=FailureCause.POOL, mend=_LISTED[kind.word]) from None
 
-    def _missing(self, kind: Kind, written: str, said: str, *, mend: str = "") -> Permanent:
+    def _missing(self, kind: OpenstackKind, written: str, said: str, *, mend: str = "") -> Permanent:
         """Say that a pool or load balancer is missing; as `NotFound` where the project sees others, and not this one.
 
         Args:
@@ -264,13 +264,13 @@ class Pool:
         mend = mend or _LISTED[kind.word]
         if not listed:
             said = f"{said}, and the project sees no other {kind.word} either"
-            return Permanent(said, cause=Cause.POOL, mend=mend)
+            return Permanent(said, cause=FailureCause.POOL, mend=mend)
         if any(written in {text(entry, "id"), text(entry, "name")} for entry in listed if written):
-            return Permanent(f"{said}, and the project sees it all the same", cause=Cause.POOL, mend=mend)
+            return Permanent(f"{said}, and the project sees it all the same", cause=FailureCause.POOL, mend=mend)
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the project sees {others}", cause=Cause.POOL, mend=mend)
+        return NotFound(f"{said}, and the project sees {others}", cause=FailureCause.POOL, mend=mend)
 
-    def _listed(self, kind: Kind) -> tuple[object, ...]:
+    def _listed(self, kind: OpenstackKind) -> tuple[object, ...]:
         """Everything of a kind that the project sees. Never partial."""
         read: list[object] = []
         marker = ""
@@ -297,5 +297,7 @@ class Pool:
     def _about(self) -> str:
         return f"{self._connection.id}: pool {self._place.pool or f'of {self._place.load_balancer}'}"
 
-    def _ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> Answer:
+    def _ask(
+        self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()
+    ) -> ServiceResponse:
         return self._connection.ask(LOAD_BALANCER, method, f"/lbaas/pools/{self.id}{path}", body=body, but=but)

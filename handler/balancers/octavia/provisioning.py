@@ -11,22 +11,22 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import LOAD_BALANCER, NETWORK, Connection
-from collector.clients.openstack.ids import NETWORK_KIND, UUID, Ids, Kind
+from collector.clients.openstack.connection import LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.ids import NETWORK_KIND, UUID, OpenstackIds, OpenstackKind
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
-from config.model.managed import ManagedBalancer, Part, made_parts
+from config.model.managed import ManagedBalancer, ManagedPart, made_parts
 from config.model.openstack import OctaviaBalancer, OpenstackAccess
 from config.units import CloudId, Instant, MemberName
 from handler.balancers.octavia.driver import OctaviaDriver
-from handler.balancers.octavia.parts import KEYS, PATHS, Found, body_of, listed
+from handler.balancers.octavia.parts import KEYS, PATHS, ListedPart, body_of, listed
 from handler.balancers.seats import mark_of
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus
 from handler.planning.world import Seat
-from handler.ports.balancer import Change
+from handler.ports.balancer import RegistrationChange
 
-SUBNET_KIND = Kind(word="subnet", service=NETWORK, path="/subnets?fields=id&fields=name", key="subnets")
+SUBNET_KIND = OpenstackKind(word="subnet", service=NETWORK, path="/subnets?fields=id&fields=name", key="subnets")
 _GONE = frozenset({404})
 
 
@@ -45,8 +45,8 @@ class OctaviaProvisioner:
         self._declared, self._access = declared, access
         self._read_secret, self._clock, self._circuits = read_secret, clock, circuits
         self._mark = mark_of(installation, declared.id)
-        self._connection = Connection(CloudId(declared.id), access, read_secret, circuits)
-        self._ids = Ids(self._connection, clock)
+        self._connection = OpenstackConnection(CloudId(declared.id), access, read_secret, circuits)
+        self._ids = OpenstackIds(self._connection, clock)
         self._turn = threading.Lock()
         self._seated: tuple[str, OctaviaDriver] | None = None
 
@@ -57,31 +57,31 @@ class OctaviaProvisioner:
 
     # Parts
 
-    def parts(self) -> Mapping[Part, PartStatus]:
+    def parts(self) -> Mapping[ManagedPart, PartStatus]:
         """What there is of it: each part by its name within the one that it belongs to, or as the file names it."""
-        found = dict[Part, PartStatus]()
+        found = dict[ManagedPart, PartStatus]()
         own = made_parts(self._declared)
-        for part in Part:
-            above = found.get(Part.POOL if part is Part.HEALTHMONITOR else Part.LOADBALANCER)
-            if part is not Part.LOADBALANCER and above is None:
+        for part in ManagedPart:
+            above = found.get(ManagedPart.POOL if part is ManagedPart.HEALTHMONITOR else ManagedPart.LOADBALANCER)
+            if part is not ManagedPart.LOADBALANCER and above is None:
                 continue
             named = self._mark if part in own else self._given(part)
             if named is not None and (status := self._found(part, named, above)) is not None:
                 found[part] = status
         return found
 
-    def create(self, part: Part, found: Mapping[Part, PartStatus]) -> None:
+    def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
         """Ask for a part. It is pending then, and so is all that it belongs to."""
         if part in found:
             return
         body = body_of(part, self._declared, self._mark, found, dict(self._places()))
         self._connection.ask(LOAD_BALANCER, "POST", PATHS[part], body=body)
 
-    def delete(self, part: Part, id: str) -> None:
+    def delete(self, part: ManagedPart, id: str) -> None:
         """Have a part deleted."""
         self._connection.ask(LOAD_BALANCER, "DELETE", f"{PATHS[part]}/{id}", but=_GONE)
 
-    def is_gone(self, part: Part, id: str) -> bool:
+    def is_gone(self, part: ManagedPart, id: str) -> bool:
         """Whether the part's own address is answered 404; of another project's parts it is 403."""
         return self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}/{id}", but=_GONE).status in _GONE
 
@@ -91,17 +91,17 @@ class OctaviaProvisioner:
         sitting = () if driver is None else driver.occupants().values()
         return tuple(sorted(name for name in sitting if LaunchId.parse(name) is None))
 
-    def _given(self, part: Part) -> str | None:
+    def _given(self, part: ManagedPart) -> str | None:
         """What the file names: the id, or for a load balancer the name, of a part that exists."""
         monitor = self._declared.health_monitor
         given = {
-            Part.LOADBALANCER: self._declared.loadbalancer,
-            Part.POOL: self._declared.pool.id,
-            Part.HEALTHMONITOR: None if monitor is None else monitor.id,
+            ManagedPart.LOADBALANCER: self._declared.loadbalancer,
+            ManagedPart.POOL: self._declared.pool.id,
+            ManagedPart.HEALTHMONITOR: None if monitor is None else monitor.id,
         }
         return given.get(part)
 
-    def _found(self, part: Part, named: str, above: PartStatus | None) -> PartStatus | None:
+    def _found(self, part: ManagedPart, named: str, above: PartStatus | None) -> PartStatus | None:
         key = "id" if UUID.fullmatch(named) else "name"
         query = urllib.parse.urlencode({key: named})
         found = listed(part, self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}?{query}").body)
@@ -151,13 +151,13 @@ class OctaviaProvisioner:
         if (driver := self._driver()) is not None:
             driver.leave(member)
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make changes of many members in one go."""
         return self._needed().apply(changes)
 
     def incarnation(self) -> str:
         """The pool's id; empty, where there is none."""
-        found = self.parts().get(Part.POOL)
+        found = self.parts().get(ManagedPart.POOL)
         return "" if found is None else found.id
 
     def _needed(self) -> OctaviaDriver:
@@ -167,7 +167,7 @@ class OctaviaProvisioner:
 
     def _driver(self) -> OctaviaDriver | None:
         """The driver of the pool that is there now: one for all calls, since it makes changes of many together."""
-        pool = self.parts().get(Part.POOL)
+        pool = self.parts().get(ManagedPart.POOL)
         with self._turn:
             if pool is None:
                 self._seated = None
@@ -187,7 +187,7 @@ class OctaviaProvisioner:
         return OctaviaDriver(seats, self._read_secret, self._clock, circuits=self._circuits)
 
 
-def _is_meant(found: Found, named: str, above: PartStatus | None) -> bool:
+def _is_meant(found: ListedPart, named: str, above: PartStatus | None) -> bool:
     """Whether a listed part is the one: listings may show more than they were asked for."""
     within = above is None or above.id in found.within
     return within and named in {found.status.id, found.name}

@@ -92,15 +92,15 @@ class SharedListenerBalancer:
             Transient: it does not answer.
         """
         try:
-            self._exchange(protocol.End())
+            self._exchange(protocol.EndMessage())
         except (FileNotFoundError, ConnectionRefusedError):
             return
         except OSError as problem:
             raise self._unreachable(problem) from problem
 
-    def _roll(self) -> protocol.Seats:
+    def _roll(self) -> protocol.SeatsMessage:
         answer = self._ask(protocol.AskSeats())
-        if not isinstance(answer, protocol.Seats):
+        if not isinstance(answer, protocol.SeatsMessage):
             raise Transient(f"the holder of listener {self._id} answered {answer} instead of its seats")
         if answer.listen != self._listen:
             raise Permanent(
@@ -110,8 +110,8 @@ class SharedListenerBalancer:
         return answer
 
     def _change(self, verb: protocol.Verb, member: MemberName) -> None:
-        answer = self._ask(protocol.Change(ask=verb, seat=ours(member)))
-        if not isinstance(answer, protocol.Done):
+        answer = self._ask(protocol.ChangeMessage(ask=verb, seat=ours(member)))
+        if not isinstance(answer, protocol.DoneMessage):
             raise Transient(f"the holder of listener {self._id} answered {answer} instead of doing {verb}")
 
     def _ask(self, question: protocol.FromDriver) -> protocol.Message:
@@ -121,7 +121,7 @@ class SharedListenerBalancer:
             raise Transient(f"the holder of listener {self._id} speaks otherwise: {problem}") from problem
         except OSError as problem:
             raise self._unreachable(problem) from problem
-        if isinstance(answer, protocol.Refused):
+        if isinstance(answer, protocol.RefusedMessage):
             if answer.final:
                 raise Permanent(f"listener {self._id}: {answer.why}")
             raise Transient(f"listener {self._id}: {answer.why}", retry_after=1.0)

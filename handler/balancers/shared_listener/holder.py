@@ -27,8 +27,8 @@ import socket
 import sys
 from pathlib import Path
 
-from handler.balancers.shared_listener.attendance import Attendance
-from handler.balancers.shared_listener.port import BACKLOG, Port
+from handler.balancers.shared_listener.port import BACKLOG, ListeningPort
+from handler.balancers.shared_listener.registrations import ListenerRegistrations
 
 SETTLE = 2.0
 """Seconds that a holder which replaces another waits for members to come back before it answers for them."""
@@ -101,7 +101,9 @@ async def _hold(gate: socket.socket, address: str, control: Path, *, replaces: b
         ended.set()
 
     name = f"{os.getpid()}-{_started()}"
-    attendance = Attendance(holder=name, port=Port(address=address), finish=finish, settling=replaces)
+    attendance = ListenerRegistrations(
+        holder=name, port=ListeningPort(address=address), finish=finish, settling=replaces
+    )
     _log.info("started holder=%s replaces=%s", name, replaces)
     tasks = {asyncio.create_task(_open_port(attendance)), asyncio.create_task(_receive(gate, attendance))}
     await ended.wait()
@@ -110,7 +112,7 @@ async def _hold(gate: socket.socket, address: str, control: Path, *, replaces: b
     _log.info("ended holder=%s", name)
 
 
-async def _open_port(attendance: Attendance) -> None:
+async def _open_port(attendance: ListenerRegistrations) -> None:
     """Open the port, or be given it by a member; keep trying while another program has it."""
     attendance.port.bind()
     if attendance.settling:
@@ -121,7 +123,7 @@ async def _open_port(attendance: Attendance) -> None:
         attendance.port.bind()
 
 
-async def _receive(gate: socket.socket, attendance: Attendance) -> None:
+async def _receive(gate: socket.socket, attendance: ListenerRegistrations) -> None:
     """Attend to everyone who connects."""
     attended: set[asyncio.Task[None]] = set()
     while True:

@@ -14,7 +14,7 @@ _log = logging.getLogger("holder")
 
 
 @dataclass(slots=True, kw_only=True)
-class Port:
+class ListeningPort:
     """The listening socket, once there is one."""
 
     address: str

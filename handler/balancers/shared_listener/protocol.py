@@ -101,7 +101,7 @@ class Dismiss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChangeMessage:
     """The driver wants something done to one seat."""
 
     ask: Verb
@@ -114,17 +114,17 @@ class AskSeats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class EndMessage:
     """The driver wants the listener gone: everyone is dismissed, the port is freed, the holder exits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class DoneMessage:
     """It is so now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seats:
+class SeatsMessage:
     """Every seat: (name, state, connections; ``None`` while not known)."""
 
     holder: str
@@ -133,7 +133,7 @@ class Seats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedMessage:
     """It was not done. ``final``: trying again cannot help until a person changes something."""
 
     why: str
@@ -141,9 +141,9 @@ class Refused:
 
 
 FromMember = Hello | Active | Stopped
-ToMember = Welcome | Start | Stop | Dismiss | Refused
-FromDriver = Change | AskSeats | End
-ToDriver = Done | Seats | Refused
+ToMember = Welcome | Start | Stop | Dismiss | RefusedMessage
+FromDriver = ChangeMessage | AskSeats | EndMessage
+ToDriver = DoneMessage | SeatsMessage | RefusedMessage
 Message = FromMember | ToMember | FromDriver | ToDriver
 
 _SAYS: Final[Mapping[type[Message], str]] = {
@@ -154,9 +154,9 @@ _SAYS: Final[Mapping[type[Message], str]] = {
     Start: "start",
     Stop: "stop",
     Dismiss: "dismiss",
-    Done: "done",
-    Seats: "seats",
-    Refused: "refused",
+    DoneMessage: "done",
+    SeatsMessage: "seats",
+    RefusedMessage: "refused",
 }
 """Members and holders of other releases speak these words, too."""
 
@@ -165,11 +165,11 @@ def encode(message: Message) -> bytes:
     """Write one message as a line, newline included."""
     head: dict[str, str]
     match message:
-        case Change():
+        case ChangeMessage():
             head = {}
         case AskSeats():
             head = {"ask": "seats"}
-        case End():
+        case EndMessage():
             head = {"ask": "end"}
         case _:
             head = {"say": _SAYS[type(message)]}
@@ -198,10 +198,10 @@ def decode(line: bytes) -> Message:
 def _plain(document: object) -> Message | None:
     match document:
         case {"say": str(word), **rest} if not rest:
-            plain: dict[str, Message] = {"start": Start(), "stop": Stop(), "dismiss": Dismiss(), "done": Done()}
+            plain: dict[str, Message] = {"start": Start(), "stop": Stop(), "dismiss": Dismiss(), "done": DoneMessage()}
             return plain.get(word)
         case {"ask": str(word), **rest} if not rest:
-            asked: dict[str, Message] = {"seats": AskSeats(), "end": End()}
+            asked: dict[str, Message] = {"seats": AskSeats(), "end": EndMessage()}
             return asked.get(word)
     return None
 
@@ -227,7 +227,7 @@ def _from_member(document: object) -> FromMember | None:
 def _from_driver(document: object) -> FromDriver | None:
     match document:
         case {"ask": "join" | "enable" | "drain" | "leave" as ask, "seat": str(seat), **rest} if not rest and seat:
-            return Change(ask=ask, seat=seat)
+            return ChangeMessage(ask=ask, seat=seat)
     return None
 
 
@@ -236,9 +236,9 @@ def _from_holder(document: object) -> Message | None:
         case {"say": "welcome", "holder": str(holder), **rest} if not rest:
             return Welcome(holder=holder)
         case {"say": "refused", "why": str(why), "final": bool(final), **rest} if not rest:
-            return Refused(why=why, final=final)
+            return RefusedMessage(why=why, final=final)
         case {"say": "seats", "holder": str(holder), "listen": str(listen), "seats": list(rows), **rest} if not rest:
-            return Seats(holder=holder, listen=listen, seats=tuple(_seat(row) for row in rows))
+            return SeatsMessage(holder=holder, listen=listen, seats=tuple(_seat(row) for row in rows))
     return None
 
 

@@ -13,20 +13,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from handler.balancers.shared_listener.holder_socket import ConnectionLost, HolderSocket
 from handler.balancers.shared_listener.protocol import (
     Active,
     Dismiss,
     Hello,
     Message,
     ProtocolError,
-    Refused,
+    RefusedMessage,
     Start,
     Stop,
     Stopped,
     Told,
     Welcome,
 )
-from handler.balancers.shared_listener.wire import Lost, Wire
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 0.8
@@ -76,7 +76,7 @@ async def keep_seat(
             if wire is not None:
                 try:
                     await seat.converse(wire)
-                except (Lost, ProtocolError):
+                except (ConnectionLost, ProtocolError):
                     pause = _FIRST_PAUSE if seat.welcomed else pause
                 finally:
                     wire.close()
@@ -86,7 +86,7 @@ async def keep_seat(
         seat.forget_socket()
 
 
-async def _connect(control: Path) -> Wire | None:
+async def _connect(control: Path) -> HolderSocket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.setblocking(False)
     try:
@@ -94,7 +94,7 @@ async def _connect(control: Path) -> Wire | None:
     except OSError:
         connection.close()
         return None
-    return Wire(connection)
+    return HolderSocket(connection)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class _Seat:
     welcomed: bool = False
     """In the present conversation."""
 
-    async def converse(self, wire: Wire) -> None:
+    async def converse(self, wire: HolderSocket) -> None:
         self.welcomed = False
         wire.send(Hello(seat=self.name, was=self.was, of=self.of, socket=self.copy is not None), self.copy)
         reported, looks = -1, 0
@@ -127,7 +127,7 @@ class _Seat:
                 continue
             await self.obey(order, carried, wire)
 
-    async def obey(self, order: Message, carried: socket.socket | None, wire: Wire) -> None:
+    async def obey(self, order: Message, carried: socket.socket | None, wire: HolderSocket) -> None:
         match order:
             case Welcome(holder=holder):
                 self.of, self.welcomed = holder, True
@@ -142,8 +142,8 @@ class _Seat:
                 await self.cease()
                 self.was = None
                 self.forget_socket()
-            case Refused(why=why):
-                raise Lost(why)
+            case RefusedMessage(why=why):
+                raise ConnectionLost(why)
             case _:
                 raise ProtocolError(f"a member cannot obey {order}")
 

@@ -20,13 +20,13 @@ from config.model.catalogue import Catalogue
 from config.units import Instant, Seconds
 from handler import logs
 from handler.ingest.alerts import payloads, replies, signatures
+from handler.ingest.alerts.dispatch import Passage
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.mapping import Mapped, Nothing, Rules, mapped, permissions_of
-from handler.ingest.alerts.passing import Passage
 from handler.ingest.alerts.payloads import Payload, Sender
 from handler.ingest.alerts.receiver import Knock
-from handler.ingest.alerts.replies import Done, Reply, Result
-from handler.ports.outside import StoredHook
+from handler.ingest.alerts.replies import AlertEffect, AlertReply, AlertResult
+from handler.ports.alerts import StoredHook
 from handler.runtime.loops import Guard
 
 _BATCH = 256
@@ -52,11 +52,11 @@ class _Waiting:
     payload: Payload
     mapped: Mapped
     size: int
-    reply: asyncio.Future[Reply]
+    reply: asyncio.Future[AlertReply]
 
 
 class Alerting:
-    """Takes alerts in; implements `handler.ingest.alerts.receiver.Intake`. Lives on the event loop."""
+    """Takes alerts in; implements `handler.ingest.alerts.receiver.AlertIntake`. Lives on the event loop."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Alerting:
         passage: Passage,
         catalogue: Callable[[], Catalogue],
         now: Callable[[], Instant],
-        count: Callable[[Sender | None, Result], None],
+        count: Callable[[Sender | None, AlertResult], None],
         bounds: Bounds = Bounds(),
     ) -> None:
         self._hooks = hooks
@@ -109,13 +109,13 @@ class Alerting:
 
     # A knock
 
-    async def take(self, knock: Knock) -> Reply:
+    async def take(self, knock: Knock) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""
         reply = await self._take(knock)
         self._count(reply.sender, reply.result)
         return reply
 
-    async def _take(self, knock: Knock) -> Reply:
+    async def _take(self, knock: Knock) -> AlertReply:
         now = self._now()
         hook = self._hooks.holder(knock.token, now)
         if hook is None or hook.pushes:
@@ -124,11 +124,11 @@ class Alerting:
         if refused is not None:
             return refused
         payload = payloads.read(knock.body)
-        if isinstance(payload, payloads.Unreadable):
+        if isinstance(payload, payloads.UnreadablePayload):
             logs.warn("alerts_unreadable", hook=hook.name, size=len(knock.body))
             return replies.unreadable(payload)
         if len(self._queue) >= self._bounds.deliveries or self._bytes + len(knock.body) > self._bounds.size:
-            return replies.unavailable(Result.OVERLOADED, "too many alerts wait to be decided", payload.sender)
+            return replies.unavailable(AlertResult.OVERLOADED, "too many alerts wait to be decided", payload.sender)
         rules = self.rules()
         meant = mapped(rules, payload.alerts, permissions_of(hook), now)
         refusal = replies.refusal(payload, meant, rules)
@@ -137,20 +137,20 @@ class Alerting:
             return refusal
         return await self._wait(hook, payload, meant, len(knock.body))
 
-    def _unsigned(self, hook: StoredHook, knock: Knock, now: Instant) -> Reply | None:
+    def _unsigned(self, hook: StoredHook, knock: Knock, now: Instant) -> AlertReply | None:
         if hook.hmac_secret is None:
             return None
         secret = self._hooks.secret(hook)
         if secret is None:
-            return replies.unavailable(Result.NOT_RECORDED, "the secret for signatures cannot be read here")
+            return replies.unavailable(AlertResult.NOT_RECORDED, "the secret for signatures cannot be read here")
         forged = signatures.forged(secret, knock.headers, knock.body, now)
         if forged is None:
             return None
         logs.warn("alerts_forged", hook=hook.name, why=forged.name.lower())
         return replies.not_genuine(forged)
 
-    async def _wait(self, hook: StoredHook, payload: Payload, meant: Mapped, size: int) -> Reply:
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    async def _wait(self, hook: StoredHook, payload: Payload, meant: Mapped, size: int) -> AlertReply:
+        reply: asyncio.Future[AlertReply] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(hook=hook, payload=payload, mapped=meant, size=size, reply=reply))
         self._bytes += size
         self._arrived.set()
@@ -190,7 +190,7 @@ class Alerting:
         for waiting in batch:
             if not waiting.reply.done():
                 reply = replies.unavailable(
-                    Result.NOT_RECORDED, "the alerts could not be recorded", waiting.payload.sender
+                    AlertResult.NOT_RECORDED, "the alerts could not be recorded", waiting.payload.sender
                 )
                 waiting.reply.set_result(reply)
 
@@ -202,9 +202,9 @@ class Alerting:
                 waiting.reply.set_result(replies.accepted(waiting.payload, waiting.mapped, mine))
 
 
-def _say(batch: Sequence[_Waiting], done: Sequence[Sequence[Done]]) -> None:
+def _say(batch: Sequence[_Waiting], done: Sequence[Sequence[AlertEffect]]) -> None:
     """One line for what came through one webhook at a time, if it did anything; of payloads only what is declared."""
-    by_hook: dict[str, list[tuple[_Waiting, Sequence[Done]]]] = {}
+    by_hook: dict[str, list[tuple[_Waiting, Sequence[AlertEffect]]]] = {}
     for waiting, mine in zip(batch, done, strict=True):
         by_hook.setdefault(waiting.hook.name, []).append((waiting, mine))
     for hook, come in by_hook.items():
@@ -222,5 +222,5 @@ def _say(batch: Sequence[_Waiting], done: Sequence[Sequence[Done]]) -> None:
             )
 
 
-def _acted(done: Done) -> bool:
+def _acted(done: AlertEffect) -> bool:
     return not done.repeated and not isinstance(done.meaning.act, Nothing)

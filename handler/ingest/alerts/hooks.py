@@ -11,8 +11,8 @@ from config.model.access import SecretRef
 from config.units import GroupId, HookId, Instant
 from handler import logs
 from handler.ingest.alerts import tokens
-from handler.ingest.alerts.tokens import Wanted
-from handler.ports.outside import StoredHook
+from handler.ingest.alerts.tokens import NewWebhook
+from handler.ports.alerts import StoredHook
 from handler.ports.store import Store
 
 HOOKS_AT_MOST = 100
@@ -59,7 +59,7 @@ class Hooks:
         """What a hook's bodies are signed with; ``None`` if it could not be read."""
         return self._secrets.get(hook.id)
 
-    async def make(self, wanted: Wanted, groups: Iterable[GroupId]) -> str:
+    async def make(self, wanted: NewWebhook, groups: Iterable[GroupId]) -> str:
         """Make a webhook; its token, which is told this once.
 
         Raises:
@@ -121,7 +121,7 @@ class Hooks:
             }
             await asyncio.to_thread(self._store.use_hooks, used)
 
-    def _check(self, wanted: Wanted, groups: frozenset[GroupId]) -> None:
+    def _check(self, wanted: NewWebhook, groups: frozenset[GroupId]) -> None:
         if not tokens.is_name(wanted.name):
             raise Refused(f"{wanted.name[:70]!r} is no name: lower-case letters, digits, '-' and '_', at most 64")
         if wanted.name in self._hooks:
@@ -159,7 +159,7 @@ class Hooks:
             return None
 
 
-def _check_pushing(wanted: Wanted) -> None:
+def _check_pushing(wanted: NewWebhook) -> None:
     if not wanted.groups:
         raise Refused("say of which groups values may be pushed: a token for all of them is one too many")
     if wanted.effects or wanted.hmac_secret is not None:

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from config.model.catalogue import Catalogue, Policy, Verb
+from config.model.catalogue import AdjustmentVerb, Catalogue, Policy
 from config.model.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, kind_of
 from config.units import AlertId, GroupId, Instant, PolicyId
 from handler.ingest.alerts.payloads import ToldAlert
-from handler.ports.outside import AlertStatus, StoredHook
+from handler.ports.alerts import AlertStatus, StoredHook
 from trigger.policies.signals import blinded, signals_of
 from trigger.requests import Signal
 from trigger.verdicts import Direction
@@ -37,10 +37,10 @@ _STATE_REASON = "grafana_state_reason"
 _NO_DATA_REASONS = frozenset({"NoData", "Error"})
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
 
-_DIRECTIONS: Mapping[Verb, frozenset[Direction]] = {
-    Verb.ADD: frozenset({Direction.OUT}),
-    Verb.REMOVE: frozenset({Direction.IN}),
-    Verb.SET: frozenset(Direction),
+_DIRECTIONS: Mapping[AdjustmentVerb, frozenset[Direction]] = {
+    AdjustmentVerb.ADD: frozenset({Direction.OUT}),
+    AdjustmentVerb.REMOVE: frozenset({Direction.IN}),
+    AdjustmentVerb.SET: frozenset(Direction),
 }
 
 
@@ -92,7 +92,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class EndAlert:
     """End all that lasts of it, and its value."""
 
 
@@ -111,7 +111,7 @@ class Nothing:
     why: Why
 
 
-Act = Fire | Begin | End | Bring | Nothing
+Act = Fire | Begin | EndAlert | Bring | Nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ def _permitted(rules: Rules, alert: Alert, may: Permissions) -> bool:
 def _act(alert: Alert, told: ToldAlert, now: Instant) -> Act:
     if told.status is AlertStatus.RESOLVED:
         for_want_of_data = told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
-        return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(told) else End()
+        return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(told) else EndAlert()
     match alert.effect:
         case FirePolicy(policy=policy) if not is_blind(told):
             return Fire(policy=policy) if told.starts_at is not None else Nothing(why=Why.NO_START)

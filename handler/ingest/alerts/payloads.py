@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from config.units import Instant
-from handler.ports.outside import AlertStatus
+from handler.ports.alerts import AlertStatus
 
 ALERTS_AT_MOST = 1_000
 
@@ -64,7 +64,7 @@ class Payload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class UnreadablePayload:
     """Why a body is no payload, in words for whoever sends it."""
 
     message: str
@@ -77,7 +77,7 @@ class _WrongShape(ValueError):
     """Carried to `read`, which says it."""
 
 
-def read(body: bytes) -> Payload | Unreadable:
+def read(body: bytes) -> Payload | UnreadablePayload:
     """Read a body, whoever sent it.
 
     Total: any bytes give a payload, or what was understood and what was expected.
@@ -85,22 +85,22 @@ def read(body: bytes) -> Payload | Unreadable:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
-        return Unreadable(message=f"understood {len(body)} bytes that are not JSON; expected {EXPECTED}")
+        return UnreadablePayload(message=f"understood {len(body)} bytes that are not JSON; expected {EXPECTED}")
     sender = _sender(told)
     if sender is None:
-        return Unreadable(message=f"understood {_outline(told)}; expected {EXPECTED}")
+        return UnreadablePayload(message=f"understood {_outline(told)}; expected {EXPECTED}")
     try:
         alerts = _array(told.get("alerts"), "alerts")
         if len(alerts) > ALERTS_AT_MOST:
             message = f"understood {len(alerts)} alerts; expected at most {ALERTS_AT_MOST}: set max_alerts (maxAlerts)"
-            return Unreadable(message=message, sender=sender, too_large=True)
+            return UnreadablePayload(message=message, sender=sender, too_large=True)
         return Payload(
             sender=sender,
             alerts=tuple(_alert(alert, f"alerts[{index}]") for index, alert in enumerate(alerts)),
             truncated=_count(told.get("truncatedAlerts"), "truncatedAlerts"),
         )
     except _WrongShape as error:
-        return Unreadable(message=f"understood a payload of {sender.value.title()}; {error}", sender=sender)
+        return UnreadablePayload(message=f"understood a payload of {sender.value.title()}; {error}", sender=sender)
 
 
 def instant_of(text: str) -> Instant | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from handler.ingest.alerts.replies import Reply, encoded
+from handler.ingest.alerts.replies import AlertReply, encoded
 
 PATH = "/hooks/alerts"
 
@@ -32,18 +32,18 @@ class Knock:
     body: bytes = field(repr=False)
 
 
-class Intake(Protocol):
+class AlertIntake(Protocol):
     """Who takes alerts in."""
 
-    async def take(self, knock: Knock) -> Reply:
+    async def take(self, knock: Knock) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""
         ...
 
 
-class Receiver:
+class AlertReceiver:
     """The ASGI application. The body has been read, and bounded, by the gate."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: AlertIntake) -> None:
         self._intake = intake
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

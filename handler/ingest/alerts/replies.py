@@ -15,7 +15,7 @@ from handler.ingest.alerts.mapping import (
     MEANINGS_AT_MOST,
     Begin,
     Bring,
-    End,
+    EndAlert,
     Fire,
     Mapped,
     Meaning,
@@ -23,7 +23,7 @@ from handler.ingest.alerts.mapping import (
     Rules,
     Why,
 )
-from handler.ingest.alerts.payloads import Payload, Sender, Unreadable
+from handler.ingest.alerts.payloads import Payload, Sender, UnreadablePayload
 from handler.ingest.alerts.signatures import Forged
 from trigger.reasons import Reason
 
@@ -34,7 +34,7 @@ _SHOWN = 100
 _QUOTED = 60
 
 
-class Result(enum.Enum):
+class AlertResult(enum.Enum):
     """What became of a request, for metrics."""
 
     ACCEPTED = "accepted"
@@ -49,7 +49,7 @@ class Result(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class AlertEffect:
     """What one meaning led to."""
 
     meaning: Meaning
@@ -62,41 +62,41 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class AlertReply:
     """An answer to be sent."""
 
     status: int
-    result: Result
+    result: AlertResult
     sender: Sender | None = None
     body: dict[str, object]
     headers: tuple[tuple[bytes, bytes], ...] = field(default=())
 
 
-UNKNOWN_TOKEN = Reply(
-    status=404, result=Result.UNKNOWN_TOKEN, body={"error": "there is no such webhook: see 'trimtab hook list'"}
+UNKNOWN_TOKEN = AlertReply(
+    status=404, result=AlertResult.UNKNOWN_TOKEN, body={"error": "there is no such webhook: see 'trimtab hook list'"}
 )
 
 
-def unreadable(problem: Unreadable) -> Reply:
+def unreadable(problem: UnreadablePayload) -> AlertReply:
     """It is no payload, or too much of one."""
     if problem.too_large:
         return too_large(problem.message, problem.sender)
-    return Reply(status=400, result=Result.UNREADABLE, sender=problem.sender, body={"error": problem.message})
+    return AlertReply(status=400, result=AlertResult.UNREADABLE, sender=problem.sender, body={"error": problem.message})
 
 
-def too_large(message: str, sender: Sender | None = None) -> Reply:
+def too_large(message: str, sender: Sender | None = None) -> AlertReply:
     """It is more than is taken at once."""
-    return Reply(status=413, result=Result.TOO_LARGE, sender=sender, body={"error": message})
+    return AlertReply(status=413, result=AlertResult.TOO_LARGE, sender=sender, body={"error": message})
 
 
-def not_genuine(forged: Forged) -> Reply:
+def not_genuine(forged: Forged) -> AlertReply:
     """It is not signed as it should be."""
-    return Reply(status=401, result=Result.FORGED, body={"error": forged.value})
+    return AlertReply(status=401, result=AlertResult.FORGED, body={"error": forged.value})
 
 
-def unavailable(result: Result, error: str, sender: Sender | None = None) -> Reply:
+def unavailable(result: AlertResult, error: str, sender: Sender | None = None) -> AlertReply:
     """It cannot be taken now; the sender tries again."""
-    return Reply(
+    return AlertReply(
         status=503,
         result=result,
         sender=sender,
@@ -105,40 +105,40 @@ def unavailable(result: Result, error: str, sender: Sender | None = None) -> Rep
     )
 
 
-def refusal(payload: Payload, mapped: Mapped, rules: Rules) -> Reply | None:
+def refusal(payload: Payload, mapped: Mapped, rules: Rules) -> AlertReply | None:
     """Say why nothing of a payload can be done; ``None``: something can."""
     if mapped.too_many:
         message = f"understood more than {MEANINGS_AT_MOST} alerts times groups: set max_alerts, or name a group_label"
         return too_large(message, payload.sender)
     acts = [meaning.act for meaning in mapped.meanings]
     if all(isinstance(act, Nothing) and act.why is Why.NO_SUCH_GROUP for act in acts):
-        return Reply(
+        return AlertReply(
             status=400,
-            result=Result.UNMATCHED,
+            result=AlertResult.UNMATCHED,
             sender=payload.sender,
             body={"error": _unmatched(payload, mapped, rules), **_head(payload, mapped)},
         )
     if all(isinstance(act, Nothing) and act.why in {Why.NO_SUCH_GROUP, Why.NOT_PERMITTED} for act in acts):
         alerts = ", ".join(sorted({meaning.alert for meaning in mapped.meanings}))
         error = f"understood {alerts}; this webhook may not do that: see 'trimtab hook list'"
-        return Reply(
+        return AlertReply(
             status=403,
-            result=Result.NOT_PERMITTED,
+            result=AlertResult.NOT_PERMITTED,
             sender=payload.sender,
             body={"error": error, **_head(payload, mapped)},
         )
     return None
 
 
-def accepted(payload: Payload, mapped: Mapped, done: Sequence[Done]) -> Reply:
+def accepted(payload: Payload, mapped: Mapped, done: Sequence[AlertEffect]) -> AlertReply:
     """All that can be done of it is decided and on disk."""
     body = {**_head(payload, mapped), "effects": [told(each) for each in done[:_SHOWN]]}
     if len(done) > _SHOWN:
         body["more_effects"] = len(done) - _SHOWN
-    return Reply(status=202, result=Result.ACCEPTED, sender=payload.sender, body=body)
+    return AlertReply(status=202, result=AlertResult.ACCEPTED, sender=payload.sender, body=body)
 
 
-def told(done: Done) -> dict[str, object]:
+def told(done: AlertEffect) -> dict[str, object]:
     """One effect as JSON."""
     meaning = done.meaning
     shown: dict[str, object] = {
@@ -167,13 +167,13 @@ def effect_of(meaning: Meaning) -> str:
             return "+".join(signal.kind.value for signal in signals)
         case Bring():
             return "value"
-        case End():
+        case EndAlert():
             return "end"
         case Nothing():
             return "nothing"
 
 
-def encoded(reply: Reply) -> bytes:
+def encoded(reply: AlertReply) -> bytes:
     """The body's bytes."""
     return json.dumps(reply.body).encode()
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
 from config.units import GroupId, HookId, Instant
-from handler.ports.outside import StoredHook, TokenHash
+from handler.ports.alerts import StoredHook, TokenHash
 from trigger.verdicts import Direction
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?", re.ASCII)
@@ -24,7 +24,7 @@ _LONGEST = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class NewWebhook:
     """What a new webhook is to be."""
 
     name: str

@@ -12,12 +12,12 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
 
 _KEYS = ("values", "member", "group")
 
 
-def read(body: bytes) -> tuple[Said, ...] | Unreadable:
+def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
     Total: any bytes give what was said, or what was not understood.
@@ -25,16 +25,16 @@ def read(body: bytes) -> tuple[Said, ...] | Unreadable:
     try:
         told = json.loads(body, object_pairs_hook=_object)
     except WrongShape as error:
-        return Unreadable(message=str(error))
+        return UnreadablePush(message=str(error))
     except (ValueError, RecursionError):
-        return Unreadable(message=f"expected JSON, found {len(body)} bytes that are none")
+        return UnreadablePush(message=f"expected JSON, found {len(body)} bytes that are none")
     entries = told if isinstance(told, list) else [told]
     try:
         return whole(_all(entries, listed=isinstance(told, list)))
     except WrongShape as error:
-        return Unreadable(message=str(error))
+        return UnreadablePush(message=str(error))
     except TooMany as error:
-        return Unreadable(message=str(error), too_large=True)
+        return UnreadablePush(message=str(error), too_large=True)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -47,12 +47,12 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return told
 
 
-def _all(entries: Sequence[object], *, listed: bool) -> Iterator[Said]:
+def _all(entries: Sequence[object], *, listed: bool) -> Iterator[PushedEntry]:
     for index, entry in enumerate(entries):
         yield from _entry(entry, f"[{index}]" if listed else "")
 
 
-def _entry(entry: object, at: str) -> Iterator[Said]:
+def _entry(entry: object, at: str) -> Iterator[PushedEntry]:
     if not isinstance(entry, dict):
         raise WrongShape(f'expected an object with "values"{_place(at)}, found {quoted(entry)}')
     strange = next((key for key in entry if key not in _KEYS), None)
@@ -63,7 +63,9 @@ def _entry(entry: object, at: str) -> Iterator[Said]:
         raise WrongShape(f"expected an object at {at}{dot}values, found {quoted(values)}")
     member, group = _word(entry, "member", at + dot), _word(entry, "group", at + dot)
     for name, value in values.items():
-        yield Said(name=name, value=_number(value, f"{at}{dot}values.{quoted(name)}"), member=member, group=group)
+        yield PushedEntry(
+            name=name, value=_number(value, f"{at}{dot}values.{quoted(name)}"), member=member, group=group
+        )
 
 
 def _word(entry: dict[str, object], key: str, at: str) -> str | None:

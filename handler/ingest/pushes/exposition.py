@@ -6,7 +6,7 @@ nothing else it is not clear which is meant, and both are refused. ``_created`` 
 It is written for one pass over hostile text: its time grows with the body's length and no faster.
 
 >>> read(b'orders 12 1767268800000\n', openmetrics=False)
-(Said(name='orders', value=12.0, member=None, group=None, at=1767268800.0),)
+(PushedEntry(name='orders', value=12.0, member=None, group=None, at=1767268800.0),)
 
 Sources: OpenMetrics 1.0 (the time in seconds, ``# EOF``); Prometheus's text format 0.0.4 (the time in milliseconds).
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from collector.parsing import number
 from collector.samples import Reply
-from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
 
 _SAMPLE = re.compile(
     r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*+)
@@ -37,7 +37,7 @@ _COUNTED = ("_total", "_count", "")
 """What a counter, a histogram or (in Prometheus text) a bare counter is called beside its ``_created``."""
 
 
-def read(body: bytes, *, openmetrics: bool) -> tuple[Said, ...] | Unreadable:
+def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
     Total: any bytes give what was said, or what was not understood.
@@ -49,20 +49,20 @@ def read(body: bytes, *, openmetrics: bool) -> tuple[Said, ...] | Unreadable:
     try:
         lines = body.decode().rstrip().split("\n")
     except UnicodeDecodeError:
-        return Unreadable(message="expected metrics as text in UTF-8")
+        return UnreadablePush(message="expected metrics as text in UTF-8")
     if openmetrics and lines[-1] != _END:
-        return Unreadable(message=f"the text is not whole: OpenMetrics ends with {_END}")
+        return UnreadablePush(message=f"the text is not whole: OpenMetrics ends with {_END}")
     samples = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     try:
         said = whole(_sample(line, 1.0 if openmetrics else 1000.0) for line in samples)
     except WrongShape as error:
-        return Unreadable(message=str(error))
+        return UnreadablePush(message=str(error))
     except TooMany as error:
-        return Unreadable(message=str(error), too_large=True)
+        return UnreadablePush(message=str(error), too_large=True)
     return tuple(_without_births(said))
 
 
-def _sample(line: str, second: float) -> Said:
+def _sample(line: str, second: float) -> PushedEntry:
     match = _SAMPLE.fullmatch(line)
     if match is None:
         raise WrongShape(f"expected a sample such as orders_pending 12, found {quoted(line)}")
@@ -70,7 +70,7 @@ def _sample(line: str, second: float) -> Said:
     labels = dict(written)
     if len(labels) < len(written):
         raise WrongShape(f"a label is there twice in {quoted(line)}")
-    return Said(
+    return PushedEntry(
         name=match["name"],
         value=_number(match["name"], match["value"]),
         member=labels.get("member"),
@@ -96,7 +96,7 @@ def _number(name: str, text: str) -> float:
     return value
 
 
-def _without_births(said: Sequence[Said]) -> Iterator[Said]:
+def _without_births(said: Sequence[PushedEntry]) -> Iterator[PushedEntry]:
     """Leave out when counters began to count: clients tell it beside each of them."""
     names = {one.name for one in said}
     for one in said:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from collector.samples import AHEAD_AT_MOST
 from config.model.counters import Per
 from config.units import GroupId, Instant, MemberName, Seconds, format_span
-from handler.ingest.pushes.said import Said, quoted
+from handler.ingest.pushes.pushed_values import PushedEntry, quoted
 from handler.planning.launches import LaunchId
 
 _NAMED = 20
@@ -30,7 +30,7 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class PushMembers:
     """The members of a group, and how they may be called."""
 
     names: Collection[MemberName]
@@ -38,7 +38,7 @@ class Members:
     """By their cloud's own id, where it is of one member only."""
 
     @classmethod
-    def of(cls, ids: Mapping[MemberName, str | None]) -> Members:
+    def of(cls, ids: Mapping[MemberName, str | None]) -> PushMembers:
         """Work it out once for many pushes."""
         by_id: dict[str, MemberName] = {}
         shared: set[str] = set()
@@ -54,19 +54,19 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class PushListener:
     """One group as far as pushes are concerned."""
 
     reads: Mapping[str, frozenset[Per]]
     """The names that its counters read, and whether of every member or of the group as a whole."""
-    members: Members | None
+    members: PushMembers | None
     """``None``: not listed since the start."""
     fresh: Seconds
     """For how long a value counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class PushReading:
     """A value that somebody reads."""
 
     group: GroupId
@@ -76,7 +76,7 @@ class Reading:
     """``None``: to be forgotten."""
 
 
-class Result(enum.Enum):
+class PushResult(enum.Enum):
     """What became of a push; the words are label values of metrics."""
 
     ACCEPTED = "accepted"
@@ -97,26 +97,28 @@ class Result(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class PushRefusal:
     """Why nothing of a push is taken."""
 
-    result: Result
+    result: PushResult
     message: str
 
 
 class _Refused(Exception):
     """Carried to `judged`, which answers with it."""
 
-    def __init__(self, result: Result, message: str) -> None:
+    def __init__(self, result: PushResult, message: str) -> None:
         super().__init__(message)
-        self.refusal = Refusal(result=result, message=message)
+        self.refusal = PushRefusal(result=result, message=message)
 
 
-Listeners = Mapping[GroupId, Listener]
+Listeners = Mapping[GroupId, PushListener]
 """The groups that a speaker may speak for, as far as they are declared."""
 
 
-def judged(speaker: Speaker, said: Sequence[Said], listeners: Listeners, now: Instant) -> tuple[Reading, ...] | Refusal:
+def judged(
+    speaker: Speaker, said: Sequence[PushedEntry], listeners: Listeners, now: Instant
+) -> tuple[PushReading, ...] | PushRefusal:
     """Make readings of all that was said, or say what is wrong with the first that cannot be taken."""
     try:
         return tuple(_reading(speaker, one, listeners, now) for one in said)
@@ -124,19 +126,19 @@ def judged(speaker: Speaker, said: Sequence[Said], listeners: Listeners, now: In
         return refused.refusal
 
 
-def _reading(speaker: Speaker, said: Said, listeners: Listeners, now: Instant) -> Reading:
+def _reading(speaker: Speaker, said: PushedEntry, listeners: Listeners, now: Instant) -> PushReading:
     group, member = _whose(speaker, said, listeners)
     listener = listeners[group]
     _read(said.name, Per.GROUP if member is None else Per.MEMBER, group, listener, speaker)
     if said.at is not None:
         _timely(said, now - said.at, listener.fresh)
-    return Reading(group=group, member=member, name=said.name, value=said.value)
+    return PushReading(group=group, member=member, name=said.name, value=said.value)
 
 
 # Whose it is
 
 
-def _whose(speaker: Speaker, said: Said, listeners: Listeners) -> tuple[GroupId, MemberName | None]:
+def _whose(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> tuple[GroupId, MemberName | None]:
     group = _group(speaker, said, listeners)
     if speaker.member is not None:
         return group, _itself(speaker.member, said, group, listeners[group])
@@ -145,59 +147,59 @@ def _whose(speaker: Speaker, said: Said, listeners: Listeners) -> tuple[GroupId,
     return group, _member(said.member, group, listeners[group])
 
 
-def _group(speaker: Speaker, said: Said, listeners: Listeners) -> GroupId:
+def _group(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId:
     if said.group is not None:
         group = GroupId(said.group)
         if group not in speaker.groups:
-            raise _Refused(Result.NOT_PERMITTED, f"this token does not speak for group {quoted(said.group)}")
+            raise _Refused(PushResult.NOT_PERMITTED, f"this token does not speak for group {quoted(said.group)}")
     else:
         group = _meant(speaker, said, listeners)
     if group not in listeners:
-        raise _Refused(Result.NOT_PERMITTED, f"group {group} is not declared any more")
+        raise _Refused(PushResult.NOT_PERMITTED, f"group {group} is not declared any more")
     return group
 
 
-def _meant(speaker: Speaker, said: Said, listeners: Listeners) -> GroupId:
+def _meant(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId:
     """The one group that can be meant where none is named."""
     if len(speaker.groups) == 1:
         return next(iter(speaker.groups))
     if said.member is None:
         groups = ", ".join(sorted(speaker.groups))
-        raise _Refused(Result.UNCLEAR, f"{quoted(said.name)}: say of which group: {groups}")
+        raise _Refused(PushResult.UNCLEAR, f"{quoted(said.name)}: say of which group: {groups}")
     launched = LaunchId.parse(said.member)
     if launched is not None and launched.group in speaker.groups:
         return launched.group
     holding = [group for group in sorted(speaker.groups & listeners.keys()) if _has(listeners[group], said.member)]
     if len(holding) > 1:
-        raise _Refused(Result.UNCLEAR, f"say of which group {quoted(said.member)} is: {', '.join(holding)}")
+        raise _Refused(PushResult.UNCLEAR, f"say of which group {quoted(said.member)} is: {', '.join(holding)}")
     if not holding:
         raise _stranger(said.member, speaker.groups, listeners)
     return holding[0]
 
 
-def _itself(member: MemberName, said: Said, group: GroupId, listener: Listener) -> MemberName:
+def _itself(member: MemberName, said: PushedEntry, group: GroupId, listener: PushListener) -> MemberName:
     """A member's token counts for as long as it is a member, and whatever it calls itself must be itself."""
     known = _member(member, group, listener, of_token=True)
     if said.member is not None and (listener.members is None or listener.members.found(said.member) != known):
-        raise _Refused(Result.NOT_PERMITTED, f"this token speaks for {member} alone, not for {quoted(said.member)}")
+        raise _Refused(PushResult.NOT_PERMITTED, f"this token speaks for {member} alone, not for {quoted(said.member)}")
     return known
 
 
-def _member(called: str, group: GroupId, listener: Listener, *, of_token: bool = False) -> MemberName:
+def _member(called: str, group: GroupId, listener: PushListener, *, of_token: bool = False) -> MemberName:
     if listener.members is None:
-        raise _Refused(Result.NOT_READY, f"the members of group {group} are not listed yet")
+        raise _Refused(PushResult.NOT_READY, f"the members of group {group} are not listed yet")
     found = listener.members.found(called)
     if found is not None:
         return found
     launched = LaunchId.parse(called)
     if launched is not None and launched.group == group and launched.sequence > _newest(listener.members.names):
-        raise _Refused(Result.NOT_READY, f"{called} is not listed as a member of group {group} yet")
+        raise _Refused(PushResult.NOT_READY, f"{called} is not listed as a member of group {group} yet")
     if of_token:
-        raise _Refused(Result.NOT_PERMITTED, f"{called} is no member of group {group} any more")
+        raise _Refused(PushResult.NOT_PERMITTED, f"{called} is no member of group {group} any more")
     raise _stranger(called, frozenset({group}), {group: listener})
 
 
-def _has(listener: Listener, called: str) -> bool:
+def _has(listener: PushListener, called: str) -> bool:
     return listener.members is not None and listener.members.found(called) is not None
 
 
@@ -210,18 +212,18 @@ def _stranger(called: str, groups: Collection[GroupId], listeners: Listeners) ->
     """No member: of another group, of one that is not listed yet, or of none."""
     launched = LaunchId.parse(called)
     if launched is not None and launched.group not in groups:
-        return _Refused(Result.NOT_PERMITTED, f"this token does not speak for group {launched.group} of {called}")
+        return _Refused(PushResult.NOT_PERMITTED, f"this token does not speak for group {launched.group} of {called}")
     unlisted = sorted(group for group, listener in listeners.items() if listener.members is None)
     if unlisted:
-        return _Refused(Result.NOT_READY, f"the members of group {unlisted[0]} are not listed yet")
+        return _Refused(PushResult.NOT_READY, f"the members of group {unlisted[0]} are not listed yet")
     named = ", ".join(sorted(groups))
-    return _Refused(Result.UNKNOWN_MEMBER, f"there is no member {quoted(called)} in {named}")
+    return _Refused(PushResult.UNKNOWN_MEMBER, f"there is no member {quoted(called)} in {named}")
 
 
 # Whether anybody reads it
 
 
-def _read(name: str, per: Per, group: GroupId, listener: Listener, speaker: Speaker) -> None:
+def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: Speaker) -> None:
     how = listener.reads.get(name, frozenset())
     if per in how:
         return
@@ -229,19 +231,21 @@ def _read(name: str, per: Per, group: GroupId, listener: Listener, speaker: Spea
         names = sorted(listener.reads)
         shown = ", ".join(map(quoted, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
         known = f"its counters read {shown}" if names else "none of its counters is pushed"
-        raise _Refused(Result.UNKNOWN_NAME, f"no counter of group {group} reads {quoted(name)}; {known}")
+        raise _Refused(PushResult.UNKNOWN_NAME, f"no counter of group {group} reads {quoted(name)}; {known}")
     if speaker.member is not None:
         message = f"{quoted(name)} is read of group {group} as a whole: a member's token does not speak for it"
-        raise _Refused(Result.NOT_PERMITTED, message)
+        raise _Refused(PushResult.NOT_PERMITTED, message)
     if per is Per.GROUP:
-        raise _Refused(Result.UNCLEAR, f"{quoted(name)} is read of every member of group {group}: say of which")
-    raise _Refused(Result.UNCLEAR, f"{quoted(name)} is read of group {group} as a whole: name no member")
+        raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read of every member of group {group}: say of which")
+    raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read of group {group} as a whole: name no member")
 
 
-def _timely(said: Said, age: Seconds, fresh: Seconds) -> None:
+def _timely(said: PushedEntry, age: Seconds, fresh: Seconds) -> None:
     """A value counts from its arrival; the sender's clock can only show that it is old already."""
     if age > fresh:
         old = f"it was measured {format_span(age)} ago, and counts for {format_span(fresh)}"
-        raise _Refused(Result.STALE, f"{quoted(said.name)} is stale: {old}; or the sender's clock is behind")
+        raise _Refused(PushResult.STALE, f"{quoted(said.name)} is stale: {old}; or the sender's clock is behind")
     if age < -AHEAD_AT_MOST:
-        raise _Refused(Result.STALE, f"{quoted(said.name)}: the sender's clock is {format_span(-age)} ahead of ours")
+        raise _Refused(
+            PushResult.STALE, f"{quoted(said.name)}: the sender's clock is {format_span(-age)} ahead of ours"
+        )

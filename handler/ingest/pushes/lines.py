@@ -19,7 +19,7 @@ from urllib.parse import unquote, unquote_plus
 
 from collector.parsing import number
 from collector.samples import Reply
-from handler.ingest.pushes.said import Said, TooMany, Unreadable, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
 
 _LINE = re.compile(r"\r?\n|\\n")
 """``onegate --data`` has lines parted by a backslash and an n."""
@@ -28,7 +28,7 @@ _READY = frozenset({("READY", "YES"), ("READY", "NO")})
 """Every contextualised machine reports it, whoever listens: no number, and no mistake."""
 
 
-def read(body: bytes) -> tuple[Said, ...] | Unreadable:
+def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
     Total: any bytes give what was said, or what was not understood.
@@ -36,7 +36,7 @@ def read(body: bytes) -> tuple[Said, ...] | Unreadable:
     try:
         parts = body.decode().split("&")
     except UnicodeDecodeError:
-        return Unreadable(message="expected lines KEY=VALUE in UTF-8")
+        return UnreadablePush(message="expected lines KEY=VALUE in UTF-8")
     wrapped = dict(_pair(unquote_plus(part)) for part in parts[:_WRAPPED])
     try:
         if {"data", "type"} <= wrapped.keys():
@@ -44,9 +44,9 @@ def read(body: bytes) -> tuple[Said, ...] | Unreadable:
             return whole(_erased(inner) if wrapped["type"] == _ERASE else _values(inner))
         return whole(_values(line for part in parts for line in _lines(unquote(part))))
     except WrongShape as error:
-        return Unreadable(message=str(error))
+        return UnreadablePush(message=str(error))
     except TooMany as error:
-        return Unreadable(message=str(error), too_large=True)
+        return UnreadablePush(message=str(error), too_large=True)
 
 
 _WRAPPED = 8
@@ -63,18 +63,18 @@ def _pair(line: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _values(lines: Iterable[str]) -> Iterator[Said]:
+def _values(lines: Iterable[str]) -> Iterator[PushedEntry]:
     for line in lines:
         key, text = _pair(line)
         if not key or "=" not in line:
             raise WrongShape(f"expected KEY=VALUE, found {quoted(line)}")
         bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
         if (key, bare.upper()) not in _READY:
-            yield Said(name=key, value=_number(key, bare))
+            yield PushedEntry(name=key, value=_number(key, bare))
 
 
-def _erased(lines: Iterable[str]) -> Iterator[Said]:
-    return (Said(name=line.strip(), value=None) for line in lines)
+def _erased(lines: Iterable[str]) -> Iterator[PushedEntry]:
+    return (PushedEntry(name=line.strip(), value=None) for line in lines)
 
 
 def _number(key: str, text: str) -> float:

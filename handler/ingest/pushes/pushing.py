@@ -17,13 +17,21 @@ from config.units import GroupId, MemberName, Moment, Monotonic, Seconds
 from handler import logs
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.pushes import replies
-from handler.ingest.pushes.judging import Listener, Members, Reading, Refusal, Result, Speaker, judged
+from handler.ingest.pushes.judging import (
+    PushListener,
+    PushMembers,
+    PushReading,
+    PushRefusal,
+    PushResult,
+    Speaker,
+    judged,
+)
 from handler.ingest.pushes.member_keys import MemberKeys
+from handler.ingest.pushes.pushed_values import PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, read
-from handler.ingest.pushes.replies import Reply
-from handler.ingest.pushes.said import Shape, Unreadable
+from handler.ingest.pushes.replies import PushReply
 from handler.planning.launches import LaunchId
-from handler.runtime.rooms import Room, Seen
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 
 _KEPT = 100_000
 """Buckets; where there are more, the full ones are forgotten: they are like new ones."""
@@ -37,7 +45,7 @@ class Rate:
     at_once: float
 
 
-class Pace:
+class PushRate:
     """Counts by whoever knocks."""
 
     def __init__(self) -> None:
@@ -84,7 +92,7 @@ class _Reads:
 
 
 class Pushing:
-    """Takes values in; implements `handler.ingest.pushes.receiver.Intake`."""
+    """Takes values in; implements `handler.ingest.pushes.receiver.PushIntake`."""
 
     def __init__(  # noqa: PLR0913  # the composition root's list
         self,
@@ -92,10 +100,10 @@ class Pushing:
         pushes: Pushes,
         keys: MemberKeys,
         hooks: Hooks,
-        rooms: Mapping[GroupId, Room],
+        rooms: Mapping[GroupId, GroupRuntime],
         catalogue: Callable[[], Catalogue],
         clock: Callable[[], Moment],
-        count: Callable[[Shape, Result], None],
+        count: Callable[[PushShape, PushResult], None],
     ) -> None:
         self._pushes = pushes
         self.keys = keys
@@ -104,18 +112,18 @@ class Pushing:
         self._catalogue = catalogue
         self._clock = clock
         self._count = count
-        self._pace = Pace()
+        self._pace = PushRate()
         self._known: _Reads | None = None
-        self._members: dict[GroupId, tuple[Seen, Members]] = {}
+        self._members: dict[GroupId, tuple[LastPass, PushMembers]] = {}
         self._told: dict[str, Monotonic] = {}
 
-    def take(self, push: Push) -> Reply:
+    def take(self, push: Push) -> PushReply:
         """Take all that a push says, or nothing."""
         reply = self._take(push, self._clock())
         self._count(push.shape, reply.result)
         return reply
 
-    def saw(self, room: Room, members: Collection[MemberName]) -> None:
+    def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
         """A convergence pass has seen who the members are: forget what others have said."""
         self._pushes.keep(room.id, members, self._reads(room.id))
 
@@ -124,7 +132,7 @@ class Pushing:
         self._pushes.forget(group)
         self._members.pop(group, None)
 
-    def _take(self, push: Push, now: Moment) -> Reply:
+    def _take(self, push: Push, now: Moment) -> PushReply:
         sender = self._sender(push.token, now)
         if sender is None:
             return replies.refused(replies.UNKNOWN_TOKEN)
@@ -132,15 +140,15 @@ class Pushing:
         if not self._pace.admits(sender.name, rate, now.steady):
             return self._refuse(sender, replies.TOO_OFTEN, now)
         said = read(push)
-        if isinstance(said, Unreadable):
+        if isinstance(said, UnreadablePush):
             return self._refuse(sender, said, now)
         listeners = {group: self._listener(group) for group in sender.speaker.groups if self._declared(group)}
         readings = judged(sender.speaker, said, listeners, now.wall)
-        if isinstance(readings, Refusal):
+        if isinstance(readings, PushRefusal):
             return self._refuse(sender, readings, now)
         for reading in readings:
             self._write(reading, now)
-        return Reply(result=Result.ACCEPTED, taken=len(readings))
+        return PushReply(result=PushResult.ACCEPTED, taken=len(readings))
 
     def _sender(self, token: str, now: Moment) -> _Sender | None:
         member = self.keys.bearer(token)
@@ -154,19 +162,19 @@ class Pushing:
             return None
         return _Sender(name=f"hook {hook.name}", speaker=Speaker(member=None, groups=frozenset(hook.groups)))
 
-    def _refuse(self, sender: _Sender, refusal: Refusal | Unreadable, now: Moment) -> Reply:
+    def _refuse(self, sender: _Sender, refusal: PushRefusal | UnreadablePush, now: Moment) -> PushReply:
         reply = replies.refused(refusal)
         kind = f"{sender.name} {reply.result.value}"
         before = self._told.get(kind)
         told = before is not None and now.steady - before <= _TELL_AGAIN
-        if not told and reply.result is not Result.NOT_READY:  # which passes by itself
+        if not told and reply.result is not PushResult.NOT_READY:  # which passes by itself
             logs.warn("push_refused", by=sender.name, result=reply.result.value, said=reply.error)
             if len(self._told) >= _TOLD:
                 self._told.clear()
             self._told[kind] = now.steady
         return reply
 
-    def _write(self, reading: Reading, now: Moment) -> None:
+    def _write(self, reading: PushReading, now: Moment) -> None:
         if reading.value is None:
             self._pushes.drop(reading.group, reading.member, reading.name)
         else:
@@ -177,21 +185,21 @@ class Pushing:
     def _declared(self, group: GroupId) -> bool:
         return group in self._rooms and group in self._catalogue().groups
 
-    def _listener(self, group: GroupId) -> Listener:
+    def _listener(self, group: GroupId) -> PushListener:
         declared = self._catalogue().groups[group]
-        return Listener(
+        return PushListener(
             reads=self._reads(group),
             members=self._members_of(self._rooms[group]),
             fresh=declared.freshness * declared.interval,
         )
 
-    def _members_of(self, room: Room) -> Members | None:
+    def _members_of(self, room: GroupRuntime) -> PushMembers | None:
         if room.seen is None:
             return None
         known = self._members.get(room.id)
         if known is None or known[0] is not room.seen:
             ids = {one.name: None if one.server is None else one.server.id for one in room.seen.world.members}
-            known = self._members[room.id] = (room.seen, Members.of(ids))
+            known = self._members[room.id] = (room.seen, PushMembers.of(ids))
         return known[1]
 
     def _reads(self, group: GroupId) -> Mapping[str, frozenset[Per]]:

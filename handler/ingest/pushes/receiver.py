@@ -15,19 +15,19 @@ from typing import Protocol
 
 from handler.ingest.alerts.receiver import Receive, Scope, Send
 from handler.ingest.pushes import bulk, exposition, lines
-from handler.ingest.pushes.judging import Result
-from handler.ingest.pushes.replies import Reply, encoded
-from handler.ingest.pushes.said import Said, Shape, Unreadable, quoted
+from handler.ingest.pushes.judging import PushResult
+from handler.ingest.pushes.pushed_values import PushedEntry, PushShape, UnreadablePush, quoted
+from handler.ingest.pushes.replies import PushReply, encoded
 
 PATH = "/push"
 ONEGATE = "/onegate"
 _PATHS = (PATH, ONEGATE, "/vm", "/vms")
 _GATEWAY = f"{PATH}/metrics/"
-_KINDS: Mapping[str, Shape] = {
-    "application/json": Shape.JSON,
-    "application/openmetrics-text": Shape.OPENMETRICS,
-    "text/plain": Shape.TEXT,
-    "application/x-www-form-urlencoded": Shape.LINES,
+_KINDS: Mapping[str, PushShape] = {
+    "application/json": PushShape.JSON,
+    "application/openmetrics-text": PushShape.OPENMETRICS,
+    "text/plain": PushShape.TEXT,
+    "application/x-www-form-urlencoded": PushShape.LINES,
 }
 KINDS = frozenset(_KINDS) | {""}
 """Content types of pushes; OneGate's client for Windows names none."""
@@ -39,7 +39,7 @@ class Push:
     """One request, as it came."""
 
     token: str = field(repr=False)
-    shape: Shape
+    shape: PushShape
     member: str | None
     """Whose all of its values are, where the address or a header says so; ``None``: the body says it."""
     group: str | None
@@ -47,10 +47,10 @@ class Push:
     body: bytes = field(repr=False)
 
 
-class Intake(Protocol):
+class PushIntake(Protocol):
     """Who takes values in."""
 
-    def take(self, push: Push) -> Reply:
+    def take(self, push: Push) -> PushReply:
         """Take all that it says, or nothing."""
         ...
 
@@ -60,31 +60,31 @@ def is_push(path: str) -> bool:
     return any(path == place or path.startswith(f"{place}/") for place in _PATHS)
 
 
-def read(push: Push) -> tuple[Said, ...] | Unreadable:
+def read(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
     """What a push says, in whichever shape it is; what its address says goes for all of its values."""
     said = _body(push)
-    if isinstance(said, Unreadable) or (push.member is None and push.group is None):
+    if isinstance(said, UnreadablePush) or (push.member is None and push.group is None):
         return said
     for one in said:
         if one.member not in {None, push.member} or one.group not in {None, push.group}:
-            return Unreadable(message=f"{quoted(one.name)} names a member or group other than the request does")
+            return UnreadablePush(message=f"{quoted(one.name)} names a member or group other than the request does")
     return tuple(replace(one, member=push.member, group=push.group) for one in said)
 
 
-def _body(push: Push) -> tuple[Said, ...] | Unreadable:
+def _body(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
     match push.shape:
-        case Shape.LINES:
+        case PushShape.LINES:
             return lines.read(push.body)
-        case Shape.JSON:
+        case PushShape.JSON:
             return bulk.read(push.body)
-        case Shape.TEXT | Shape.OPENMETRICS:
-            return exposition.read(push.body, openmetrics=push.shape is Shape.OPENMETRICS)
+        case PushShape.TEXT | PushShape.OPENMETRICS:
+            return exposition.read(push.body, openmetrics=push.shape is PushShape.OPENMETRICS)
 
 
-class Receiver:
+class PushReceiver:
     """The ASGI application. The body has been read, and bounded, by the gate."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: PushIntake) -> None:
         self._intake = intake
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +117,7 @@ def _push(path: str, headers: Mapping[str, str], body: bytes) -> Push | None:
     elif place != "/vm":
         return None
     token = headers.get("x-onegate-token") or _token(headers)
-    return Push(token=token, shape=Shape.LINES, member=member, group=None, body=body)
+    return Push(token=token, shape=PushShape.LINES, member=member, group=None, body=body)
 
 
 def _gateway(path: str, headers: Mapping[str, str], body: bytes) -> Push | None:
@@ -132,13 +132,13 @@ def _gateway(path: str, headers: Mapping[str, str], body: bytes) -> Push | None:
     if "job" not in labels:
         return None
     shape = _shape(headers)
-    if shape not in {Shape.TEXT, Shape.OPENMETRICS}:
-        shape = Shape.TEXT
+    if shape not in {PushShape.TEXT, PushShape.OPENMETRICS}:
+        shape = PushShape.TEXT
     return Push(token=_token(headers), shape=shape, member=labels.get("member"), group=labels.get("group"), body=body)
 
 
-def _shape(headers: Mapping[str, str]) -> Shape:
-    return _KINDS.get(headers.get("content-type", "").partition(";")[0].strip().lower(), Shape.LINES)
+def _shape(headers: Mapping[str, str]) -> PushShape:
+    return _KINDS.get(headers.get("content-type", "").partition(";")[0].strip().lower(), PushShape.LINES)
 
 
 def _token(headers: Mapping[str, str]) -> str:
@@ -165,7 +165,7 @@ def _from_base64(text: str) -> str:
 
 async def _decline(send: Send, status: HTTPStatus, said: str, plain: bool, *more: tuple[bytes, bytes]) -> None:
     """It is no push at all, so nobody counts it."""
-    headers, body = encoded(Reply(result=Result.UNREADABLE, error=said), plain=plain)
+    headers, body = encoded(PushReply(result=PushResult.UNREADABLE, error=said), plain=plain)
     await _answer(send, status, ([*headers, *more], body))
 
 

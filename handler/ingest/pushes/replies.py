@@ -12,40 +12,42 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 
-from handler.ingest.pushes.judging import Refusal, Result
-from handler.ingest.pushes.said import Unreadable
+from handler.ingest.pushes.judging import PushRefusal, PushResult
+from handler.ingest.pushes.pushed_values import UnreadablePush
 
 RETRY_AFTER = 2
 """Seconds."""
 
-_STATUS: Mapping[Result, HTTPStatus] = MappingProxyType(
+_STATUS: Mapping[PushResult, HTTPStatus] = MappingProxyType(
     {
-        Result.ACCEPTED: HTTPStatus.OK,
-        Result.UNREADABLE: HTTPStatus.BAD_REQUEST,
-        Result.UNKNOWN_NAME: HTTPStatus.BAD_REQUEST,
-        Result.UNKNOWN_MEMBER: HTTPStatus.BAD_REQUEST,
-        Result.UNCLEAR: HTTPStatus.BAD_REQUEST,
-        Result.STALE: HTTPStatus.BAD_REQUEST,
-        Result.NOT_PERMITTED: HTTPStatus.FORBIDDEN,
-        Result.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
-        Result.OVERLOADED: HTTPStatus.SERVICE_UNAVAILABLE,
-        Result.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        Result.UNKNOWN_TOKEN: HTTPStatus.UNAUTHORIZED,
+        PushResult.ACCEPTED: HTTPStatus.OK,
+        PushResult.UNREADABLE: HTTPStatus.BAD_REQUEST,
+        PushResult.UNKNOWN_NAME: HTTPStatus.BAD_REQUEST,
+        PushResult.UNKNOWN_MEMBER: HTTPStatus.BAD_REQUEST,
+        PushResult.UNCLEAR: HTTPStatus.BAD_REQUEST,
+        PushResult.STALE: HTTPStatus.BAD_REQUEST,
+        PushResult.NOT_PERMITTED: HTTPStatus.FORBIDDEN,
+        PushResult.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
+        PushResult.OVERLOADED: HTTPStatus.SERVICE_UNAVAILABLE,
+        PushResult.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        PushResult.UNKNOWN_TOKEN: HTTPStatus.UNAUTHORIZED,
     }
 )
 
-UNKNOWN_TOKEN = Refusal(
-    result=Result.UNKNOWN_TOKEN,
+UNKNOWN_TOKEN = PushRefusal(
+    result=PushResult.UNKNOWN_TOKEN,
     message="no such token: a member's is in its TRIMTAB_PUSH_TOKEN, a group's is made by 'trimtab hook new --push'",
 )
-TOO_OFTEN = Refusal(result=Result.OVERLOADED, message="too many pushes with this token: send more values in one")
+TOO_OFTEN = PushRefusal(
+    result=PushResult.OVERLOADED, message="too many pushes with this token: send more values in one"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class PushReply:
     """An answer to be sent."""
 
-    result: Result
+    result: PushResult
     taken: int = 0
     """Values."""
     error: str = ""
@@ -56,15 +58,15 @@ class Reply:
         return _STATUS[self.result].value
 
 
-def refused(refusal: Refusal | Unreadable) -> Reply:
+def refused(refusal: PushRefusal | UnreadablePush) -> PushReply:
     """Nothing is taken."""
-    if isinstance(refusal, Unreadable):
-        result = Result.TOO_LARGE if refusal.too_large else Result.UNREADABLE
-        return Reply(result=result, error=refusal.message)
-    return Reply(result=refusal.result, error=refusal.message)
+    if isinstance(refusal, UnreadablePush):
+        result = PushResult.TOO_LARGE if refusal.too_large else PushResult.UNREADABLE
+        return PushReply(result=result, error=refusal.message)
+    return PushReply(result=refusal.result, error=refusal.message)
 
 
-def encoded(reply: Reply, *, plain: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def encoded(reply: PushReply, *, plain: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """The answer's headers and body; ``plain`` as OneGate words it."""
     if plain:
         kind, body = b"text/plain; charset=utf-8", reply.error.encode()

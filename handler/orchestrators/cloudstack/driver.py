@@ -14,20 +14,20 @@ from dataclasses import replace
 from typing import assert_never
 
 from collector.clients.circuits import Circuits
-from collector.clients.cloudstack.answers import JobState, refusal, text
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs, wait
-from collector.clients.turns import Turns
-from config.causes import Cause
+from collector.clients.cloudstack.parsing import JobState, refusal, text
+from collector.clients.keyed_lock import KeyedLock
+from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
-from handler.orchestrators.cloudstack.examined import Examination
-from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, Ids
-from handler.orchestrators.cloudstack.machines import Machine, machine_of
+from handler.orchestrators.cloudstack.doctor import CloudstackDoctor
+from handler.orchestrators.cloudstack.ids import AFFINITY_GROUP, NETWORK, OFFERING, TEMPLATE, ZONE, CloudstackIds
+from handler.orchestrators.cloudstack.machines import CloudstackMachine, machine_of
 from handler.orchestrators.cloudstack.names import CLAIM, MARK, RELEASED, TAG, host_name, mark_of, member_of, short_name
-from handler.orchestrators.cloudstack.quotas import Meter
+from handler.orchestrators.cloudstack.quotas import CloudstackQuotaMeter
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server
@@ -56,9 +56,9 @@ class CloudstackOrchestrator:
         self._wait = wait
         self._client = CloudstackClient(declaration, read_secret, circuits)
         self._jobs = Jobs(self._client, clock, wait, declaration.job_timeout)
-        self._ids = Ids(declaration.id, self._client, clock)
-        self._meter = Meter(cloud=declaration.id, client=self._client, ids=self._ids)
-        self._turns = Turns()
+        self._ids = CloudstackIds(declaration.id, self._client, clock)
+        self._meter = CloudstackQuotaMeter(cloud=declaration.id, client=self._client, ids=self._ids)
+        self._turns = KeyedLock()
 
     def list(self, group: GroupId) -> Listing:
         """Complete when every page was read and every entry makes sense.
@@ -167,7 +167,7 @@ class CloudstackOrchestrator:
                     self._tag("deleteTags", machine.id, CLAIM, machine.claim_tag)
                 self._tag("createTags", machine.id, CLAIM, claim.text)
 
-    def _refuse_marked(self, machine: Machine, named: str) -> None:
+    def _refuse_marked(self, machine: CloudstackMachine, named: str) -> None:
         borne = mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word)
         if borne is not None:
             raise Permanent(f"{self._cloud.id}: {named} bears the mark {borne}")
@@ -182,7 +182,7 @@ class CloudstackOrchestrator:
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
-        examination = Examination(
+        examination = CloudstackDoctor(
             cloud=self._cloud,
             client=self._client,
             ids=self._ids,
@@ -199,7 +199,7 @@ class CloudstackOrchestrator:
 
     # Making.
 
-    def _made(self, launch: Launch) -> Machine:
+    def _made(self, launch: Launch) -> CloudstackMachine:
         answer = self._client.ask("deployVirtualMachine", **self._parameters(launch))
         job = text(answer, "jobid")
         if not job:
@@ -233,7 +233,7 @@ class CloudstackOrchestrator:
         recipe = launch.profile.recipe
         if not isinstance(recipe, CloudstackRecipe):
             said = f"profile {launch.profile.id} has no zone, template and offering"
-            raise Permanent(said, cause=Cause.LAUNCH_CONFIGURATION)
+            raise Permanent(said, cause=FailureCause.LAUNCH_CONFIGURATION)
         zone = self._ids.of(ZONE, recipe.zone)
         given = {
             **dict(recipe.parameters),
@@ -252,7 +252,7 @@ class CloudstackOrchestrator:
 
     # Removing.
 
-    def _destroy(self, name: MemberName, machine: Machine) -> None:
+    def _destroy(self, name: MemberName, machine: CloudstackMachine) -> None:
         expunge = {"expunge": "true"} if self._cloud.expunge else {}
         try:
             answer = self._client.ask("destroyVirtualMachine", id=machine.id, **expunge)
@@ -272,7 +272,7 @@ class CloudstackOrchestrator:
 
     # Looking.
 
-    def _bearing(self, name: MemberName) -> tuple[Machine, ...]:
+    def _bearing(self, name: MemberName) -> tuple[CloudstackMachine, ...]:
         """The machines that are this member, the oldest first: one, unless somebody else was at work.
 
         Raises:
@@ -283,7 +283,7 @@ class CloudstackOrchestrator:
             return called
         return self._of(name, {"tags[0].key": TAG, "tags[0].value": name})  # given to us, and renamed by somebody
 
-    def _called(self, name: MemberName) -> tuple[Machine, ...]:
+    def _called(self, name: MemberName) -> tuple[CloudstackMachine, ...]:
         """Those among them that are called so. Raises as `_bearing`."""
         launch = LaunchId.parse(name)
         if launch is None or not self._is_ours(name):
@@ -295,8 +295,8 @@ class CloudstackOrchestrator:
         launch = LaunchId.parse(name)
         return launch is not None and launch.installation == self._installation
 
-    def _of(self, name: MemberName, *asked: Mapping[str, str]) -> tuple[Machine, ...]:
-        found: dict[str, Machine] = {}
+    def _of(self, name: MemberName, *asked: Mapping[str, str]) -> tuple[CloudstackMachine, ...]:
+        found: dict[str, CloudstackMachine] = {}
         for by in asked:
             machines, because = self._machines(**by)
             found |= {machine.id: machine for machine in machines if self._member(machine) == name}
@@ -305,7 +305,7 @@ class CloudstackOrchestrator:
         there = (machine for machine in found.values() if not machine.is_gone)
         return tuple(sorted(there, key=lambda machine: (machine.created_at, machine.id)))
 
-    def _with_id(self, id: str) -> Sequence[Machine]:
+    def _with_id(self, id: str) -> Sequence[CloudstackMachine]:
         """The machine with this id of the cloud's own, unless there is none, or it is destroyed.
 
         Raises:
@@ -319,7 +319,7 @@ class CloudstackOrchestrator:
             raise Transient(because)
         return found
 
-    def _machines(self, **by: str) -> tuple[tuple[Machine, ...], str]:
+    def _machines(self, **by: str) -> tuple[tuple[CloudstackMachine, ...], str]:
         """Machines of the account, once each, and why that is not all; ``keyword`` is of host and display names."""
         entries = self._client.every("listVirtualMachines", "virtualmachine", details="nics", **by)
         read = [machine_of(entry) for entry in entries.read]
@@ -327,11 +327,11 @@ class CloudstackOrchestrator:
         senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""
         return tuple(machines.values()), entries.because or senseless
 
-    def _member(self, machine: Machine) -> MemberName | None:
+    def _member(self, machine: CloudstackMachine) -> MemberName | None:
         said = {"host": machine.host, "display": machine.display}
         return member_of(self._installation, **said, mark=machine.mark, tag=machine.last_word)
 
-    def _server(self, name: MemberName, machine: Machine) -> Server:
+    def _server(self, name: MemberName, machine: CloudstackMachine) -> Server:
         return Server(
             name=name,
             id=machine.id,

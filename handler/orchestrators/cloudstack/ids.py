@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from collector.clients.cloudstack.answers import one_called
 from collector.clients.cloudstack.client import CloudstackClient
-from config.causes import Cause, mending
+from collector.clients.cloudstack.parsing import one_called
+from config.causes import FailureCause, mending
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
 
@@ -18,11 +18,11 @@ _KEPT: Seconds = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class CloudstackKind:
     """A kind of thing with names: how it is listed, and what it is called in messages."""
 
     word: str
-    cause: Cause
+    cause: FailureCause
     """Of the error that there is none."""
     command: str
     entry: str
@@ -31,22 +31,26 @@ class Kind:
     more: Mapping[str, str]
 
 
-ZONE = Kind(word="zone", cause=Cause.ZONE, command="listZones", entry="zone", more={})
-TEMPLATE = Kind(
+ZONE = CloudstackKind(word="zone", cause=FailureCause.ZONE, command="listZones", entry="zone", more={})
+TEMPLATE = CloudstackKind(
     word="template",
-    cause=Cause.IMAGE,
+    cause=FailureCause.IMAGE,
     command="listTemplates",
     entry="template",
     more={"templatefilter": "executable"},
 )
-OFFERING = Kind(word="offering", cause=Cause.FLAVOR, command="listServiceOfferings", entry="serviceoffering", more={})
-NETWORK = Kind(word="network", cause=Cause.NETWORK, command="listNetworks", entry="network", by="keyword", more={})
-AFFINITY_GROUP = Kind(
-    word="affinity group", cause=Cause.SERVER_GROUP, command="listAffinityGroups", entry="affinitygroup", more={}
+OFFERING = CloudstackKind(
+    word="offering", cause=FailureCause.FLAVOR, command="listServiceOfferings", entry="serviceoffering", more={}
+)
+NETWORK = CloudstackKind(
+    word="network", cause=FailureCause.NETWORK, command="listNetworks", entry="network", by="keyword", more={}
+)
+AFFINITY_GROUP = CloudstackKind(
+    word="affinity group", cause=FailureCause.SERVER_GROUP, command="listAffinityGroups", entry="affinitygroup", more={}
 )
 
 
-class Ids:
+class CloudstackIds:
     """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
 
     def __init__(self, cloud: CloudId, client: CloudstackClient, clock: Callable[[], Instant]) -> None:
@@ -54,7 +58,7 @@ class Ids:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str, str], tuple[Instant, str]] = {}
 
-    def of(self, kind: Kind, written: str, zone: str = "") -> str:
+    def of(self, kind: CloudstackKind, written: str, zone: str = "") -> str:
         """Find the id of what is written as name or as id, in a zone if one is given.
 
         Raises:
@@ -73,7 +77,7 @@ class Ids:
             self._known[question] = (Instant(now + _KEPT), found)
         return found
 
-    def _asked(self, kind: Kind, written: str, zone: str) -> str:
+    def _asked(self, kind: CloudstackKind, written: str, zone: str) -> str:
         narrowed = {kind.by: written, **kind.more, **({"zoneid": zone} if zone else {})}
         entries = self._client.every(kind.command, kind.entry, **narrowed)
         if entries.because:

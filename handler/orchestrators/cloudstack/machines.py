@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from collector.clients.cloudstack.answers import tags_of, text
+from collector.clients.cloudstack.parsing import tags_of, text
 from config.units import Instant, Seconds
 from handler.orchestrators.cloudstack.names import CLAIM, MARK, RELEASED, TAG
 from handler.planning.launches import Claim
@@ -30,7 +30,7 @@ _GONE = "Destroyed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class CloudstackMachine:
     """One entry of ``listVirtualMachines``, whoever it belongs to."""
 
     id: str
@@ -74,7 +74,7 @@ class Machine:
         return _STATES.get(self.word, ServerState.UNKNOWN)
 
 
-def machine_of(entry: object) -> Machine | None:
+def machine_of(entry: object) -> CloudstackMachine | None:
     """Read one machine; ``None``: that is none, or lacks what identifies it.
 
     >>> nic = {"isdefault": True, "ipaddress": "10.1.1.7"}
@@ -90,7 +90,7 @@ def machine_of(entry: object) -> Machine | None:
     if not (own_id and host and word) or created_at is None:
         return None
     details, tags = entry.get("details"), tags_of(entry.get("tags"))
-    return Machine(
+    return CloudstackMachine(
         id=own_id,
         host=host,
         display=text(entry, "displayname"),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collector.clients.cloudstack.answers import text
 from collector.clients.cloudstack.client import CloudstackClient
+from collector.clients.cloudstack.parsing import text
 from config.errors import Transient
 from config.model.catalogue import CloudstackRecipe, Profile
 from config.units import CloudId
-from handler.orchestrators.cloudstack.examined import limit_of, owners_of
-from handler.orchestrators.cloudstack.ids import OFFERING, Ids
+from handler.orchestrators.cloudstack.doctor import limit_of, owners_of
+from handler.orchestrators.cloudstack.ids import OFFERING, CloudstackIds
 from handler.planning.headroom import Quota
 
 _CUSTOM = {"cpunumber": "details[0].cpuNumber", "memory": "details[0].memory"}
@@ -23,12 +23,12 @@ _CUSTOM = {"cpunumber": "details[0].cpuNumber", "memory": "details[0].memory"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
+class CloudstackQuotaMeter:
     """Reads the limits of whoever owns the members."""
 
     cloud: CloudId
     client: CloudstackClient
-    ids: Ids
+    ids: CloudstackIds
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
         """As `handler.ports.orchestrator.Metered`."""

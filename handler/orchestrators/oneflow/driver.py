@@ -12,21 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.together import Together
+from collector.clients.coalescing import Together
 from config.errors import DriverError, Engaged, Full, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
 from config.model.node_orders import names_of, order_of
 from config.units import Instant, MemberName, Seconds
-from handler.orchestrators.oneflow.answers import FAILED_SCALING, PASSING, RUNNING, Role, Service, with_order
-from handler.orchestrators.oneflow.examined import FlowExamination
+from handler.orchestrators.oneflow.client import FlowWire
+from handler.orchestrators.oneflow.doctor import FlowExamination
+from handler.orchestrators.oneflow.parsing import FAILED_SCALING, PASSING, RUNNING, Service, ServiceRole, with_order
 from handler.orchestrators.oneflow.remarks import about, in_the_way, rivals_of
-from handler.orchestrators.oneflow.services import Services
-from handler.orchestrators.oneflow.wire import FlowWire
-from handler.orchestrators.opennebula.answers import GIVEN, MARK, Machine, claim_of
+from handler.orchestrators.oneflow.services import OneflowServices
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
+from handler.orchestrators.opennebula.parsing import GIVEN, MARK, OpennebulaMachine, claim_of
 from handler.orchestrators.opennebula.states import POWEROFF
-from handler.planning.headroom import Limit, Quota
+from handler.planning.headroom import Quota, UsageLimit
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server, ServerState
 from handler.ports.examination import Check
@@ -43,18 +43,18 @@ class _Place:
     """A role of a service, as it was just seen."""
 
     service: Service
-    role: Role
-    machines: Sequence[Machine]
+    role: ServiceRole
+    machines: Sequence[OpennebulaMachine]
     """All of the user's, nodes or not."""
 
     @property
-    def nodes(self) -> Sequence[Machine]:
+    def nodes(self) -> Sequence[OpennebulaMachine]:
         """Those of the role, in its order."""
         known = {machine.id: machine for machine in self.machines}
         return [known[node] for node in self.role.nodes if node in known]
 
     @property
-    def free(self) -> Sequence[Machine]:
+    def free(self) -> Sequence[OpennebulaMachine]:
         """Nodes that are nobody's."""
         return [node for node in self.nodes if not node.mark and node.launch is None and _may_be_taken(node)]
 
@@ -73,9 +73,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         super().__init__(declaration.nebula, installation, clock, read_secret, circuits)
         self._declaration = declaration
         self._flow = FlowWire(declaration, read_secret, circuits)
-        self._services = Services(declaration.id, self._flow, clock)
+        self._services = OneflowServices(declaration.id, self._flow, clock)
         self._lock = threading.Lock()
-        self._growing: dict[OneflowRecipe, Together[MemberName, Machine]] = {}
+        self._growing: dict[OneflowRecipe, Together[MemberName, OpennebulaMachine]] = {}
         self._started: set[int] = set()
         """Machines that were off, and were started so that they can be removed."""
 
@@ -113,7 +113,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         role = place.role
         if place.free:
             return ()
-        nodes = Limit(
+        nodes = UsageLimit(
             what=f"nodes of role {role.name} of service {place.service.id}", used=role.cardinality, most=role.most
         )
         made_of = OpennebulaRecipe(template=str(role.template))
@@ -131,7 +131,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
 
     # Making.
 
-    def _made(self, launch: Launch) -> Machine:
+    def _made(self, launch: Launch) -> OpennebulaMachine:
         recipe = self._recipe(launch.profile)
         with self._lock:
             together = self._growing.setdefault(recipe, Together(lambda names: self._grown(recipe, names)))
@@ -146,14 +146,16 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             raise Permanent(f"profile {profile.id} has no role of OneFlow")
         return profile.recipe
 
-    def _grown(self, recipe: OneflowRecipe, names: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+    def _grown(
+        self, recipe: OneflowRecipe, names: Sequence[MemberName]
+    ) -> Mapping[MemberName, OpennebulaMachine | DriverError]:
         """Find members among the nodes that are there; order what is missing, all of it in one scaling."""
         names = sorted(names, key=_sequence)
         place = self._place(recipe)
         there = {name: node for node in place.machines if (name := node.member(self._installation)) in names and name}
         missing = [name for name in names if name not in there]
         claimed = {name: self._claimed(name, node) for name, node in zip(missing, place.free, strict=False)}
-        answers: dict[MemberName, Machine | DriverError] = {**there, **claimed}
+        answers: dict[MemberName, OpennebulaMachine | DriverError] = {**there, **claimed}
         missing = [name for name in missing if name not in claimed]
         if missing:
             answers |= self._ordered(place, missing)
@@ -175,7 +177,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         asked = [self._machine(node) for node in role.nodes if node not in listed]
         return _Place(service, role, [*machines, *(machine for machine in asked if machine is not None)])
 
-    def _role(self, service: Service, recipe: OneflowRecipe) -> Role:
+    def _role(self, service: Service, recipe: OneflowRecipe) -> ServiceRole:
         role = service.roles.get(recipe.role)
         if role is None:
             known = ", ".join(service.roles) or "none"
@@ -186,7 +188,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             )
         return role
 
-    def _claimed(self, name: MemberName, node: Machine) -> Machine | DriverError:
+    def _claimed(self, name: MemberName, node: OpennebulaMachine) -> OpennebulaMachine | DriverError:
         """Write a mark on a node that is there; whoever writes last has it, so it is read again."""
         try:
             self._write(node, ((MARK, name), (GIVEN, str(node.id))))
@@ -197,7 +199,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
             return Transient(f"{self._about(name)}: node {node.id} has gone, or is somebody else's by now")
         return again
 
-    def _ordered(self, place: _Place, missing: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+    def _ordered(
+        self, place: _Place, missing: Sequence[MemberName]
+    ) -> Mapping[MemberName, OpennebulaMachine | DriverError]:
         service, role = place.service, place.role
         self._refuse_scaling(place)
         room = len(missing) if role.most is None else max(role.most - role.cardinality, 0)
@@ -238,13 +242,15 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
                 f"{self._about_service(service)}: {counted}: it would scale to another size than it is told"
             )
 
-    def _born(self, place: _Place, wanted: Sequence[MemberName]) -> Mapping[MemberName, Machine | DriverError]:
+    def _born(
+        self, place: _Place, wanted: Sequence[MemberName]
+    ) -> Mapping[MemberName, OpennebulaMachine | DriverError]:
         """Find the newcomers by what they bear; give those marks that bear none of ours, for all are ours."""
         nodes = self._services.find(str(place.service.id)).roles[place.role.name].nodes
         asked = [self._machine(node) for node in nodes if node not in place.role.nodes]
         new = [machine for machine in asked if machine is not None]
         born = {name: machine for machine in new if (name := machine.member(self._installation)) in wanted and name}
-        answers: dict[MemberName, Machine | DriverError] = {
+        answers: dict[MemberName, OpennebulaMachine | DriverError] = {
             name: self._settled(name, machine) for name, machine in born.items()
         }
         others = [machine for machine in new if not machine.mark and machine.launch is None]
@@ -252,7 +258,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         answers |= {name: self._claimed(name, machine) for name, machine in zip(left, others, strict=False)}
         return answers
 
-    def _settled(self, name: MemberName, machine: Machine) -> Machine:
+    def _settled(self, name: MemberName, machine: OpennebulaMachine) -> OpennebulaMachine:
         """Write down beside the order which member it is, for people and counters. It is known without that."""
         if machine.mark:
             return machine
@@ -261,7 +267,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
 
     # Removing.
 
-    def _terminate(self, machine: Machine, *, hard: bool) -> None:
+    def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:
         """As OpenNebula's own; but a machine that is off is started first, once, and removed when it is asked again.
 
         While a node is off its service is in WARNING, which ends when that node runs; that it goes does not end it.
@@ -276,7 +282,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return about(self._declaration.id, service)
 
 
-def _may_be_taken(machine: Machine) -> bool:
+def _may_be_taken(machine: OpennebulaMachine) -> bool:
     return machine.meaning is not None and machine.meaning[1] in _TAKEN
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from handler.orchestrators.oneflow.answers import FAILED_SCALING, PASSING, RUNNING, WARNING, Role, Service
-from handler.orchestrators.opennebula.answers import Machine
+from handler.orchestrators.oneflow.parsing import FAILED_SCALING, PASSING, RUNNING, WARNING, Service, ServiceRole
+from handler.orchestrators.opennebula.parsing import OpennebulaMachine
 from handler.planning.world import ServerState
 
 _NAMED = 5
@@ -22,7 +22,7 @@ def about(cloud: str, service: Service) -> str:
     return f"{cloud}: service {service.name} ({service.id})"
 
 
-def in_the_way(service: Service, machines: Sequence[Machine]) -> str:
+def in_the_way(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
     """Say why it scales for nobody until somebody does something; empty: it scales, or will by itself.
 
     Args:
@@ -45,7 +45,7 @@ def in_the_way(service: Service, machines: Sequence[Machine]) -> str:
     return f"{said}, and scales for nobody: {waits}: {mend}"
 
 
-def rivals_of(service: Service, role: Role) -> Iterator[str]:
+def rivals_of(service: Service, role: ServiceRole) -> Iterator[str]:
     """Say who else scales a role."""
     if role.policies:
         mend = f"empty its elasticity_policies and scheduled_policies: oneflow update {service.id}"
@@ -58,7 +58,7 @@ def _ended_by(ill: str) -> str:
     return f"it waits for {ill}. Members are replaced; {_BY_HAND}"
 
 
-def _listed(service: Service, machines: Sequence[Machine]) -> str:
+def _listed(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
     """Nodes, of all its roles, that do not run: ``node 41 (POWEROFF)``."""
     nodes = {node for role in service.roles.values() for node in role.nodes}
     ill = [

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from collector.clients.opennebula.messages import NotThere
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
-from handler.orchestrators.oneflow.answers import Service, named, service_of
-from handler.orchestrators.oneflow.wire import FlowWire
-from handler.orchestrators.opennebula.answers import id_of
+from handler.orchestrators.oneflow.client import FlowWire
+from handler.orchestrators.oneflow.parsing import Service, named, service_of
+from handler.orchestrators.opennebula.parsing import id_of
 
 _KEPT: Seconds = 60.0
 _LATELY: Seconds = 30.0
 _SHOWN = 5
 
 
-class Services:
+class OneflowServices:
     """Asks for services. Which id a name has is remembered for a minute; what stands in one, for those who say so."""
 
     def __init__(self, cloud: CloudId, wire: FlowWire, clock: Callable[[], Instant]) -> None:

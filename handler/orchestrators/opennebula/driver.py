@@ -11,27 +11,27 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
+from collector.clients.keyed_lock import KeyedLock
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import NotAllowed, NotThere, WrongState
 from collector.clients.shared import Shared
-from collector.clients.turns import Turns
 from config.errors import Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
-from handler.orchestrators.opennebula.answers import (
+from handler.orchestrators.opennebula.doctor import OpennebulaDoctor
+from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, OpennebulaIds
+from handler.orchestrators.opennebula.parsing import (
     GIVEN,
     MARK,
     RELEASED,
-    Machine,
+    OpennebulaMachine,
     claim_of,
     id_of,
     machine_of,
     template_xml,
 )
-from handler.orchestrators.opennebula.examined import Examination
-from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, Ids
-from handler.orchestrators.opennebula.quotas import Meter
+from handler.orchestrators.opennebula.quotas import OpennebulaQuotaMeter
 from handler.orchestrators.opennebula.states import ACTIVE, SHUTDOWN
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
@@ -60,9 +60,9 @@ class OpennebulaOrchestrator:
         self._installation = installation
         self._clock = clock
         self._client = OpennebulaClient(declaration, read_secret, circuits)
-        self._ids = Ids(declaration.id, self._client, clock)
-        self._meter = Meter(client=self._client, ids=self._ids)
-        self._turns = Turns()
+        self._ids = OpennebulaIds(declaration.id, self._client, clock)
+        self._meter = OpennebulaQuotaMeter(client=self._client, ids=self._ids)
+        self._turns = KeyedLock()
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
         """Where members were seen last: where they are looked for first, and nothing more."""
@@ -189,18 +189,18 @@ class OpennebulaOrchestrator:
                 except NotThere:
                     continue
 
-    def _refuse_marked(self, machine: Machine, named: str) -> None:
+    def _refuse_marked(self, machine: OpennebulaMachine, named: str) -> None:
         if machine.launch is not None:
             raise Permanent(f"{self._cloud.id}: {named} bears the mark {machine.launch.name}")
 
-    def _write(self, machine: Machine, attributes: tuple[tuple[str, str], ...]) -> None:
+    def _write(self, machine: OpennebulaMachine, attributes: tuple[tuple[str, str], ...]) -> None:
         self._client.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
 
     # For whoever wants to know before members depend on it.
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
-        examination = Examination(
+        examination = OpennebulaDoctor(
             cloud=self._cloud,
             client=self._client,
             ids=self._ids,
@@ -217,7 +217,7 @@ class OpennebulaOrchestrator:
 
     # Making and removing.
 
-    def _made(self, launch: Launch) -> Machine:
+    def _made(self, launch: Launch) -> OpennebulaMachine:
         recipe, name = launch.profile.recipe, launch.id.name
         if not isinstance(recipe, OpennebulaRecipe):
             raise Permanent(f"profile {launch.profile.id} has no template of OpenNebula")
@@ -233,7 +233,7 @@ class OpennebulaOrchestrator:
         self._seen[name] = machine.id
         return machine
 
-    def _terminate(self, machine: Machine, *, hard: bool) -> None:
+    def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:
         """Tell it, unless it goes already. That shows only some time after OpenNebula said yes."""
         if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
             return
@@ -248,7 +248,7 @@ class OpennebulaOrchestrator:
 
     # Looking.
 
-    def _bearing(self, name: MemberName) -> Sequence[Machine]:
+    def _bearing(self, name: MemberName) -> Sequence[OpennebulaMachine]:
         """The machines that are this member, the oldest first: one, unless somebody else was at work.
 
         Raises:
@@ -271,7 +271,7 @@ class OpennebulaOrchestrator:
             raise Transient(because)
         return found
 
-    def _machines(self) -> tuple[Sequence[Machine], str]:
+    def _machines(self) -> tuple[Sequence[OpennebulaMachine], str]:
         """All machines of the user that are there; and why that is not all."""
         entries = self._client.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
         read = [machine_of(entry) for entry in entries.read]
@@ -282,7 +282,7 @@ class OpennebulaOrchestrator:
         senseless = f"{self._cloud.id}: vmpool.infoextended shows entries that make no sense" if None in read else ""
         return machines, entries.because or senseless
 
-    def _machine(self, id: int) -> Machine | None:
+    def _machine(self, id: int) -> OpennebulaMachine | None:
         """One machine of the user that is there. One that the user may not look at is somebody else's.
 
         Raises:
@@ -301,12 +301,12 @@ class OpennebulaOrchestrator:
             for name in [name for name in tuple(known) if name not in there]:
                 known.pop(name, None)
 
-    def _with_id(self, written: str) -> Sequence[Machine]:
+    def _with_id(self, written: str) -> Sequence[OpennebulaMachine]:
         own_id = id_of(written)
         machine = None if own_id is None else self._machine(own_id)
         return [] if machine is None else [machine]
 
-    def _server(self, name: MemberName, machine: Machine) -> Server | None:
+    def _server(self, name: MemberName, machine: OpennebulaMachine) -> Server | None:
         if machine.meaning is None:
             return None
         _, state = machine.meaning
@@ -325,7 +325,7 @@ class OpennebulaOrchestrator:
         return f"{self._cloud.id}: {name}"
 
 
-def _goes(machine: Machine) -> bool:
+def _goes(machine: OpennebulaMachine) -> bool:
     return machine.meaning is not None and machine.meaning[1] is ServerState.DELETING
 
 

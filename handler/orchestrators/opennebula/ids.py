@@ -10,7 +10,7 @@ from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text, whole
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
-from handler.orchestrators.opennebula.answers import id_of
+from handler.orchestrators.opennebula.parsing import id_of
 
 _KEPT: Seconds = 60.0
 _SHOWN = 5
@@ -19,7 +19,7 @@ _ALL = -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class OpennebulaKind:
     """A kind of thing with names: how it is listed, and what it is called in messages."""
 
     word: str
@@ -27,11 +27,11 @@ class Kind:
     entry: str
 
 
-TEMPLATE = Kind(word="template", method="templatepool.info", entry="VMTEMPLATE")
-NETWORK = Kind(word="network", method="vnpool.info", entry="VNET")
+TEMPLATE = OpennebulaKind(word="template", method="templatepool.info", entry="VMTEMPLATE")
+NETWORK = OpennebulaKind(word="network", method="vnpool.info", entry="VNET")
 
 
-class Ids:
+class OpennebulaIds:
     """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
 
     def __init__(self, cloud: CloudId, client: OpennebulaClient, clock: Callable[[], Instant]) -> None:
@@ -39,7 +39,7 @@ class Ids:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[Instant, int]] = {}
 
-    def of(self, kind: Kind, written: str) -> int:
+    def of(self, kind: OpennebulaKind, written: str) -> int:
         """Find the id of what is written as name or as id; digits are an id.
 
         Raises:
@@ -58,7 +58,7 @@ class Ids:
             self._known[question] = (Instant(now + _KEPT), found)
         return found
 
-    def _asked(self, kind: Kind, written: str) -> int:
+    def _asked(self, kind: OpennebulaKind, written: str) -> int:
         entries = self._client.every(kind.method, kind.entry, _ALL)
         named = (whole(entry, "ID") for entry in entries.read if text(entry, "NAME") == written)
         bearing = sorted(each for each in named if each is not None)

@@ -12,20 +12,20 @@ from xml.etree.ElementTree import Element
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text
 from config.model.catalogue import OpennebulaRecipe, Profile
-from handler.orchestrators.opennebula.examined import limits_of
-from handler.orchestrators.opennebula.ids import TEMPLATE, Ids
-from handler.planning.headroom import Limit, Quota
+from handler.orchestrators.opennebula.doctor import limits_of
+from handler.orchestrators.opennebula.ids import TEMPLATE, OpennebulaIds
+from handler.planning.headroom import Quota, UsageLimit
 
 _OWN = -1
 _ONEADMIN = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
+class OpennebulaQuotaMeter:
     """Reads the quotas of one user."""
 
     client: OpennebulaClient
-    ids: Ids
+    ids: OpennebulaIds
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
         """As `handler.ports.orchestrator.Metered`."""
@@ -72,10 +72,10 @@ def taken_of(template: object, recipe: OpennebulaRecipe) -> tuple[float, ...]:
     return 1, cpu, memory, 1
 
 
-def quotas_of(limits: tuple[Limit, ...], taken: tuple[float, ...], whose: str = "") -> tuple[Quota, ...]:
+def quotas_of(limits: tuple[UsageLimit, ...], taken: tuple[float, ...], whose: str = "") -> tuple[Quota, ...]:
     """Put limits and what a machine takes of them together; ``whose`` tells those of others apart."""
     return tuple(
-        Quota(limit=Limit(what=f"{limit.what}{whose}", used=limit.used, most=limit.most), each=each)
+        Quota(limit=UsageLimit(what=f"{limit.what}{whose}", used=limit.used, most=limit.most), each=each)
         for limit, each in zip(limits, taken, strict=True)
     )
 

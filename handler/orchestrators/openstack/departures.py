@@ -14,7 +14,7 @@ _PATIENCE: Seconds = 60.0
 """How long a server that outstayed its grace is tried; after that, whoever destroys it again is told why."""
 
 
-class Departures:
+class ServerDepartures:
     """A thread watches them for as long as there are any.
 
     Nothing is written down: after a restart a server that is still there is destroyed again, and gets a new grace.

@@ -11,20 +11,20 @@ import threading
 from collections.abc import Callable, Sequence
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import Connection
-from collector.clients.openstack.ids import Ids
-from collector.clients.turns import Turns
+from collector.clients.keyed_lock import KeyedLock
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.ids import OpenstackIds
 from config.errors import Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OpenstackCloud, Profile
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
-from handler.orchestrators.openstack.answers import KEYS, Machine, bearing, claim_of, id_of, mark_of
-from handler.orchestrators.openstack.departures import Departures
-from handler.orchestrators.openstack.examined import Examination
+from handler.orchestrators.openstack.departures import ServerDepartures
+from handler.orchestrators.openstack.doctor import OpenstackDoctor
 from handler.orchestrators.openstack.nova import GONE, Nova
-from handler.orchestrators.openstack.parts import Parts
-from handler.orchestrators.openstack.quotas import Meter
+from handler.orchestrators.openstack.parsing import KEYS, OpenstackServer, bearing, claim_of, id_of, mark_of
+from handler.orchestrators.openstack.parts import OpenstackParts
+from handler.orchestrators.openstack.quotas import OpenstackQuotaMeter
 from handler.orchestrators.openstack.request import request_of
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
@@ -53,16 +53,16 @@ class OpenstackOrchestrator:
         wait: Callable[[Seconds], None] = wait,
         circuits: Circuits | None = None,
     ) -> None:
-        connection = self._connection = Connection(declaration.id, declaration.access, read_secret, circuits)
+        connection = self._connection = OpenstackConnection(declaration.id, declaration.access, read_secret, circuits)
         self._clock = clock
         self._cloud = declaration.id
         self._installation = installation
         self._nova = Nova(connection)
-        self._ids = Ids(connection, clock)
-        self._meter = Meter(connection=connection, nova=self._nova, ids=self._ids)
-        self._parts = Parts(connection, self._nova, self._ids, self._is_ours)
-        self._departures = Departures(self._nova, clock, wait)
-        self._turns = Turns()
+        self._ids = OpenstackIds(connection, clock)
+        self._meter = OpenstackQuotaMeter(connection=connection, nova=self._nova, ids=self._ids)
+        self._parts = OpenstackParts(connection, self._nova, self._ids, self._is_ours)
+        self._departures = ServerDepartures(self._nova, clock, wait)
+        self._turns = KeyedLock()
         self._made: dict[MemberName, str] = {}
         """Ids of servers that this object made: they can be asked for, whatever listings show."""
 
@@ -80,7 +80,7 @@ class OpenstackOrchestrator:
 
     def _listed(self, wanted: Callable[[LaunchId], bool]) -> Listing:
         seen = self._nova.everything()
-        ours: dict[MemberName, list[Machine]] = {}
+        ours: dict[MemberName, list[OpenstackServer]] = {}
         for machine in seen.machines:
             if (mark := machine.mark) is not None and self._is_ours(mark) and wanted(mark):
                 ours.setdefault(mark.name, []).append(machine)
@@ -128,7 +128,7 @@ class OpenstackOrchestrator:
         with self._turns.of(member):
             return self._parts.find(member, name)
 
-    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Have Neutron or Cinder make it. A port is in the security groups of the recipe."""
         with self._turns.of(member):
             self._parts.make(member, part, profile)
@@ -201,7 +201,7 @@ class OpenstackOrchestrator:
             for machine in self._bearing(name):
                 self._nova.ask("POST", f"/servers/{machine.id}/metadata", body={"metadata": claim_of(claim)}, but=GONE)
 
-    def _refuse_marked(self, machine: Machine, named: str) -> None:
+    def _refuse_marked(self, machine: OpenstackServer, named: str) -> None:
         if machine.mark is not None:
             raise Permanent(f"{self._cloud}: {named} bears the mark {machine.mark.name}")
 
@@ -209,7 +209,7 @@ class OpenstackOrchestrator:
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
-        examination = Examination(
+        examination = OpenstackDoctor(
             cloud=self._cloud,
             connection=self._connection,
             nova=self._nova,
@@ -227,7 +227,7 @@ class OpenstackOrchestrator:
 
     # Making.
 
-    def _there(self, name: MemberName) -> Machine | None:
+    def _there(self, name: MemberName) -> OpenstackServer | None:
         known = self._known(name)
         if known is not None:
             return known
@@ -242,7 +242,7 @@ class OpenstackOrchestrator:
             raise Transient(seen.because)
         return None
 
-    def _accepted(self, launch: Launch) -> Machine:
+    def _accepted(self, launch: Launch) -> OpenstackServer:
         name = launch.id.name
         own_id = id_of(self._nova.ask("POST", "/servers", body=request_of(launch, self._ids)).body)
         if not own_id:
@@ -255,14 +255,14 @@ class OpenstackOrchestrator:
 
     # Removing.
 
-    def _remove(self, name: MemberName, machine: Machine, grace: Seconds) -> None:
+    def _remove(self, name: MemberName, machine: OpenstackServer, grace: Seconds) -> None:
         if grace > 0 and machine.status == "ACTIVE" and self._told_to_stop(machine):
             self._departures.begin(machine.id, grace)
         else:
             self._nova.delete(machine.id)
         self._made.pop(name, None)
 
-    def _told_to_stop(self, machine: Machine) -> bool:
+    def _told_to_stop(self, machine: OpenstackServer) -> bool:
         if machine.is_stopping:
             return True
         answer = self._nova.ask("POST", f"/servers/{machine.id}/action", body={"os-stop": None}, but=_CANNOT_STOP)
@@ -270,7 +270,7 @@ class OpenstackOrchestrator:
 
     # Looking.
 
-    def _known(self, name: MemberName) -> Machine | None:
+    def _known(self, name: MemberName) -> OpenstackServer | None:
         """The server of this name that this object made, if it is there and still bears the mark."""
         own_id = self._made.get(name)
         machine = None if own_id is None else self._nova.server(own_id)
@@ -279,7 +279,7 @@ class OpenstackOrchestrator:
         self._made.pop(name, None)
         return None
 
-    def _bearing(self, name: MemberName) -> tuple[Machine, ...]:
+    def _bearing(self, name: MemberName) -> tuple[OpenstackServer, ...]:
         """The servers that are this member, the one that counts first.
 
         Raises:
@@ -301,7 +301,7 @@ class OpenstackOrchestrator:
     def _is_ours(self, mark: LaunchId | None) -> bool:
         return mark is not None and mark.installation == self._installation
 
-    def _server(self, name: MemberName, machine: Machine) -> Server:
+    def _server(self, name: MemberName, machine: OpenstackServer) -> Server:
         return Server(
             name=name,
             id=machine.id,

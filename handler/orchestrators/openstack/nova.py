@@ -13,11 +13,11 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.answers import Answer, Page, page_of
-from collector.clients.openstack.connection import COMPUTE, Connection
+from collector.clients.openstack.connection import COMPUTE, OpenstackConnection
 from collector.clients.openstack.ids import UUID
+from collector.clients.openstack.parsing import Page, ServiceResponse, page_of
 from config.errors import DriverError, Permanent, Transient
-from handler.orchestrators.openstack.answers import Machine, is_stub, machine_of, server_in
+from handler.orchestrators.openstack.parsing import OpenstackServer, is_stub, machine_of, server_in
 
 _PAGES = 1000
 _READINGS = 4
@@ -28,26 +28,26 @@ _DELETED = frozenset({202, 204, 404})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ServerListing:
     """Servers, once each; and why these may not be all."""
 
-    machines: tuple[Machine, ...]
+    machines: tuple[OpenstackServer, ...]
     because: str = ""
 
 
 class Nova:
-    """Nova of one project. Every method raises `DriverError` as `Connection.ask` does."""
+    """Nova of one project. Every method raises `DriverError` as `OpenstackConnection.ask` does."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OpenstackConnection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
         self._spoken: str | None = None
 
-    def ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> Answer:
+    def ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> ServiceResponse:
         """Make one call, in the newest version that both sides speak."""
         return self._connection.ask(COMPUTE, method, path, body=body, version=self.spoken(), but=but)
 
-    def server(self, id: str) -> Machine | None:
+    def server(self, id: str) -> OpenstackServer | None:
         """One server by its id; ``None``: it is definitely not there."""
         answer = self.ask("GET", f"/servers/{id}", but=GONE)
         if answer.status in GONE:
@@ -63,21 +63,23 @@ class Nova:
         if answer.status not in _DELETED:
             raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
 
-    def named(self, name: str) -> Seen:
+    def named(self, name: str) -> ServerListing:
         """Servers of this name, whoever they belong to."""
         seen = self._whole({"name": f"^{re.escape(name)}$"})
-        return Seen(machines=tuple(machine for machine in seen.machines if machine.name == name), because=seen.because)
+        return ServerListing(
+            machines=tuple(machine for machine in seen.machines if machine.name == name), because=seen.because
+        )
 
-    def called(self, named: str) -> Seen:
+    def called(self, named: str) -> ServerListing:
         """The server with this id, or else those of this name."""
         found = self.server(named) if UUID.fullmatch(named) else None
-        return self.named(named) if found is None else Seen(machines=(found,))
+        return self.named(named) if found is None else ServerListing(machines=(found,))
 
-    def everything(self) -> Seen:
+    def everything(self) -> ServerListing:
         """Every server of the project. Neither narrowed nor cut: only so does Nova tell of cells that are down."""
         return self._whole({})
 
-    def _whole(self, query: dict[str, str]) -> Seen:
+    def _whole(self, query: dict[str, str]) -> ServerListing:
         """Read a listing until two readings agree, where it has several pages."""
         read, pages = self._walked(query)
         for _ in range(_READINGS - 1):
@@ -88,9 +90,9 @@ class Nova:
             if before == {machine.id for machine in read.machines}:
                 return read
         because = read.because or f"{self._connection.id}: the servers changed while they were listed"
-        return Seen(machines=read.machines, because=because)
+        return ServerListing(machines=read.machines, because=because)
 
-    def _walked(self, query: dict[str, str]) -> tuple[Seen, int]:
+    def _walked(self, query: dict[str, str]) -> tuple[ServerListing, int]:
         pages: list[Page] = []
         marker: dict[str, str] = {}
         for _ in range(_PAGES):
@@ -115,7 +117,7 @@ class Nova:
             raise Transient(f"{self._connection.id}: servers: the answer makes no sense")
         return page
 
-    def _seen(self, pages: list[Page], because: str) -> Seen:
+    def _seen(self, pages: list[Page], because: str) -> ServerListing:
         entries = [entry for page in pages for entry in page.entries]
         read = [machine_of(entry) for entry in entries]
         machines = {machine.id: machine for machine in read if machine is not None and not machine.is_gone}
@@ -124,7 +126,7 @@ class Nova:
             because = f"{self._connection.id}: {stubs} servers are in a cell that is down"
         if None in read and not because:
             because = f"{self._connection.id}: servers are listed that make no sense"
-        return Seen(machines=tuple(machines.values()), because=because)
+        return ServerListing(machines=tuple(machines.values()), because=because)
 
     def spoken(self) -> str:
         """The newest version that both sides speak.

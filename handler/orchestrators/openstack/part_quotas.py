@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from collector.clients.openstack.answers import mapping, text
-from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, Connection
+from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, OpenstackConnection
+from collector.clients.openstack.parsing import mapping, text
 from config.model.catalogue import OpenstackRecipe, Profile
-from config.model.parts import Address, Port, Volume
-from handler.planning.headroom import Limit, Quota
+from config.model.parts import FloatingAddress, NetworkPort, Volume
+from handler.planning.headroom import Quota, UsageLimit
 
 _GONE = frozenset({404})
 _GIB = 2**30
@@ -28,8 +28,8 @@ def of_network(profile: Profile) -> Needs:
     if not isinstance(recipe, OpenstackRecipe):
         return {}
     nics = 0 if recipe.no_network else max(len(recipe.networks), 1)
-    ports = sum(isinstance(spec, Port) for spec in specs)
-    return {"port": nics + ports, "floatingip": sum(isinstance(spec, Address) for spec in specs)}
+    ports = sum(isinstance(spec, NetworkPort) for spec in specs)
+    return {"port": nics + ports, "floatingip": sum(isinstance(spec, FloatingAddress) for spec in specs)}
 
 
 def of_volumes(profile: Profile) -> Needs:
@@ -47,14 +47,14 @@ def wanted(profiles: Sequence[Profile], of: Callable[[Profile], Needs]) -> Needs
     return {key: min(each.get(key, 0.0) for each in needs) for key in needs[0]} if needs else {}
 
 
-def network_quotas(connection: Connection, each: Needs) -> tuple[Quota, ...]:
+def network_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota, ...]:
     """Ask Neutron.
 
     Returns:
         Nothing where it tells no quotas.
 
     Raises:
-        DriverError: as `Connection.ask`.
+        DriverError: as `OpenstackConnection.ask`.
     """
     project = text(mapping(connection.ask(NETWORK, "GET", "/quotas/tenant", but=_GONE).body, "tenant"), "tenant_id")
     if not project:
@@ -63,7 +63,7 @@ def network_quotas(connection: Connection, each: Needs) -> tuple[Quota, ...]:
     return _quotas(each, {"port": "ports", "floatingip": "floating addresses"}, lambda key: _detail(mapping(told, key)))
 
 
-def volume_quotas(connection: Connection, each: Needs) -> tuple[Quota, ...]:
+def volume_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota, ...]:
     """Ask Cinder, as `network_quotas` does Neutron."""
     told = mapping(mapping(connection.ask(BLOCK_STORAGE, "GET", "/limits", but=_GONE).body, "limits"), "absolute")
     used = {"Volumes": "totalVolumesUsed", "VolumeGigabytes": "totalGigabytesUsed"}
@@ -87,6 +87,6 @@ def _quotas(each: Needs, words: Mapping[str, str], told: Callable[[str], tuple[o
     for key, what in words.items():
         most, used = told(key)
         if each.get(key) and isinstance(most, int) and isinstance(used, int):
-            limit = Limit(what=what, used=used, most=most if most >= 0 else None)
+            limit = UsageLimit(what=what, used=used, most=most if most >= 0 else None)
             found.append(Quota(limit=limit, each=each[key]))
     return tuple(found)

@@ -13,22 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from collector.clients.openstack.answers import mapping, text
-from collector.clients.openstack.connection import BLOCK_STORAGE, Connection, NoService
-from collector.clients.openstack.ids import NETWORK_KIND, SECURITY_GROUP, UUID, VOLUME_TYPE, Ids
+from collector.clients.openstack.connection import BLOCK_STORAGE, NoService, OpenstackConnection
+from collector.clients.openstack.ids import NETWORK_KIND, SECURITY_GROUP, UUID, VOLUME_TYPE, OpenstackIds
 from collector.clients.openstack.pages import Read, read_whole
+from collector.clients.openstack.parsing import mapping, text
 from config.errors import DriverError, Transient
 from config.model.catalogue import OpenstackRecipe, Profile
-from config.model.parts import Address, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import MemberName, PartName
 from handler.orchestrators.openstack.nova import GONE, Nova
-from handler.orchestrators.openstack.part_answers import (
+from handler.orchestrators.openstack.part_parsing import (
     KEY,
     PORTS,
     SHELVES,
     VOLUMES,
-    Kind,
-    Piece,
+    MarkedPart,
+    PartKind,
     Shelf,
     attachments_of,
     counting,
@@ -47,11 +47,11 @@ _ATTACHMENTS: Final = "3.27"
 _Key = tuple[MemberName, PartName]
 
 
-class Parts:
+class OpenstackParts:
     """The parts of one installation's members in one project. Every method raises `DriverError`."""
 
     def __init__(
-        self, connection: Connection, nova: Nova, ids: Ids, is_ours: Callable[[LaunchId | None], bool]
+        self, connection: OpenstackConnection, nova: Nova, ids: OpenstackIds, is_ours: Callable[[LaunchId | None], bool]
     ) -> None:
         self._connection, self._nova, self._ids = connection, nova, ids
         self._is_ours = is_ours
@@ -61,7 +61,7 @@ class Parts:
 
     def of(self, wanted: Callable[[LaunchId], bool]) -> PartListing:
         """As `handler.ports.parts.PartMaker.parts`: what cannot be read makes it partial."""
-        found: dict[_Key, list[Piece]] = {}
+        found: dict[_Key, list[MarkedPart]] = {}
         told: list[str] = []
         for shelf in SHELVES:
             try:
@@ -81,7 +81,7 @@ class Parts:
         pieces = self._bearing(member, name)
         return _made(pieces[0]) if pieces else None
 
-    def make(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Make a part, unless one bears its mark. Of several that do, all but one go, as long as nobody has them."""
         shelf = _SHELF[kind_of(part.spec)]
         there = self._on(shelf, member, part.name)
@@ -113,7 +113,7 @@ class Parts:
 
     # Making.
 
-    def _order(self, shelf: Shelf, member: MemberName, part: Part, profile: Profile) -> None:
+    def _order(self, shelf: Shelf, member: MemberName, part: MemberPart, profile: Profile) -> None:
         body = {shelf.single: self._wanted(member, part, profile)}
         answer = self._connection.ask(shelf.service, "POST", shelf.path, body=body)
         own_id = text(mapping(answer.body, shelf.single), "id")
@@ -122,7 +122,7 @@ class Parts:
             raise Transient(f"{about}: the answer names no {shelf.kind.value}: it is looked for by its mark")
         self._made[member, part.name] = shelf, own_id
 
-    def _wanted(self, member: MemberName, part: Part, profile: Profile) -> dict[str, object]:
+    def _wanted(self, member: MemberName, part: MemberPart, profile: Profile) -> dict[str, object]:
         called, described = f"{member}-{part.name}", {"description": description_of(member, part.name)}
         match part.spec:
             case Volume(size=size, kind=kind):
@@ -133,10 +133,10 @@ class Parts:
                     "metadata": {KEY: mark_of(member, part.name)},
                     **typed,
                 }
-            case Port(network=network):
+            case NetworkPort(network=network):
                 network_id = self._ids.of(NETWORK_KIND, network)
                 return {"name": called, "network_id": network_id, **described, **self._guarded(profile)}
-            case Address(network=network, port=port):
+            case FloatingAddress(network=network, port=port):
                 network_id = self._ids.of(NETWORK_KIND, network)
                 return {"floating_network_id": network_id, "port_id": self._port(member, port), **described}
 
@@ -154,20 +154,20 @@ class Parts:
 
     # Removing.
 
-    def _drop(self, piece: Piece) -> None:
-        if piece.kind is Kind.PORT and piece.holder:
+    def _drop(self, piece: MarkedPart) -> None:
+        if piece.kind is PartKind.PORT and piece.holder:
             self._must_be_gone(piece, piece.holder)
-        if piece.kind is Kind.VOLUME and piece.holder:
+        if piece.kind is PartKind.VOLUME and piece.holder:
             if piece.state is not PartState.DELETING:
                 self._detach(piece)
             return
         self._delete(piece)
 
-    def _delete(self, piece: Piece) -> None:
+    def _delete(self, piece: MarkedPart) -> None:
         shelf = _SHELF[piece.kind]
         self._connection.ask(shelf.service, "DELETE", f"{shelf.path}/{piece.id}", but=GONE)
 
-    def _detach(self, piece: Piece) -> None:
+    def _detach(self, piece: MarkedPart) -> None:
         """Have what is left of attachments removed whose servers are gone. With the next call the volume can go."""
         path = f"/attachments?volume_id={piece.id}"
         answer = self._connection.ask(BLOCK_STORAGE, "GET", path, version=_ATTACHMENTS)
@@ -180,31 +180,31 @@ class Parts:
             self._connection.ask(BLOCK_STORAGE, "DELETE", f"/attachments/{own_id}", version=_ATTACHMENTS, but=GONE)
         raise Transient(f"{self._about(piece)} is {piece.word}: it is waited for")
 
-    def _must_be_gone(self, piece: Piece, server: str) -> None:
+    def _must_be_gone(self, piece: MarkedPart, server: str) -> None:
         if UUID.fullmatch(server) and self._nova.server(server) is not None:
             raise Transient(f"{self._about(piece)} is not removed while server {server} has it")
 
-    def _unmark(self, piece: Piece) -> None:
+    def _unmark(self, piece: MarkedPart) -> None:
         shelf = _SHELF[piece.kind]
         path = f"{shelf.path}/{piece.id}"
-        if piece.kind is Kind.VOLUME:
+        if piece.kind is PartKind.VOLUME:
             self._connection.ask(shelf.service, "DELETE", f"{path}/metadata/{KEY}", but=GONE)
         else:
             body = {shelf.single: {"description": ""}}
             self._connection.ask(shelf.service, "PUT", path, body=body, but=GONE)
 
-    def _about(self, piece: Piece) -> str:
+    def _about(self, piece: MarkedPart) -> str:
         return f"{self._connection.id}: {piece.name} of {piece.member} ({piece.kind.value} {piece.id})"
 
     # Looking.
 
-    def _bearing(self, member: MemberName, name: PartName) -> tuple[Piece, ...]:
+    def _bearing(self, member: MemberName, name: PartName) -> tuple[MarkedPart, ...]:
         """All that bears a mark of ours, whatever it is; the one that counts first."""
         if not self._is_ours(LaunchId.parse(member)):
             return ()
         return counting(piece for shelf in SHELVES for piece in self._on(shelf, member, name))
 
-    def _on(self, shelf: Shelf, member: MemberName, name: PartName) -> tuple[Piece, ...]:
+    def _on(self, shelf: Shelf, member: MemberName, name: PartName) -> tuple[MarkedPart, ...]:
         """What of one kind bears a mark, the one that counts first.
 
         Raises:
@@ -219,7 +219,7 @@ class Parts:
             bearing |= {piece.id: piece for piece in self._known(shelf, own_id, (member, name))}
         return counting(bearing.values())
 
-    def _known(self, shelf: Shelf, own_id: str, key: _Key) -> Iterable[Piece]:
+    def _known(self, shelf: Shelf, own_id: str, key: _Key) -> Iterable[MarkedPart]:
         answer = self._connection.ask(shelf.service, "GET", f"{shelf.path}/{own_id}", but=GONE)
         piece = None if answer.status in GONE else shelf.piece(answer.body)
         return () if piece is None or (piece.member, piece.name) != key else (piece,)
@@ -235,11 +235,11 @@ class Parts:
         self._had_volumes = self._had_volumes or shelf is VOLUMES
         return read
 
-    def _seen(self, shelf: Shelf, read: Read) -> tuple[tuple[Piece, ...], str]:
+    def _seen(self, shelf: Shelf, read: Read) -> tuple[tuple[MarkedPart, ...], str]:
         pieces, whole = shelf.pieces(read.entries)
         nonsense = "" if whole else f"{self._connection.id}: {shelf.collection.key} are listed that make no sense"
         return pieces, read.because or nonsense
 
 
-def _made(piece: Piece) -> MadePart:
+def _made(piece: MarkedPart) -> MadePart:
     return MadePart(name=piece.name, id=piece.id, state=piece.state)

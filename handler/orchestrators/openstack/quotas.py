@@ -13,28 +13,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from collector.clients.openstack.answers import mapping
-from collector.clients.openstack.connection import Connection
-from collector.clients.openstack.ids import FLAVOR, Ids
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.ids import FLAVOR, OpenstackIds
+from collector.clients.openstack.parsing import mapping
 from config.errors import Permanent
 from config.model.catalogue import OpenstackRecipe, Profile
-from config.model.parts import Port
-from handler.orchestrators.openstack.examined import limit_of
+from config.model.parts import NetworkPort
+from handler.orchestrators.openstack.doctor import limit_of
 from handler.orchestrators.openstack.nova import Nova
 from handler.orchestrators.openstack.part_quotas import network_quotas, volume_quotas
-from handler.planning.headroom import Limit, Quota
+from handler.planning.headroom import Quota, UsageLimit
 
 _FLAVORS = 100
 """More are not remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
+class OpenstackQuotaMeter:
     """Reads the limits of one project."""
 
-    connection: Connection
+    connection: OpenstackConnection
     nova: Nova
-    ids: Ids
+    ids: OpenstackIds
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _flavors: dict[str, Mapping[str, object]] = field(default_factory=dict, init=False, repr=False)
 
@@ -73,7 +73,7 @@ def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
     """How many ports Nova makes with a server: one a network, and one where neither network nor port is named."""
     if recipe.no_network:
         return 0
-    has_own = any(isinstance(part.spec, Port) for part in profile.parts)
+    has_own = any(isinstance(part.spec, NetworkPort) for part in profile.parts)
     return len(recipe.networks) or (0 if has_own else 1)
 
 
@@ -84,7 +84,7 @@ def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tup
     >>> [(str(quota.limit), quota.each) for quota in quotas_of(limits, {"vcpus": 4, "ram": 8192})]
     [('machines 3 of 10', 1), ('cores 18 of 20', 4)]
     """
-    taken: tuple[tuple[Limit | None, float], ...] = (
+    taken: tuple[tuple[UsageLimit | None, float], ...] = (
         (limit_of(limits, "Instances", "Instances", "machines"), 1),
         (limit_of(limits, "Cores", "Cores", "cores"), _amount(flavor, "vcpus")),
         (limit_of(limits, "RAMSize", "RAM", "MiB of memory"), _amount(flavor, "ram")),

@@ -9,18 +9,18 @@ import base64
 from collections.abc import Mapping
 from typing import TypeVar
 
-from collector.clients.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, Ids
+from collector.clients.openstack.ids import FLAVOR, IMAGE_KIND, NETWORK_KIND, SECURITY_GROUP, SERVER_GROUP, OpenstackIds
 from config.errors import Permanent, Transient
 from config.model.catalogue import OpenstackRecipe
-from config.model.parts import Port, Volume
-from handler.orchestrators.openstack.answers import claim_of, mark_of, reach_of
+from config.model.parts import NetworkPort, Volume
+from handler.orchestrators.openstack.parsing import claim_of, mark_of, reach_of
 from handler.ports.orchestrator import Launch
 
 _Device = Mapping[str, object]
-_Kind = TypeVar("_Kind", Port, Volume)
+_Kind = TypeVar("_Kind", NetworkPort, Volume)
 
 
-def request_of(launch: Launch, ids: Ids) -> Mapping[str, object]:
+def request_of(launch: Launch, ids: OpenstackIds) -> Mapping[str, object]:
     """The body of the request: mark, recipe, and the parts that the server is made with.
 
     Raises:
@@ -36,7 +36,7 @@ def request_of(launch: Launch, ids: Ids) -> Mapping[str, object]:
         "flavorRef": ids.of(FLAVOR, recipe.flavor),
         "imageRef": "" if recipe.boot_volume is not None else image,
         "block_device_mapping_v2": _disks(recipe, image, _parts(launch, Volume)),
-        "networks": _networks(recipe, ids, _parts(launch, Port)),
+        "networks": _networks(recipe, ids, _parts(launch, NetworkPort)),
         "security_groups": [{"name": ids.of(SECURITY_GROUP, name)} for name in recipe.security_groups],
         "key_name": recipe.key_name,
         "availability_zone": recipe.availability_zone,
@@ -59,7 +59,7 @@ def _parts(launch: Launch, kind: type[_Kind]) -> list[str]:
     return [launch.parts[name] for name in declared]
 
 
-def _networks(recipe: OpenstackRecipe, ids: Ids, ports: list[str]) -> object:
+def _networks(recipe: OpenstackRecipe, ids: OpenstackIds, ports: list[str]) -> object:
     """Ports come first: a server's first network is where it is reached, unless the recipe says another."""
     if recipe.no_network:
         return "none"

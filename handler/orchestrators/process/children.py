@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import ProcessRecipe
 from config.units import MemberName, Seconds
@@ -173,8 +173,10 @@ def _unstartable(command: str, error: OSError | ValueError) -> DriverError:
 def _refused(command: str, error: OSError | ValueError) -> DriverError:
     if isinstance(error, FileNotFoundError):
         said = f"cannot start {command!r}: not found; install it, or give its full path in the recipe"
-        return Permanent(said, cause=Cause.LAUNCH_CONFIGURATION)
+        return Permanent(said, cause=FailureCause.LAUNCH_CONFIGURATION)
     if isinstance(error, OSError) and error.errno in _SHORTAGES:
         return Transient(f"cannot start {command!r} now: {error.strerror}")
     because = error.strerror if isinstance(error, OSError) else str(error)
-    return Permanent(f"cannot start {command!r}: {because}; correct the recipe", cause=Cause.LAUNCH_CONFIGURATION)
+    return Permanent(
+        f"cannot start {command!r}: {because}; correct the recipe", cause=FailureCause.LAUNCH_CONFIGURATION
+    )

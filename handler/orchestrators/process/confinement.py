@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 _NO_NEW_PRIVILEGES = 38
 
 
-class Refusal(Exception):
+class ConfinementRefusal(Exception):
     """The kernel does not do something."""
 
     def __init__(self, what: str, number: int) -> None:
@@ -44,7 +44,7 @@ def _confine(limits: str) -> None:
         try:
             _bound(what, int(number), int(soft), int(hard))
         except (OSError, ValueError) as error:  # a limit that may not be raised is a ValueError
-            raise Refusal(what, getattr(error, "errno", None) or errno.EPERM) from error
+            raise ConfinementRefusal(what, getattr(error, "errno", None) or errno.EPERM) from error
 
 
 def _bound(what: str, number: int, soft: int, hard: int) -> None:
@@ -64,7 +64,7 @@ def _become(command: Sequence[str]) -> None:
     try:
         os.execvpe(command[0], list(command), _given())  # noqa: S606 no shell is wanted
     except OSError as error:
-        raise Refusal("", error.errno or errno.EINVAL) from error
+        raise ConfinementRefusal("", error.errno or errno.EINVAL) from error
 
 
 def main(report: int, limits: str, command: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ def main(report: int, limits: str, command: Sequence[str]) -> None:
     try:
         _confine(limits)
         _become(command)
-    except Refusal as refusal:
+    except ConfinementRefusal as refusal:
         os.write(report, str(refusal).encode())
 
 

@@ -12,7 +12,7 @@ from handler.orchestrators.process import children, procfs
 _LOOK_EVERY: Seconds = 0.25
 
 
-class Departures:
+class ProcessDepartures:
     """Sessions that were told to stop by this object. A thread watches them for as long as there are any.
 
     Nothing is written down: after a restart a member that still runs is destroyed again, and gets a new grace.

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from collector.clients.turns import Turns
-from config.causes import Cause
+from collector.clients.keyed_lock import KeyedLock
+from config.causes import FailureCause
 from config.errors import Permanent, Transient
 from config.model.catalogue import ProcessCloud, ProcessRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators.process import children, procfs
-from handler.orchestrators.process.departures import Departures
-from handler.orchestrators.process.examined import checks_of
-from handler.orchestrators.process.marks import Mark, choose_address
+from handler.orchestrators.process.departures import ProcessDepartures
+from handler.orchestrators.process.doctor import checks_of
+from handler.orchestrators.process.marks import ProcessMark, choose_address
 from handler.orchestrators.process.member_logs import MemberLogs
-from handler.orchestrators.process.roll import Bearer, Muster, Roll, await_mark
+from handler.orchestrators.process.registry import MarkedProcess, Muster, ProcessRegistry, await_mark
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
 from handler.ports.examination import Check
@@ -53,10 +53,10 @@ class ProcessOrchestrator:
         self._papers = papers
         self._cloud = declaration.id
         self._directory = directory.absolute()
-        self._roll = Roll(self._directory / "members", installation)
+        self._roll = ProcessRegistry(self._directory / "members", installation)
         self._logs = MemberLogs(self._directory / "logs")
-        self._departures = Departures(clock)
-        self._turns = Turns()
+        self._departures = ProcessDepartures(clock)
+        self._turns = KeyedLock()
         self._addressing = threading.Lock()
         self._reserved: set[str] = set()
         self._started: dict[MemberName, procfs.Process] = {}
@@ -151,7 +151,7 @@ class ProcessOrchestrator:
 
     # Inside
 
-    def _server(self, member: Bearer) -> Server:
+    def _server(self, member: MarkedProcess) -> Server:
         process = member.process
         state = ServerState.RUNNING if process.alive else ServerState.STOPPED
         return Server(
@@ -163,7 +163,7 @@ class ProcessOrchestrator:
             raw_state=_WORDS.get(process.state, "running"),
         )
 
-    def _present(self, launch: Launch) -> Bearer:
+    def _present(self, launch: Launch) -> MarkedProcess:
         with self._addressing:
             here = self._roll.muster()
             if launch.id.name in here.members:
@@ -172,15 +172,15 @@ class ProcessOrchestrator:
             self._reserved.add(address)
             self._tidy(here)
         try:
-            return self._start(launch, Mark(id=launch.id, address=address))
+            return self._start(launch, ProcessMark(id=launch.id, address=address))
         finally:
             with self._addressing:  # not before those who are looking have seen the new process
                 self._reserved.remove(address)
 
-    def _start(self, launch: Launch, mark: Mark) -> Bearer:
+    def _start(self, launch: Launch, mark: ProcessMark) -> MarkedProcess:
         recipe, name = launch.profile.recipe, launch.id.name
         if not isinstance(recipe, ProcessRecipe):
-            raise Permanent(f"profile {launch.profile.id} has no command", cause=Cause.LAUNCH_CONFIGURATION)
+            raise Permanent(f"profile {launch.profile.id} has no command", cause=FailureCause.LAUNCH_CONFIGURATION)
         if name in self._started:  # the last of this name has ended, and nobody has collected it yet
             self._end_with(name, self._started[name])
         given = {**self._papers(name), **mark.environment(self._directory)}
@@ -189,7 +189,7 @@ class ProcessOrchestrator:
             process = children.start(name, recipe, given, directory=self._directory, output=output)
         finally:
             os.close(output)
-        member = Bearer(mark=mark, process=process)
+        member = MarkedProcess(mark=mark, process=process)
         self._started[name] = process
         try:
             self._roll.enter(member)

@@ -13,7 +13,7 @@ import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import Permanent
 from config.model.catalogue import ProcessRecipe
 from config.model.recipes import ResourceLimits
@@ -30,7 +30,7 @@ _UNIT_FILE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class ProcessLimit:
     """One resource, as setrlimit(2) has it."""
 
     what: str
@@ -40,18 +40,18 @@ class Limit:
     hard: int
 
 
-def limits_of(limits: ResourceLimits) -> Iterator[Limit]:
+def limits_of(limits: ResourceLimits) -> Iterator[ProcessLimit]:
     """What is declared, and that no core file is written; memory last, since it bounds whoever takes on the others."""
     seconds = None if limits.cpu_time is None else int(limits.cpu_time)
     if seconds is not None:
-        yield Limit(what="cpu_time", number=resource.RLIMIT_CPU, soft=seconds, hard=seconds + _LAST_SECONDS)
+        yield ProcessLimit(what="cpu_time", number=resource.RLIMIT_CPU, soft=seconds, hard=seconds + _LAST_SECONDS)
     plain = (
         ("core", resource.RLIMIT_CORE, limits.core),
         ("open_files", resource.RLIMIT_NOFILE, limits.open_files),
         ("file_size", resource.RLIMIT_FSIZE, limits.file_size),
         ("memory", resource.RLIMIT_DATA, limits.memory),
     )
-    yield from (Limit(what=what, number=number, soft=n, hard=n) for what, number, n in plain if n is not None)
+    yield from (ProcessLimit(what=what, number=number, soft=n, hard=n) for what, number, n in plain if n is not None)
 
 
 def spelt(recipe: ProcessRecipe) -> str:
@@ -67,7 +67,7 @@ def spelt(recipe: ProcessRecipe) -> str:
     return ",".join(bounds)
 
 
-def out_of_reach(limit: Limit, highest: int) -> str:
+def out_of_reach(limit: ProcessLimit, highest: int) -> str:
     """What is wrong with a limit that a process with this hard limit may not give; empty: nothing."""
     if highest == resource.RLIM_INFINITY or limit.hard <= highest:
         return ""
@@ -85,5 +85,5 @@ def refused(recipe: ProcessRecipe, what: str, number: int) -> Permanent:
     """For a bound that the kernel does not let a member take on."""
     for limit in limits_of(recipe.limits):
         if limit.what == what and (words := out_of_reach(limit, resource.getrlimit(limit.number)[1])):
-            return Permanent(f"limits: {words}: {mending(what)}", cause=Cause.LAUNCH_CONFIGURATION)
-    return Permanent(f"limits: {what}: {os.strerror(number)}: {mending(what)}", cause=Cause.LAUNCH_CONFIGURATION)
+            return Permanent(f"limits: {words}: {mending(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)
+    return Permanent(f"limits: {what}: {os.strerror(number)}: {mending(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)

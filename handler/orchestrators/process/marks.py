@@ -19,7 +19,7 @@ _ADDRESSES = 256 * _HOSTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ProcessMark:
     """Who a process is, written where its children and a restarted Trimtab can read it."""
 
     id: LaunchId
@@ -36,7 +36,7 @@ class Mark:
         }
 
     @classmethod
-    def read(cls, environment: Mapping[str, str]) -> Mark | None:
+    def read(cls, environment: Mapping[str, str]) -> ProcessMark | None:
         """``None``: no mark, or not one of ours."""
         launch = LaunchId.parse(environment.get(MEMBER, ""))
         if launch is None or (environment.get(INSTALLATION), environment.get(GROUP)) != (

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from config.errors import DriverError, Permanent
 from config.model.catalogue import Profile, SimulatedCloud
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
-from handler.orchestrators.simulated.ledger import Ledger
-from handler.orchestrators.simulated.simulation import Answer, Simulation
+from handler.orchestrators.simulated.ledger import SimulationLedger
+from handler.orchestrators.simulated.simulation import ScriptedAnswer, Simulation
 from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, MadePart, PartListing, Server
@@ -41,7 +41,7 @@ class SimulatedOrchestrator:
     ) -> None:
         path = directory / "simulated" / f"{declaration.id}.jsonl"
         self._installation = installation
-        self._ledger = Ledger(path, declaration.behaviour, clock)
+        self._ledger = SimulationLedger(path, declaration.behaviour, clock)
         self._turn = threading.Lock()
         self._wait = wait
 
@@ -97,7 +97,7 @@ class SimulatedOrchestrator:
             return None
         return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.find(member, name), now))
 
-    def make_part(self, member: MemberName, part: Part, profile: Profile) -> None:
+    def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Make a part that is nothing, as the cloud is declared to create."""
         self._answered(lambda cloud, now: cloud.make_part(member, part.name, now))
 
@@ -156,7 +156,7 @@ class SimulatedOrchestrator:
     def _mark(self, group: GroupId) -> str:
         return LaunchId(installation=self._installation, group=group, sequence=1).name.rpartition("-")[0]
 
-    def _answered(self, ask: Callable[[Simulation, Instant], Answer[T]]) -> T:
+    def _answered(self, ask: Callable[[Simulation, Instant], ScriptedAnswer[T]]) -> T:
         with self._turn, self._ledger.turn() as (cloud, now):
             answer = ask(cloud, now)
         self._wait(answer.takes)

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from config.model.simulation import Behaviour, BootTime, CallFaults, ListingFaults
 from config.units import Instant, Seconds
-from handler.orchestrators.simulated.machines import Machine
+from handler.orchestrators.simulated.machines import SimulatedMachine
 from handler.planning.world import ServerState
 
 _NORMAL = NormalDist()
@@ -76,7 +76,7 @@ def waiting_time(mean: Seconds, chance: float) -> Seconds:
     return -mean * math.log1p(-chance)
 
 
-def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> Machine:
+def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> SimulatedMachine:
     """Make a server, and decide all of its life."""
 
     def chance(of: str) -> float:
@@ -85,7 +85,9 @@ def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> Machine:
     built = Instant(at + boot_time(behaviour.boot, chance("boot")))
     if chance("stillborn") < behaviour.stillborn:
         fails = Instant(at + chance("when stillborn") * (built - at))
-        return Machine(name=name, number=number, turns=((at, ServerState.BUILDING), (fails, ServerState.ERROR)))
+        return SimulatedMachine(
+            name=name, number=number, turns=((at, ServerState.BUILDING), (fails, ServerState.ERROR))
+        )
     turns = [(at, ServerState.BUILDING), (built, ServerState.RUNNING)]
     if behaviour.error_after is not None:
         after = waiting_time(behaviour.error_after, chance("error"))
@@ -93,4 +95,4 @@ def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> Machine:
     vanishes = None
     if behaviour.vanish_after is not None:
         vanishes = Instant(built + waiting_time(behaviour.vanish_after, chance("vanish")))
-    return Machine(name=name, number=number, turns=tuple(turns), gone_at=vanishes)
+    return SimulatedMachine(name=name, number=number, turns=tuple(turns), gone_at=vanishes)

@@ -19,7 +19,7 @@ from typing import assert_never
 from config.errors import Permanent, Transient
 from config.model.simulation import Behaviour
 from config.units import Instant
-from handler.orchestrators.simulated.machines import Machine
+from handler.orchestrators.simulated.machines import SimulatedMachine
 from handler.orchestrators.simulated.played_parts import PlayedPart
 from handler.orchestrators.simulated.simulation import Simulation
 from handler.planning.world import ServerState
@@ -37,20 +37,20 @@ class Stamp:
     made: int
 
 
-Kept = Stamp | Machine | PlayedPart
+Kept = Stamp | SimulatedMachine | PlayedPart
 """What a line is about."""
 
 
 def line_of(what: Kept) -> str:
     """Write one line; the last one about something holds.
 
-    >>> line_of(Machine(name="web-k3f9ab-1", number=1, turns=((Instant(9.5), ServerState.BUILDING),)))
+    >>> line_of(SimulatedMachine(name="web-k3f9ab-1", number=1, turns=((Instant(9.5), ServerState.BUILDING),)))
     '{"name":"web-k3f9ab-1","number":1,"turns":[[9.5,"building"]],"gone_at":null}'
     """
     match what:
         case Stamp():
             said: dict[str, object] = {"began": what.began, "until": what.until, "made": what.made}
-        case Machine():
+        case SimulatedMachine():
             turns = [(at, state.value) for at, state in what.turns]
             said = {"name": what.name, "number": what.number, "turns": turns, "gone_at": what.gone_at}
             said |= {"claim": what.claim} if what.claim else {}
@@ -77,7 +77,7 @@ def read_line(line: bytes) -> Kept:
             "gone_at": float() | None as gone,
             **others,
         }:
-            return Machine(
+            return SimulatedMachine(
                 name=name,
                 number=number,
                 turns=tuple(map(_turn, turns)),
@@ -98,7 +98,7 @@ def _turn(written: object) -> tuple[Instant, ServerState]:
             raise ValueError("not a turn")
 
 
-class Ledger:
+class SimulationLedger:
     """One file, read as far as it goes. Not for several threads at a time."""
 
     def __init__(self, path: Path, behaviour: Behaviour, clock: Callable[[], Instant]) -> None:
@@ -191,7 +191,7 @@ class Ledger:
                     simulation.began = stamp.began
                     simulation.until = stamp.until if is_first else max(stamp.until, simulation.until)
                     simulation.made = max(stamp.made, simulation.made)
-                case Machine() as machine:
+                case SimulatedMachine() as machine:
                     simulation.put(machine)
                 case PlayedPart() as part:
                     simulation.parts.put(part)

@@ -16,11 +16,11 @@ _HOSTS = (1 << 17) - 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class SimulatedMachine:
     """One server and all of its life, so that what it is at any instant is a matter of looking.
 
     >>> life = ((Instant(0.0), ServerState.BUILDING), (Instant(30.0), ServerState.RUNNING))
-    >>> machine = Machine(name="web-k3f9ab-1", number=1, turns=life)
+    >>> machine = SimulatedMachine(name="web-k3f9ab-1", number=1, turns=life)
     >>> machine.view(Instant(29.0)).server.state, machine.view(Instant(30.0)).server.state
     (<ServerState.BUILDING: 'building'>, <ServerState.RUNNING: 'running'>)
     >>> machine.gone(Instant(40.0)).view(Instant(40.0)).server is None
@@ -77,12 +77,12 @@ class Machine:
 
     # What befalls it: a new value each
 
-    def turned(self, state: ServerState, at: Instant) -> Machine:
+    def turned(self, state: ServerState, at: Instant) -> SimulatedMachine:
         """From ``at`` on it is this, and nothing that would have befallen its state later does."""
         before = tuple(turn for turn in self.turns if turn[0] < at)
         return replace(self, turns=(*before, (at, state)))
 
-    def gone(self, at: Instant) -> Machine:
+    def gone(self, at: Instant) -> SimulatedMachine:
         """It is not there from ``at`` on; or earlier, if that was so."""
         return replace(self, gone_at=at if self.gone_at is None else min(self.gone_at, at))
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
-from config.model.simulation import LIES, Behaviour, CallFaults, Happening, Incident
+from config.model.simulation import LIES, Behaviour, CallFaults, Incident, ScriptedEvent
 from config.units import Instant, Seconds
 from handler.orchestrators.simulated.fates import Slip, born, draw, slip
-from handler.orchestrators.simulated.machines import Machine, View
+from handler.orchestrators.simulated.machines import SimulatedMachine, View
 from handler.orchestrators.simulated.played_parts import PlayedParts
-from handler.planning.headroom import Limit
+from handler.planning.headroom import UsageLimit
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server, ServerState
 
@@ -30,7 +30,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T_co]):
+class ScriptedAnswer(Generic[T_co]):
     """What a call comes to, and how long that takes."""
 
     takes: Seconds
@@ -55,19 +55,19 @@ class Simulation:
         self.made = 0
         """Servers ever made."""
         self.parts = PlayedParts()
-        self._machines: dict[str, Machine] = {}
+        self._machines: dict[str, SimulatedMachine] = {}
         self._marks: dict[str, dict[str, View]] = {}
         """By mark and name: what a listing showed last of everyone."""
         self._ends: list[tuple[float, str]] = []
         self._asked: Counter[tuple[str, str]] = Counter()
         self._calls: deque[Instant] = deque()
-        self._changed: dict[str, Machine] = {}
+        self._changed: dict[str, SimulatedMachine] = {}
         self._lied: dict[tuple[int, Incident], frozenset[str]] = {}
         """By a lie and its place in the script: about which servers it is told."""
 
     # What is asked
 
-    def list(self, mark: str | None, now: Instant) -> Answer[Listing]:
+    def list(self, mark: str | None, now: Instant) -> ScriptedAnswer[Listing]:
         """Show the servers of one mark, or, with ``None``, all of them, as they were ``lag`` seconds ago."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
@@ -82,31 +82,33 @@ class Simulation:
                 told = Listing(servers=shown[::2], complete=True)
             case _:
                 told = Listing(servers=shown, complete=True)
-        return Answer(takes=takes, given=told)
+        return ScriptedAnswer(takes=takes, given=told)
 
-    def find(self, name: str, now: Instant) -> Answer[Server | None]:
+    def find(self, name: str, now: Instant) -> ScriptedAnswer[Server | None]:
         """Ask for one server: unlike listings, that is never old."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         lie = self.lies(now).get(name)
-        if lie is Happening.HIDE:
-            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud does not say whether {name} is there"))
-        seen = () if lie is Happening.DENY else filter(None, [self._seen(name, now)])
-        return Answer(takes=self.behaviour.call, given=next(self._bent(seen, now), None))
+        if lie is ScriptedEvent.HIDE:
+            return ScriptedAnswer(
+                takes=self.behaviour.call, given=Transient(f"the cloud does not say whether {name} is there")
+            )
+        seen = () if lie is ScriptedEvent.DENY else filter(None, [self._seen(name, now)])
+        return ScriptedAnswer(takes=self.behaviour.call, given=next(self._bent(seen, now), None))
 
-    def create(self, name: str, now: Instant, claim: Claim | None = None) -> Answer[Server]:
+    def create(self, name: str, now: Instant, claim: Claim | None = None) -> ScriptedAnswer[Server]:
         """Make a server that bears a claim, or answer with the one that has the name."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         wrong = slip(self.behaviour.create, self._chance("create", name))
         if wrong is Slip.ERROR:
-            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud could not make {name}"))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient(f"the cloud could not make {name}"))
         seen = self._seen(name, now)
         if seen is None and self._is_full(now):
-            full = Full(f"the quota of {self.behaviour.quota} servers is used up", cause=Cause.QUOTA)
-            return Answer(takes=self.behaviour.call, given=full)
+            full = Full(f"the quota of {self.behaviour.quota} servers is used up", cause=FailureCause.QUOTA)
+            return ScriptedAnswer(takes=self.behaviour.call, given=full)
         made = self.add(name, now).view(now).server if seen is None else seen
         if made is None:
             raise AssertionError(f"{name} is gone as soon as it is made")
@@ -115,16 +117,16 @@ class Simulation:
             made = replace(made, claim=claim)
         return self._said(wrong, made, f"the cloud could not make {name}")
 
-    def known(self, named: str, now: Instant) -> Answer[Server | None]:
+    def known(self, named: str, now: Instant) -> ScriptedAnswer[Server | None]:
         """Ask for one server by its id or, if none has it, by its name."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         machine = self._with_id(named, now)
         seen = self._seen(named, now) if machine is None else machine.view(now).server
-        return Answer(takes=self.behaviour.call, given=seen)
+        return ScriptedAnswer(takes=self.behaviour.call, given=seen)
 
-    def rename(self, id: str, name: str, now: Instant) -> Answer[Server]:
+    def rename(self, id: str, name: str, now: Instant) -> ScriptedAnswer[Server]:
         """Call a server by another name; one that has a name of Trimtab's form gives it up only for its own id.
 
         It fails as creations do. Listings that are late show it under its old name for a while.
@@ -135,11 +137,11 @@ class Simulation:
         machine, failed = self._with_id(id, now), f"the cloud could not call {id} {name}"
         wrong = slip(self.behaviour.create, self._chance("rename", name))
         if wrong is Slip.ERROR:
-            return Answer(takes=self.behaviour.call, given=Transient(failed))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         if machine is None:
-            return Answer(takes=self.behaviour.call, given=Permanent(f"there is no server {id}"))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Permanent(f"there is no server {id}"))
         if name not in {machine.name, id} and LaunchId.parse(machine.name) is not None:
-            return Answer(takes=self.behaviour.call, given=Permanent(f"{id} bears the mark {machine.name}"))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Permanent(f"{id} bears the mark {machine.name}"))
         if machine.name != name:
             self.put(machine.gone(now))
             machine = replace(machine, name=name)
@@ -149,21 +151,21 @@ class Simulation:
             raise AssertionError(f"{id} is gone as soon as it is called {name}")
         return self._said(wrong, server, failed)
 
-    def destroy(self, name: str, now: Instant, *, grace: Seconds) -> Answer[None]:
+    def destroy(self, name: str, now: Instant, *, grace: Seconds) -> ScriptedAnswer[None]:
         """Begin to remove a server; one that is not there, or is going already, stays as it is."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
         wrong = slip(self.behaviour.destroy, self._chance("destroy", name))
         if wrong is Slip.ERROR:
-            return Answer(takes=self.behaviour.call, given=Transient(f"the cloud could not remove {name}"))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient(f"the cloud could not remove {name}"))
         seen = self._seen(name, now)
         if seen is not None and seen.state is not ServerState.DELETING:
             stop = Instant(now + min(self.behaviour.stop, grace))
             self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
         return self._said(wrong, None, f"the cloud could not remove {name}")
 
-    def claim(self, name: str, claim: Claim, now: Instant) -> Answer[None]:
+    def claim(self, name: str, claim: Claim, now: Instant) -> ScriptedAnswer[None]:
         """Write a claim on a server, if it is there; it fails as creations do."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
@@ -171,57 +173,57 @@ class Simulation:
         failed = f"the cloud could not write a claim on {name}"
         wrong = slip(self.behaviour.create, self._chance("claim", name))
         if wrong is Slip.ERROR:
-            return Answer(takes=self.behaviour.call, given=Transient(failed))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         if self._seen(name, now) is not None:
             self.put(replace(self._machines[name], claim=claim.text))
         return self._said(wrong, None, failed)
 
-    def quota(self, now: Instant) -> Answer[Limit]:
+    def quota(self, now: Instant) -> ScriptedAnswer[UsageLimit]:
         """Tell how many servers there may be, and how many there are, whoever made them."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
-        used = Limit(what="servers", used=len(self.machines(now)), most=self.behaviour.quota)
-        return Answer(takes=self.behaviour.call, given=used)
+        used = UsageLimit(what="servers", used=len(self.machines(now)), most=self.behaviour.quota)
+        return ScriptedAnswer(takes=self.behaviour.call, given=used)
 
-    def ask_parts(self, ask: Callable[[PlayedParts], T], now: Instant) -> Answer[T]:
+    def ask_parts(self, ask: Callable[[PlayedParts], T], now: Instant) -> ScriptedAnswer[T]:
         """Look at parts: that is never old, and never wrong."""
         if (refused := self._refused(self.advance(now))) is not None:
             return refused
-        return Answer(takes=self.behaviour.call, given=ask(self.parts))
+        return ScriptedAnswer(takes=self.behaviour.call, given=ask(self.parts))
 
-    def make_part(self, member: str, name: str, now: Instant) -> Answer[None]:
+    def make_part(self, member: str, name: str, now: Instant) -> ScriptedAnswer[None]:
         """Make a part, unless it is there; as creations go here."""
         faults = self.behaviour.create
         return self._part_changed("create", faults, f"{name} of {member}", now, lambda: self.parts.make(member, name))
 
-    def drop_part(self, member: str, name: str, now: Instant, *, retain: bool) -> Answer[None]:
+    def drop_part(self, member: str, name: str, now: Instant, *, retain: bool) -> ScriptedAnswer[None]:
         """Remove a part, or take its mark off, if it is there; as removals go here."""
         faults, drop = self.behaviour.destroy, self.parts.release if retain else self.parts.remove
         return self._part_changed("destroy", faults, f"{name} of {member}", now, lambda: drop(member, name))
 
     def _part_changed(
         self, call: str, faults: CallFaults, part: str, now: Instant, change: Callable[[], None]
-    ) -> Answer[None]:
+    ) -> ScriptedAnswer[None]:
         if (refused := self._refused(self.advance(now))) is not None:
             return refused
         failed = f"the cloud could not {call} the part {part}"
         wrong = slip(faults, self._chance(call, part))
         if wrong is Slip.ERROR:
-            return Answer(takes=self.behaviour.call, given=Transient(failed))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         change()
         return self._said(wrong, None, failed)
 
     # What happens
 
-    def add(self, name: str, now: Instant) -> Machine:
+    def add(self, name: str, now: Instant) -> SimulatedMachine:
         """Make a server, whoever asks."""
         self.made += 1
         machine = born(self.behaviour, name, self.made, now)
         self.put(machine)
         return machine
 
-    def put(self, machine: Machine) -> None:
+    def put(self, machine: SimulatedMachine) -> None:
         """Let a server be as it is said to be, whatever it was."""
         self._machines[machine.name] = self._changed[machine.name] = machine
         self._marks.setdefault(machine.mark, {})[machine.name] = _UNSEEN
@@ -238,7 +240,7 @@ class Simulation:
         now = self.latest = max(self.latest, now)
         for number, incident in enumerate(self.behaviour.script):
             at = Instant(self.began + incident.at)
-            if self.until < at <= now and incident.what in {Happening.ERROR, Happening.VANISH}:
+            if self.until < at <= now and incident.what in {ScriptedEvent.ERROR, ScriptedEvent.VANISH}:
                 self._befall(number, incident, at)
         self.until = now
         while self._ends and self._ends[0][0] + self.behaviour.listing.lag <= now:
@@ -248,17 +250,17 @@ class Simulation:
                 self._forget(machine)
         return now
 
-    def changes(self) -> tuple[Machine, ...]:
+    def changes(self) -> tuple[SimulatedMachine, ...]:
         """Whoever has changed since this was asked last; for those who keep it."""
         changed = tuple(self._changed.values())
         self._changed.clear()
         return changed
 
-    def machine(self, name: str) -> Machine | None:
+    def machine(self, name: str) -> SimulatedMachine | None:
         """Show a server's whole life; ``None``: there is none of this name, or it has been gone for long."""
         return self._machines.get(name)
 
-    def machines(self, now: Instant) -> tuple[Machine, ...]:
+    def machines(self, now: Instant) -> tuple[SimulatedMachine, ...]:
         """All servers that are there, in the order of creation."""
         alive = (machine for machine in self._machines.values() if machine.there(now))
         return tuple(sorted(alive, key=lambda machine: machine.number))
@@ -284,15 +286,15 @@ class Simulation:
             match lies.get(server.name):
                 case None:
                     yield server
-                case Happening.DELETING:
+                case ScriptedEvent.DELETING:
                     state = ServerState.DELETING
                     yield replace(server, state=state, raw_state=state.value)
                 case _:
                     pass
 
-    def lies(self, now: Instant) -> Mapping[str, Happening]:
+    def lies(self, now: Instant) -> Mapping[str, ScriptedEvent]:
         """Say about which servers what is said wrongly: about those that were there when the lie began."""
-        lies: dict[str, Happening] = {}
+        lies: dict[str, ScriptedEvent] = {}
         for number, incident in enumerate(self.behaviour.script):
             since = now - self.began - incident.at
             if incident.what in LIES and 0 <= since < incident.lasts:
@@ -302,19 +304,19 @@ class Simulation:
                 lies |= dict.fromkeys(self._lied[lie], incident.what)
         return lies
 
-    def _with_id(self, id: str, now: Instant) -> Machine | None:
+    def _with_id(self, id: str, now: Instant) -> SimulatedMachine | None:
         return next((machine for machine in self.machines(now) if machine.id == id), None)
 
     def _seen(self, name: str, now: Instant) -> Server | None:
         machine = self._machines.get(name)
         return None if machine is None else machine.view(now).server
 
-    def _refused(self, now: Instant) -> Answer[Never] | None:
+    def _refused(self, now: Instant) -> ScriptedAnswer[Never] | None:
         """Say what every call may meet; ``None``: it can be carried out."""
         for incident in self.behaviour.script:
             since = now - self.began - incident.at
-            if incident.what is Happening.OUTAGE and 0 <= since < incident.lasts:
-                return Answer(takes=self.behaviour.timeout, given=Transient("the cloud does not answer"))
+            if incident.what is ScriptedEvent.OUTAGE and 0 <= since < incident.lasts:
+                return ScriptedAnswer(takes=self.behaviour.timeout, given=Transient("the cloud does not answer"))
         limit = self.behaviour.rate_limit
         if limit is None:
             return None
@@ -322,19 +324,19 @@ class Simulation:
             self._calls.popleft()
         if len(self._calls) >= limit.calls:
             wait = self._calls[0] + limit.per - now
-            return Answer(takes=self.behaviour.call, given=Transient("too many calls", retry_after=wait))
+            return ScriptedAnswer(takes=self.behaviour.call, given=Transient("too many calls", retry_after=wait))
         self._calls.append(now)
         return None
 
-    def _said(self, wrong: Slip | None, given: T, failed: str) -> Answer[T]:
+    def _said(self, wrong: Slip | None, given: T, failed: str) -> ScriptedAnswer[T]:
         """Answer a call that was carried out."""
         match wrong:
             case Slip.FALSE_ERROR:
-                return Answer(takes=self.behaviour.call, given=Transient(failed))
+                return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
             case Slip.TIMEOUT:
-                return Answer(takes=self.behaviour.timeout, given=Transient("the answer did not come in time"))
+                return ScriptedAnswer(takes=self.behaviour.timeout, given=Transient("the answer did not come in time"))
             case _:
-                return Answer(takes=self.behaviour.call, given=given)
+                return ScriptedAnswer(takes=self.behaviour.call, given=given)
 
     def _chance(self, call: str, about: str) -> float:
         """Draw anew for each call about the same."""
@@ -345,17 +347,17 @@ class Simulation:
         quota = self.behaviour.quota
         return quota is not None and len(self._machines) >= quota and len(self.machines(now)) >= quota
 
-    def _hit(self, number: int, incident: Incident, at: Instant) -> Sequence[Machine]:
+    def _hit(self, number: int, incident: Incident, at: Instant) -> Sequence[SimulatedMachine]:
         alive, seed = self.machines(at), self.behaviour.seed
         count = math.ceil(incident.share * len(alive)) if incident.share else incident.count
         return sorted(alive, key=lambda machine: draw(seed, "script", number, machine.name))[:count]
 
     def _befall(self, number: int, incident: Incident, at: Instant) -> None:
         for machine in self._hit(number, incident, at):
-            vanishes = incident.what is Happening.VANISH
+            vanishes = incident.what is ScriptedEvent.VANISH
             self.put(machine.gone(at) if vanishes else machine.turned(ServerState.ERROR, at))
 
-    def _forget(self, machine: Machine) -> None:
+    def _forget(self, machine: SimulatedMachine) -> None:
         del self._machines[machine.name], self._marks[machine.mark][machine.name]
         for call in ("create", "destroy", "rename", "claim"):
             self._asked.pop((call, machine.name), None)

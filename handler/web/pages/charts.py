@@ -38,7 +38,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ChartMark:
     """Something that happened at one instant."""
 
     at: Instant
@@ -72,7 +72,7 @@ class Plot:
     unit: str
     traces: tuple[Trace, ...]
     rules: tuple[Rule, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ChartMark, ...] = ()
     lane: bool = False
     """Give the marks a lane of their own, where they can be pointed at; else only a thin line each."""
 
@@ -250,7 +250,7 @@ def _lane(plot: Plot) -> tuple[Pointer, ...]:
     return tuple(_pointer(mark, plot) for mark in sorted(plot.marks, key=lambda mark: mark.at))
 
 
-def _pointer(mark: Mark, plot: Plot) -> Pointer:
+def _pointer(mark: ChartMark, plot: Plot) -> Pointer:
     return Pointer(
         mark.id,
         mark.kind,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from config.model.catalogue import Compare
 from config.units import ConditionId, format_span
-from handler.runtime.series import KEPT, Curve, Line
+from handler.runtime.series import KEPT, ConditionLine, Curve
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import clock, number, quantity, span
@@ -114,7 +114,7 @@ def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation,
     )
 
 
-def _measured(line: Line) -> str:
+def _measured(line: ConditionLine) -> str:
     over = f"{line.aggregate} of {format_span(line.window)}"
     return f"{line.counter}, {over}" if line.per_group else f"{line.counter}, {line.across} across members, {over}"
 

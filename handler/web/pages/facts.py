@@ -9,9 +9,9 @@ from config.units import GroupId, Instant
 from handler.operations.desk import Desk
 from handler.planning.status import GroupStatus
 from handler.ports.store import EDITED
-from handler.ports.stored import Event, EventKind, Span
+from handler.ports.stored import Event, EventKind, TickSpan
 from handler.runtime.series import Picture
-from handler.web.pages.charts import Mark
+from handler.web.pages.charts import ChartMark
 from trigger.explain.explanation import Explanation
 from trigger.explain.words import say, sentence_of
 from trigger.reasons import Reason
@@ -40,12 +40,12 @@ class Facts:
     explanation: Explanation | None
     """``None``: nothing has been evaluated yet."""
     picture: Picture
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartMark, ...]
     """Newest first; also from before the daemon started."""
     now: Instant
 
 
-class Gatherer:
+class PageGatherer:
     """Asks the desk; remembers why past decisions were made, since that never changes."""
 
     def __init__(self, desk: Desk) -> None:
@@ -74,7 +74,7 @@ class Gatherer:
         now = self._desk.now()
         return Facts(
             status=self._desk.group(group),
-            explanation=found.first if isinstance(found, Span) else found,
+            explanation=found.first if isinstance(found, TickSpan) else found,
             picture=self._desk.recent(group).picture(now),
             marks=tuple(marks),
             now=now,
@@ -88,7 +88,7 @@ class Gatherer:
         if key in self._whys:
             return self._whys[key]
         found = await self._desk.why(event.group, event.at)
-        first = found.first if isinstance(found, Span) else found
+        first = found.first if isinstance(found, TickSpan) else found
         lines = why_of(first) if first is not None and first.at == event.at else ()
         if lines or self._desk.now() - event.at > _WRITTEN:  # the history is written before the explanation
             self._whys[key] = lines
@@ -110,9 +110,9 @@ def why_of(explanation: Explanation) -> tuple[str, ...]:
     return tuple(line.strip() for line in say(heard, heard.at)[2:])
 
 
-def mark_of(event: Event, why: tuple[str, ...]) -> Mark:
+def mark_of(event: Event, why: tuple[str, ...]) -> ChartMark:
     """A line of history as a mark, with what is known of its reasons."""
-    return Mark(
+    return ChartMark(
         at=event.at,
         kind=_kind(event),
         title=_title(event),

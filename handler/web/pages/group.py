@@ -13,7 +13,7 @@ from config.units import GroupId, Instant, MemberName
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
-from handler.web.pages.charts import Mark
+from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, span, stamp
@@ -170,7 +170,7 @@ def _quiet(quiet: Quiet, now: Instant) -> Stated:
     return Stated("Quiet", span(quiet.until - now), more, until=f"{quiet.until:.3f}")
 
 
-def _decided(mark: Mark) -> Decided:
+def _decided(mark: ChartMark) -> Decided:
     return Decided(
         id=mark.id,
         clock=say_moment(mark.at),

@@ -19,8 +19,8 @@ from config.units import GroupId, Seconds
 from handler.operations.desk import Desk
 from handler.operations.outcomes import NoSuch
 from handler.planning.status import GroupStatus
-from handler.runtime.pulse import Listener
-from handler.web.pages.facts import Gatherer, Glance
+from handler.runtime.pulse import PulseListener
+from handler.web.pages.facts import Glance, PageGatherer
 from handler.web.pages.frame import Parts, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
@@ -70,7 +70,7 @@ class Console:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._gatherer = Gatherer(desk)
+        self._gatherer = PageGatherer(desk)
         self._assets = _read(Path(__file__).with_name("static"))
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
@@ -115,7 +115,7 @@ class Console:
         page = page_of(title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version)
         return HTMLResponse(document(page, main), status, _HEADERS)
 
-    async def _told(self, listener: Listener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
+    async def _told(self, listener: PulseListener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
         every = self._desk.pulse.heartbeat
         yield f"retry: {_RETRY_MS}\n\n"
         yield _event("beat", {"now": self._desk.now(), "every": every})
@@ -172,7 +172,7 @@ class Console:
 class _Stream(StreamingResponse):
     """Events; whatever ends it, the listener's place is free again."""
 
-    def __init__(self, listener: Listener, told: AsyncIterator[str]) -> None:
+    def __init__(self, listener: PulseListener, told: AsyncIterator[str]) -> None:
         super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
         self._listener = listener
 

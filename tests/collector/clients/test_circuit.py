@@ -10,10 +10,10 @@ from collector.clients.circuit import (
     FAILURES,
     FIRST_PAUSE,
     LATE,
-    Call,
     Circuit,
+    CircuitCall,
+    CircuitRefusal,
     Position,
-    Refusal,
     answered,
     begun,
     failed,
@@ -29,15 +29,15 @@ def at(seconds: float) -> Moment:
     return Moment(wall=Instant(seconds + 3600.0), steady=Monotonic(seconds))
 
 
-def called(circuit: Circuit, now: float, within: float = WITHIN) -> tuple[Circuit, Call]:
+def called(circuit: Circuit, now: float, within: float = WITHIN) -> tuple[Circuit, CircuitCall]:
     circuit, call = begun(circuit, at(now), within)
-    assert isinstance(call, Call), call
+    assert isinstance(call, CircuitCall), call
     return circuit, call
 
 
-def refused(circuit: Circuit, now: float) -> Refusal:
+def refused(circuit: Circuit, now: float) -> CircuitRefusal:
     _, refusal = begun(circuit, at(now), WITHIN)
-    assert isinstance(refusal, Refusal), refusal
+    assert isinstance(refusal, CircuitRefusal), refusal
     return refusal
 
 
@@ -176,13 +176,13 @@ ACTS = st.lists(
 
 @given(acts=ACTS)
 def test_whatever_happens(acts: list[tuple[float, str, int, float]]) -> None:
-    circuit, now, calls = Circuit(), 0.0, list[Call]()
+    circuit, now, calls = Circuit(), 0.0, list[CircuitCall]()
     for later, act, which, within in acts:
         now += later
         before = circuit
         if act == "begin":
             circuit, call = begun(circuit, at(now), within)
-            if isinstance(call, Call):
+            if isinstance(call, CircuitCall):
                 calls.append(call)
             else:
                 assert 0.0 < call.again_in <= 30.0
@@ -208,13 +208,13 @@ def test_an_endpoint_that_is_dead_is_tried_again_for_ever_and_one_that_is_back_i
     for pause in pauses:
         now += pause
         circuit, call = begun(circuit, at(now), within)
-        if isinstance(call, Call):
+        if isinstance(call, CircuitCall):
             tried.append(now)
             now += within
             circuit = failed(circuit, call, "ConnectTimeout", at(now))
 
     circuit, call = begun(circuit, at(now + max(within, FIRST_PAUSE)), within)
 
-    assert isinstance(call, Call)
+    assert isinstance(call, CircuitCall)
     assert answered(circuit, call).position is Position.CLOSED
     assert all(later - earlier >= within for earlier, later in pairwise(tried[1:]))

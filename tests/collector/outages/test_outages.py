@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.outages.outages import (
-    Began,
     Channel,
     Ended,
-    Hearing,
+    OutageBegan,
+    OutageLayout,
     Silence,
     hearing_of,
     members_of,
@@ -31,11 +31,11 @@ WORDS = dict.fromkeys(map(CounterId, ("cpu", "load", "counter-0", "counter-1", "
 }
 
 
-def heard(scrape: Scrape) -> Hearing:
+def heard(scrape: Scrape) -> OutageLayout:
     return hearing_of(scrape.layout, WORDS)
 
 
-def listen(silence: Silence, scrape: Scrape, group: GroupId = WEB) -> tuple[Silence, tuple[Began | Ended, ...]]:
+def listen(silence: Silence, scrape: Scrape, group: GroupId = WEB) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
     return observe(silence, scrape, heard(scrape), group)
 
 
@@ -49,7 +49,9 @@ def test_a_member_that_answers_nothing_is_told_once() -> None:
     silence, first = listen(Silence(), silent)
     _, second = listen(silence, silent)
 
-    began = Began(group=WEB, channel=snmp_of("a"), source="snmp", counter=CounterId("cpu"), reply=TIMEOUT, said="")
+    began = OutageBegan(
+        group=WEB, channel=snmp_of("a"), source="snmp", counter=CounterId("cpu"), reply=TIMEOUT, said=""
+    )
     assert first == (began,)
     assert second == ()
 
@@ -130,7 +132,7 @@ def test_what_the_source_said_is_told() -> None:
 
     _, (change,) = listen(Silence(), scrape)
 
-    assert isinstance(change, Began)
+    assert isinstance(change, OutageBegan)
     assert change.said == "who are you?"
 
 
@@ -186,7 +188,7 @@ def test_the_reply_that_most_questions_had_is_told(replies: tuple[Reply, ...], d
 
     _, (change,) = listen(Silence(), scrape)
 
-    assert isinstance(change, Began)
+    assert isinstance(change, OutageBegan)
     assert change.reply is dominant
 
 

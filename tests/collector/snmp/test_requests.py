@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from collector.samples import Sheet
 from collector.snmp.agents import Community
-from collector.snmp.requests import Plan, Plans
+from collector.snmp.requests import Plans, PollPlan
 from collector.targets import Round, layout_for, targets_of
 from config.model.access import SecretRef, SnmpVersion
 from config.model.catalogue import Catalogue
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from config.units import GroupId, ProfileId
 from tests.support.collector import a_catalogue, a_moment, an_object, rosters
 from tests.support.snmp import a_column, an_access
@@ -34,7 +34,7 @@ def a_round(catalogue: Catalogue, secrets: Mapping[str, str], members: Mapping[s
     )
 
 
-def names_of(plan: Plan) -> list[str]:
+def names_of(plan: PollPlan) -> list[str]:
     return [agent.identity.name for agent in plan.requests]
 
 
@@ -80,7 +80,7 @@ def test_without_anything_to_ask_no_secret_is_read() -> None:
 
 
 def test_the_uptime_is_asked_for_once_and_only_with_what_rises() -> None:
-    rising = an_object("1.3.1", kind=Kind.RISING)
+    rising = an_object("1.3.1", kind=CounterKind.RISING)
     for counters, expected in (
         ([an_object("1.3.1")], ["1.3.1"]),
         ([rising], ["1.3.1", UPTIME]),

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import asyncio
 
-from collector.snmp.window import Window
+from collector.snmp.window import RequestWindow
 
 
 def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> None:
     async def scene() -> list[int]:
-        window = Window(2)
+        window = RequestWindow(2)
         entered: list[int] = []
 
         async def visit(number: int) -> None:
@@ -35,7 +35,7 @@ def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> 
 
 def test_a_place_is_free_again_soon_even_if_it_is_not_left() -> None:
     async def scene() -> None:
-        window = Window(1)
+        window = RequestWindow(1)
         first = await window.enter()
         async with asyncio.timeout(2.0):
             second = await window.enter()
@@ -47,7 +47,7 @@ def test_a_place_is_free_again_soon_even_if_it_is_not_left() -> None:
 
 def test_who_gives_up_waiting_takes_no_place_with_him() -> None:
     async def scene() -> None:
-        window = Window(1)
+        window = RequestWindow(1)
         place = await window.enter()
         waiting = [asyncio.ensure_future(window.enter()) for _ in range(2)]
         await asyncio.sleep(0)

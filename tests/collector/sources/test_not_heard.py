@@ -10,21 +10,21 @@ from email.utils import formatdate
 
 import pytest
 
-from collector.clients.cloudstack.answers import Refused, opened
-from collector.clients.http.client import Failure
-from collector.clients.nitro.answers import Refusal
-from collector.clients.nitro.answers import decode as decode_nitro
+from collector.clients.cloudstack.parsing import CloudstackRefused, opened
+from collector.clients.http.client import HttpFailure
+from collector.clients.nitro.parsing import Refusal
+from collector.clients.nitro.parsing import decode as decode_nitro
 from collector.samples import Reply
-from collector.sources.haproxy.table import Table, cell, decode_page
+from collector.sources.haproxy.table import StatTable, cell, decode_page
 from collector.sources.http.source import HttpSource
-from collector.sources.openstack.gnocchi_answers import decode as decode_gnocchi
-from collector.sources.openstack.nova_answers import decode_diagnostics
+from collector.sources.openstack.gnocchi_parsing import decode as decode_gnocchi
+from collector.sources.openstack.nova_parsing import decode_diagnostics
 from collector.sources.prometheus.source import PrometheusSource
 from config.model.counters import Counter, GnocchiMetric, HttpValue, JsonPick, MemberAddress, MetricPick
 from config.model.reductions import Reduce
 from config.units import CounterId
+from handler.ingest.pushes.pushed_values import PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, read
-from handler.ingest.pushes.said import Shape, Unreadable
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
 from tests.support.http_servers import a_client, a_response, a_server, says
 from tests.support.prometheus import a_query, asking
@@ -155,15 +155,15 @@ def test_a_sample_of_prometheus_of_the_future_is_not_heard() -> None:
 
 def test_a_server_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
     table = decode_page("# pxname,svname,scur,lastchg,type,\nweb,a,5,9,2,\nweb,a,95,9,2,\nweb,BACKEND,5,9,1,\n")
-    assert isinstance(table, Table)
+    assert isinstance(table, StatTable)
     found = cell(table, ("web", "a"), "scur")
-    assert isinstance(found, Failure)
+    assert isinstance(found, HttpFailure)
     assert found.reply is Reply.AMBIGUOUS
 
 
 def test_a_column_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
     found = decode_page("# pxname,svname,scur,scur,type,\nweb,a,5,95,2,\n")
-    assert isinstance(found, Failure)
+    assert isinstance(found, HttpFailure)
     assert found.said == "a column is there twice"
 
 
@@ -182,29 +182,29 @@ DECODED: Mapping[str, Callable[[], object]] = {
 @pytest.mark.parametrize("decoded", DECODED.values(), ids=DECODED)
 def test_an_answer_in_which_something_is_there_twice_is_malformed(decoded: Callable[[], object]) -> None:
     found = decoded()
-    assert isinstance(found, Failure | Refusal)
+    assert isinstance(found, HttpFailure | Refusal)
     assert found.reply is Reply.MALFORMED
 
 
 def test_an_answer_of_cloudstack_in_which_something_is_there_twice_is_none_of_its_own() -> None:
     found = opened(b'{"r": {"count": 0}, "r": {"count": 0}}', 200)
-    assert isinstance(found, Refused)
+    assert isinstance(found, CloudstackRefused)
     assert found.code is None
 
 
-PUSHES: Mapping[str, tuple[Shape, bytes]] = {
-    "lines": (Shape.LINES, b"LOAD=5\nLOAD=95\n"),
-    "JSON, one key": (Shape.JSON, b'{"values": {"LOAD": 5, "LOAD": 95}}'),
-    "JSON, two entries": (Shape.JSON, b'[{"values": {"LOAD": 5}}, {"values": {"LOAD": 95}}]'),
-    "OpenMetrics": (Shape.OPENMETRICS, b"LOAD 5\nLOAD 95\n# EOF\n"),
-    "Prometheus text": (Shape.TEXT, b"LOAD 5\nLOAD 95\n"),
-    "two members in one sample": (Shape.TEXT, b'LOAD{member="a",member="b"} 5\n'),
+PUSHES: Mapping[str, tuple[PushShape, bytes]] = {
+    "lines": (PushShape.LINES, b"LOAD=5\nLOAD=95\n"),
+    "JSON, one key": (PushShape.JSON, b'{"values": {"LOAD": 5, "LOAD": 95}}'),
+    "JSON, two entries": (PushShape.JSON, b'[{"values": {"LOAD": 5}}, {"values": {"LOAD": 95}}]'),
+    "OpenMetrics": (PushShape.OPENMETRICS, b"LOAD 5\nLOAD 95\n# EOF\n"),
+    "Prometheus text": (PushShape.TEXT, b"LOAD 5\nLOAD 95\n"),
+    "two members in one sample": (PushShape.TEXT, b'LOAD{member="a",member="b"} 5\n'),
 }
 
 
 @pytest.mark.parametrize(("shape", "body"), PUSHES.values(), ids=PUSHES)
-def test_a_push_that_says_a_value_twice_is_refused(shape: Shape, body: bytes) -> None:
+def test_a_push_that_says_a_value_twice_is_refused(shape: PushShape, body: bytes) -> None:
     said = read(Push(token="t", shape=shape, member=None, group=None, body=body))
 
-    assert isinstance(said, Unreadable)
+    assert isinstance(said, UnreadablePush)
     assert "twice" in said.message

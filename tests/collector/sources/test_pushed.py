@@ -15,7 +15,7 @@ from collector.samples import Reply, Scrape
 from collector.sources import pushed as pushed_source
 from collector.sources.poll import Poller
 from collector.sources.pushed import AlertedSource, PushedSource
-from config.model.counters import Counter, Kind, Per
+from config.model.counters import Counter, CounterKind, Per
 from config.units import AlertId, GroupId, Instant, MemberName, Moment
 from tests.support.collector import (
     WEB,
@@ -167,7 +167,7 @@ def test_a_gauge_goes_on_counting_between_pushes_and_then_nothing_is_known() -> 
 
 
 def test_a_rising_count_becomes_its_rate_between_arrivals_and_never_one_of_the_same_reading() -> None:
-    cells = windows(a_pushed("JOBS", kind=Kind.RISING), 100.0, 400.0, None, 1000.0)
+    cells = windows(a_pushed("JOBS", kind=CounterKind.RISING), 100.0, 400.0, None, 1000.0)
     rates = [cell.value if isinstance(cell, Aggregate) else None for cell in cells]
     assert rates == [None, 10.0, None, 10.0]
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import Reply, Series
-from collector.sources.reducing import Number, Reading, Reducer
-from config.model.counters import Counter, HttpValue, JsonPick, Kind, MemberAddress
+from collector.sources.reducing import ReducedRows, Reducer, RowNumber
+from config.model.counters import Counter, CounterKind, HttpValue, JsonPick, MemberAddress
 from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import WEB
@@ -16,19 +16,19 @@ from tests.support.collector import WEB
 HITS = Series(WEB, CounterId("hits"), None)
 
 
-def a_counter(rows: Reduce | None, kind: Kind = Kind.GAUGE) -> Counter:
+def a_counter(rows: Reduce | None, kind: CounterKind = CounterKind.GAUGE) -> Counter:
     source = HttpValue(at=MemberAddress(port=80, path="/"), pick=JsonPick(path="$"))
     return Counter(id=HITS.counter, source=source, rows=rows, kind=kind)
 
 
 def read(
     reducer: Reducer,
-    rows: Sequence[Number],
+    rows: Sequence[RowNumber],
     how: Reduce | None = Reduce.SUM,
     *,
-    kind: Kind = Kind.GAUGE,
+    kind: CounterKind = CounterKind.GAUGE,
     at: float = 0.0,
-) -> Reading | Failure:
+) -> ReducedRows | HttpFailure:
     return reducer.reading(HITS, a_counter(how, kind), rows, at=at, interval=30.0)
 
 
@@ -36,31 +36,31 @@ def risen(*answers: Mapping[str, float], every: float = 30.0) -> list[tuple[floa
     """The total after each answer, and whether it goes back to the answer before."""
     reducer, found = Reducer(), []
     for place, answer in enumerate(answers):
-        rows = [Number(value, name) for name, value in answer.items()]
-        reading = read(reducer, rows, kind=Kind.RISING, at=1000.0 + place * every)
-        assert isinstance(reading, Reading)
+        rows = [RowNumber(value, name) for name, value in answer.items()]
+        reading = read(reducer, rows, kind=CounterKind.RISING, at=1000.0 + place * every)
+        assert isinstance(reading, ReducedRows)
         found.append((reading.value, reading.uptime >= every))
     return found
 
 
 def test_one_value_needs_no_way_to_become_one() -> None:
-    assert read(Reducer(), [Number(5.0, None)], None) == Reading(5.0, pytest.approx(math.nan, nan_ok=True))
+    assert read(Reducer(), [RowNumber(5.0, None)], None) == ReducedRows(5.0, pytest.approx(math.nan, nan_ok=True))
 
 
 def test_several_values_need_one() -> None:
-    numbers = [Number(5.0, None), Number(7.0, None)]
+    numbers = [RowNumber(5.0, None), RowNumber(7.0, None)]
 
-    assert read(Reducer(), numbers, None) == Failure(reply=Reply.AMBIGUOUS, said="2 values")
+    assert read(Reducer(), numbers, None) == HttpFailure(reply=Reply.AMBIGUOUS, said="2 values")
     reading = read(Reducer(), numbers, Reduce.MAX)
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, ReducedRows)
     assert reading.value == 7.0
 
 
-@pytest.mark.parametrize("kind", [Kind.GAUGE, Kind.RISING])
-def test_a_row_that_is_not_finite_spoils_them_all(kind: Kind) -> None:
-    reading = read(Reducer(), [Number(5.0, "a"), Number(math.inf, "b")], kind=kind)
+@pytest.mark.parametrize("kind", [CounterKind.GAUGE, CounterKind.RISING])
+def test_a_row_that_is_not_finite_spoils_them_all(kind: CounterKind) -> None:
+    reading = read(Reducer(), [RowNumber(5.0, "a"), RowNumber(math.inf, "b")], kind=kind)
 
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, ReducedRows)
     assert math.isnan(reading.value)
 
 
@@ -85,25 +85,25 @@ def test_a_row_that_begins_anew_begins_the_sum_anew_and_is_never_a_rate() -> Non
 
 
 def test_rows_that_rise_must_have_names() -> None:
-    answer = read(Reducer(), [Number(5.0, None)], kind=Kind.RISING)
+    answer = read(Reducer(), [RowNumber(5.0, None)], kind=CounterKind.RISING)
 
-    assert isinstance(answer, Failure)
+    assert isinstance(answer, HttpFailure)
     assert answer.reply is Reply.AMBIGUOUS
 
 
 def test_the_same_rows_again_change_nothing() -> None:
     reducer = Reducer()
     readings = [
-        read(reducer, [Number(float(hits), "a")], kind=Kind.RISING, at=at)
+        read(reducer, [RowNumber(float(hits), "a")], kind=CounterKind.RISING, at=at)
         for hits, at in ((5, 0), (9, 30), (9, 30), (11, 60))
     ]
 
-    assert [reading[0] for reading in readings if isinstance(reading, Reading)] == [0.0, 4.0, 4.0, 6.0]
+    assert [reading[0] for reading in readings if isinstance(reading, ReducedRows)] == [0.0, 4.0, 4.0, 6.0]
 
 
 def test_what_nobody_asks_for_is_forgotten() -> None:
     reducer = Reducer()
-    read(reducer, [Number(5.0, "a")], kind=Kind.RISING, at=0.0)
+    read(reducer, [RowNumber(5.0, "a")], kind=CounterKind.RISING, at=0.0)
 
     reducer.tidy(1000.0)
 

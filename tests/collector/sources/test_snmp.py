@@ -20,9 +20,9 @@ import pytest
 from collector.samples import Reply, Scrape
 from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
-from config.model.access import Engine, SecretRef, SnmpAccess, SnmpVersion
+from config.model.access import SecretRef, SnmpAccess, SnmpLibrary, SnmpVersion
 from config.model.catalogue import Catalogue
-from config.model.counters import Counter, Kind
+from config.model.counters import Counter, CounterKind
 from config.model.reductions import Reduce
 from config.units import Moment
 from tests.support.collector import (
@@ -75,7 +75,7 @@ def snmpd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snmpd]:
 
 SPOKEN = pytest.mark.parametrize(
     ("version", "engine"),
-    [(version, engine) for engine in Engine for version in (SnmpVersion.V1, SnmpVersion.V2C)],
+    [(version, engine) for engine in SnmpLibrary for version in (SnmpVersion.V1, SnmpVersion.V2C)],
     ids=lambda word: word.value,
 )
 
@@ -86,7 +86,7 @@ def access(
     port: int | None = None,
     community: str = "COMMUNITY",
     version: SnmpVersion = SnmpVersion.V2C,
-    engine: Engine = Engine.GUFO,
+    engine: SnmpLibrary = SnmpLibrary.GUFO,
 ) -> SnmpAccess:
     return SnmpAccess(port=port or agent.port, community=SecretRef(env=community), version=version, engine=engine)
 
@@ -125,7 +125,7 @@ def silent_agents(addresses: Sequence[str], port: int = 0) -> Iterator[int]:
 
 @SPOKEN
 def test_values_of_every_type_are_read_and_a_missing_object_spoils_none_of_them(
-    snmpd: Snmpd, version: SnmpVersion, engine: Engine
+    snmpd: Snmpd, version: SnmpVersion, engine: SnmpLibrary
 ) -> None:
     oids = [FORTY_TWO, RISING, TEXT, WORD, MISSING, LOAD_AS_FLOAT, OBJECT_ID]
     catalogue = a_catalogue([an_object(oid) for oid in oids], snmp=access(snmpd, version=version, engine=engine))
@@ -143,7 +143,7 @@ def test_values_of_every_type_are_read_and_a_missing_object_spoils_none_of_them(
 
 
 def test_a_rising_counter_comes_with_the_uptime_of_its_agent(snmpd: Snmpd) -> None:
-    counters = [an_object(FORTY_TWO), an_object(RISING, kind=Kind.RISING), an_object(TEXT), an_object(UPTIME)]
+    counters = [an_object(FORTY_TWO), an_object(RISING, kind=CounterKind.RISING), an_object(TEXT), an_object(UPTIME)]
 
     scrape = asyncio.run(polled(a_catalogue(counters, snmp=access(snmpd)), {"a": snmpd.address}))
 
@@ -159,7 +159,7 @@ def test_without_a_rising_counter_the_uptime_is_not_asked(snmpd: Snmpd) -> None:
 
 
 def test_a_restart_of_the_agent_shows_in_its_uptime(tmp_path: Path) -> None:
-    counters = [an_object("1.3.6.1.2.1.11.1.0", kind=Kind.RISING)]
+    counters = [an_object("1.3.6.1.2.1.11.1.0", kind=CounterKind.RISING)]
     port = free_udp_port()
 
     def uptime() -> float:
@@ -231,7 +231,7 @@ def test_an_agent_is_asked_for_everything_in_one_request_even_by_several_groups(
     async def scene() -> tuple[Answers, int]:
         async with relayed(snmpd) as (port, relay):
             catalogue = a_catalogue(
-                [an_object(FORTY_TWO), an_object(RISING, kind=Kind.RISING), an_object(MISSING)],
+                [an_object(FORTY_TWO), an_object(RISING, kind=CounterKind.RISING), an_object(MISSING)],
                 groups=["api", "web"],
                 snmp=access(snmpd, port=port),
             )
@@ -404,7 +404,7 @@ def test_counters_of_another_kind_are_left_alone(snmpd: Snmpd) -> None:
 
 
 @SPOKEN
-def test_columns_are_walked_and_reduced(snmpd: Snmpd, version: SnmpVersion, engine: Engine) -> None:
+def test_columns_are_walked_and_reduced(snmpd: Snmpd, version: SnmpVersion, engine: SnmpLibrary) -> None:
     counters = [a_table_column(COLUMN, how) for how in Reduce] + [a_table_column(EMPTY)]
     catalogue = a_catalogue(counters, snmp=access(snmpd, version=version, engine=engine))
 

@@ -11,7 +11,7 @@ from pyasn1.codec.ber import decoder, encoder  # type: ignore[import-untyped]
 from pysnmp.proto import rfc1905  # type: ignore[import-untyped]
 
 from collector.samples import Reply
-from config.model.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess, SnmpVersion
+from config.model.access import AuthProtocol, PrivProtocol, SnmpAccess, SnmpLibrary, SnmpVersion
 from config.model.counters import Counter
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
 from tests.support.snmp import V2C, Ask, a_column, a_source, a_user, an_access, scripted, snmp_poller
@@ -19,7 +19,7 @@ from tests.support.snmp_users import ENCRYPTED, OPEN, SIGNED, lying
 
 BASE = "1.3.6.1.4.1.8072.9999.1"
 ZERO, SEVEN, TWO, COLUMN = f"{BASE}.0", f"{BASE}.7", f"{BASE}.2", "1.3.6.1.2.1.2.2.1.10"
-ENGINES = pytest.mark.parametrize("engine", Engine, ids=lambda engine: engine.value)
+ENGINES = pytest.mark.parametrize("engine", SnmpLibrary, ids=lambda engine: engine.value)
 PLAIN = pytest.mark.parametrize("version", [SnmpVersion.V1, SnmpVersion.V2C], ids=lambda version: f"v{version.value}")
 USERS: Mapping[str, tuple[AuthProtocol | None, PrivProtocol | None]] = {
     OPEN: (None, None),
@@ -38,7 +38,9 @@ async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float 
     return answers(scrape), " ".join(scrape.said.values())
 
 
-def of_community(said: Said, counters: Sequence[Counter], version: SnmpVersion, engine: Engine) -> tuple[Answers, str]:
+def of_community(
+    said: Said, counters: Sequence[Counter], version: SnmpVersion, engine: SnmpLibrary
+) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer(said(ask.oids))]) as (port, _):
             return await told(an_access(port, version=version, engine=engine), counters)
@@ -46,7 +48,7 @@ def of_community(said: Said, counters: Sequence[Counter], version: SnmpVersion, 
     return asyncio.run(scene())
 
 
-def of_user(said: Said, counters: Sequence[Counter], user: str, engine: Engine) -> tuple[Answers, str]:
+def of_user(said: Said, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
         async with lying(said) as port:
             auth, priv = USERS[user]
@@ -70,7 +72,7 @@ GETS: Mapping[str, tuple[Said, str]] = {
 @PLAIN
 @pytest.mark.parametrize(("said", "reason"), GETS.values(), ids=GETS)
 def test_an_answer_with_other_objects_is_not_heard(
-    said: Said, reason: str, version: SnmpVersion, engine: Engine
+    said: Said, reason: str, version: SnmpVersion, engine: SnmpLibrary
 ) -> None:
     found, why = of_community(said, [an_object(ZERO), an_object(TWO)], version, engine)
 
@@ -81,7 +83,7 @@ def test_an_answer_with_other_objects_is_not_heard(
 @ENGINES
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("case", [name for name in GETS if name != "nothing at all"])
-def test_a_user_s_answer_with_other_objects_is_not_heard(case: str, user: str, engine: Engine) -> None:
+def test_a_user_s_answer_with_other_objects_is_not_heard(case: str, user: str, engine: SnmpLibrary) -> None:
     said, reason = GETS[case]
     found, why = of_user(said, [an_object(ZERO), an_object(TWO)], user, engine)
 
@@ -91,7 +93,7 @@ def test_a_user_s_answer_with_other_objects_is_not_heard(case: str, user: str, e
 
 @ENGINES
 @pytest.mark.parametrize("user", USERS)
-def test_a_user_s_answer_with_the_right_objects_is_heard(user: str, engine: Engine) -> None:
+def test_a_user_s_answer_with_the_right_objects_is_heard(user: str, engine: SnmpLibrary) -> None:
     found, _ = of_user(lambda oids: [(oid, 42) for oid in oids], [an_object(ZERO), an_object(TWO)], user, engine)
 
     assert found == {("a", ZERO): 42.0, ("a", TWO): 42.0}
@@ -99,7 +101,7 @@ def test_a_user_s_answer_with_the_right_objects_is_heard(user: str, engine: Engi
 
 @ENGINES
 @pytest.mark.parametrize("user", USERS)
-def test_what_a_user_s_agent_does_not_have_is_absent_beside_what_it_has(user: str, engine: Engine) -> None:
+def test_what_a_user_s_agent_does_not_have_is_absent_beside_what_it_has(user: str, engine: SnmpLibrary) -> None:
     def said(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(oid, 42 if oid == ZERO else rfc1905.noSuchInstance) for oid in oids]
 
@@ -112,7 +114,7 @@ def test_what_a_user_s_agent_does_not_have_is_absent_beside_what_it_has(user: st
 
 @ENGINES
 @PLAIN
-def test_objects_in_another_order_are_asked_for_one_by_one(version: SnmpVersion, engine: Engine) -> None:
+def test_objects_in_another_order_are_asked_for_one_by_one(version: SnmpVersion, engine: SnmpLibrary) -> None:
     found, _ = of_community(
         lambda oids: [(oid, int(oid[-1])) for oid in reversed(oids)], [an_object(ZERO), an_object(TWO)], version, engine
     )
@@ -121,7 +123,7 @@ def test_objects_in_another_order_are_asked_for_one_by_one(version: SnmpVersion,
 
 
 @ENGINES
-def test_one_object_that_is_answered_wrongly_spoils_no_other(engine: Engine) -> None:
+def test_one_object_that_is_answered_wrongly_spoils_no_other(engine: SnmpLibrary) -> None:
     def said(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(SEVEN if oid == ZERO else oid, 5) for oid in oids]
 
@@ -141,7 +143,7 @@ WALKS: Mapping[str, tuple[Said, str]] = {
 
 @ENGINES
 @pytest.mark.parametrize(("said", "reason"), WALKS.values(), ids=WALKS)
-def test_a_walk_that_is_answered_wrongly_is_not_heard(said: Said, reason: str, engine: Engine) -> None:
+def test_a_walk_that_is_answered_wrongly_is_not_heard(said: Said, reason: str, engine: SnmpLibrary) -> None:
     found, why = of_community(said, [a_column(COLUMN)], SnmpVersion.V2C, engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
@@ -149,7 +151,7 @@ def test_a_walk_that_is_answered_wrongly_is_not_heard(said: Said, reason: str, e
 
 
 @ENGINES
-def test_more_than_one_object_after_another_is_not_heard_under_v1(engine: Engine) -> None:
+def test_more_than_one_object_after_another_is_not_heard_under_v1(engine: SnmpLibrary) -> None:
     def said(_: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(f"{COLUMN}.1", 5), (f"{COLUMN}.2", 5)]
 
@@ -170,7 +172,7 @@ TYPES: Mapping[str, object] = {
 
 @ENGINES
 @pytest.mark.parametrize("value", TYPES.values(), ids=TYPES)
-def test_a_value_of_a_type_that_is_no_number_is_not_heard(value: object, engine: Engine) -> None:
+def test_a_value_of_a_type_that_is_no_number_is_not_heard(value: object, engine: SnmpLibrary) -> None:
     found, _ = of_community(lambda oids: [(oid, value) for oid in oids], [an_object(ZERO)], SnmpVersion.V2C, engine)
 
     assert found == {("a", ZERO): Reply.MALFORMED}
@@ -178,7 +180,7 @@ def test_a_value_of_a_type_that_is_no_number_is_not_heard(value: object, engine:
 
 @ENGINES
 @PLAIN
-def test_an_answer_to_another_request_is_not_heard(version: SnmpVersion, engine: Engine) -> None:
+def test_an_answer_to_another_request_is_not_heard(version: SnmpVersion, engine: SnmpLibrary) -> None:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer([(oid, 5) for oid in ask.oids], other_id=True)]) as (port, _):
             return await told(an_access(port, version=version, engine=engine), [an_object(ZERO)], patience=0.4)
@@ -188,7 +190,7 @@ def test_an_answer_to_another_request_is_not_heard(version: SnmpVersion, engine:
 
 @ENGINES
 @PLAIN
-def test_values_beside_an_error_are_not_heard(version: SnmpVersion, engine: Engine) -> None:
+def test_values_beside_an_error_are_not_heard(version: SnmpVersion, engine: SnmpLibrary) -> None:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer([(oid, 5) for oid in ask.oids], status=5)]) as (port, _):
             return await told(an_access(port, version=version, engine=engine), [an_object(ZERO)])

@@ -9,7 +9,7 @@ import pytest
 from pysnmp.proto import rfc1905  # type: ignore[import-untyped]
 
 from collector.samples import Reply, Scrape
-from config.model.access import Engine, SnmpVersion
+from config.model.access import SnmpLibrary, SnmpVersion
 from config.model.counters import Counter
 from config.model.reductions import Reduce
 from tests.support.collector import Answers, a_catalogue, an_object, answers, real_clock, rosters
@@ -31,14 +31,14 @@ COLUMN = "1.3.6.1.2.1.2.2.1.10"
 BEYOND = "1.3.6.1.2.1.2.2.1.11.1"
 OBJECT = "1.3.6.1.4.1.8072.9999.1.0"
 MANY = [f"1.3.6.1.4.1.8072.9999.1.{place}" for place in range(16)]
-ENGINES = pytest.mark.parametrize("engine", Engine, ids=lambda engine: engine.value)
+ENGINES = pytest.mark.parametrize("engine", SnmpLibrary, ids=lambda engine: engine.value)
 
 
 def polls(
     script: Script,
     counters: Sequence[Counter],
     *,
-    engine: Engine = Engine.GUFO,
+    engine: SnmpLibrary = SnmpLibrary.GUFO,
     version: SnmpVersion = SnmpVersion.V2C,
     rounds: int = 1,
     patience: Sequence[float] = (PATIENT,),
@@ -56,7 +56,9 @@ def polls(
     return asyncio.run(scene())
 
 
-def poll(script: Script, counters: Sequence[Counter], *, engine: Engine = Engine.GUFO) -> tuple[Answers, Sequence[str]]:
+def poll(
+    script: Script, counters: Sequence[Counter], *, engine: SnmpLibrary = SnmpLibrary.GUFO
+) -> tuple[Answers, Sequence[str]]:
     (scrape,), _ = polls(script, counters, engine=engine)
     return answers(scrape), list(scrape.said.values())
 
@@ -66,21 +68,21 @@ def rows(values: Sequence[int]) -> list[tuple[str, int]]:
 
 
 @ENGINES
-def test_a_column_is_walked_to_its_end_and_no_further(engine: Engine) -> None:
+def test_a_column_is_walked_to_its_end_and_no_further(engine: SnmpLibrary) -> None:
     found, _ = poll(table([*rows([1] * 25), (BEYOND, 1000)]), [a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} sum"): 25.0}
 
 
 @ENGINES
-def test_a_column_at_the_end_of_what_the_agent_shows_is_whole(engine: Engine) -> None:
+def test_a_column_at_the_end_of_what_the_agent_shows_is_whole(engine: SnmpLibrary) -> None:
     found, _ = poll(table(rows([1] * 25)), [a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} sum"): 25.0}
 
 
 @ENGINES
-def test_a_walk_that_ends_in_an_error_is_no_shorter_table(engine: Engine) -> None:
+def test_a_walk_that_ends_in_an_error_is_no_shorter_table(engine: SnmpLibrary) -> None:
     def script(ask: Ask) -> Sequence[bytes]:
         first = ask.oids[0] == COLUMN
         return [ask.answer(rows([5, 5])) if first else ask.refusal(5)]
@@ -103,7 +105,7 @@ ENDLESS = {
 
 @ENGINES
 @pytest.mark.parametrize("script", ENDLESS.values(), ids=ENDLESS)
-def test_a_table_without_order_is_malformed_and_no_endless_loop(script: Script, engine: Engine) -> None:
+def test_a_table_without_order_is_malformed_and_no_endless_loop(script: Script, engine: SnmpLibrary) -> None:
     found, (said,) = poll(script, [a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
@@ -122,7 +124,7 @@ def test_a_table_without_end_is_given_up() -> None:
 
 
 @ENGINES
-def test_rows_that_are_no_numbers_can_be_counted_but_not_added_up(engine: Engine) -> None:
+def test_rows_that_are_no_numbers_can_be_counted_but_not_added_up(engine: SnmpLibrary) -> None:
     names = [(f"{COLUMN}.{row}", f"eth{row}") for row in (1, 2, 10)]
 
     found, said = poll(table(names), [a_column(COLUMN, Reduce.COUNT), a_column(COLUMN)], engine=engine)
@@ -163,7 +165,7 @@ def too_big_for(most: int) -> Script:
 
 
 @ENGINES
-def test_a_request_too_big_is_split_and_asked_for_so_from_then_on(engine: Engine) -> None:
+def test_a_request_too_big_is_split_and_asked_for_so_from_then_on(engine: SnmpLibrary) -> None:
     scrapes, agent = polls(too_big_for(5), [an_object(oid) for oid in MANY], engine=engine, rounds=2)
 
     assert all(set(answers(scrape).values()) == {7.0} for scrape in scrapes)
@@ -189,7 +191,9 @@ def v1(missing: str) -> Script:
 
 
 @ENGINES
-def test_under_v1_one_missing_object_costs_the_others_nothing_and_is_asked_alone_from_then_on(engine: Engine) -> None:
+def test_under_v1_one_missing_object_costs_the_others_nothing_and_is_asked_alone_from_then_on(
+    engine: SnmpLibrary,
+) -> None:
     scrapes, agent = polls(
         v1(MANY[5]), [an_object(oid) for oid in MANY], version=SnmpVersion.V1, engine=engine, rounds=3
     )
@@ -217,7 +221,7 @@ def test_an_object_that_comes_back_is_asked_for_together_with_the_others_again()
 
 
 @ENGINES
-def test_one_object_that_cannot_be_read_costs_the_others_nothing(engine: Engine) -> None:
+def test_one_object_that_cannot_be_read_costs_the_others_nothing(engine: SnmpLibrary) -> None:
     def script(ask: Ask) -> Sequence[bytes]:
         return [ask.refusal(5) if MANY[3] in ask.oids else ask.answer([(oid, 7) for oid in ask.oids])]
 
@@ -229,7 +233,7 @@ def test_one_object_that_cannot_be_read_costs_the_others_nothing(engine: Engine)
 
 
 @ENGINES
-def test_answers_that_are_late_or_to_another_request_are_not_taken(engine: Engine) -> None:
+def test_answers_that_are_late_or_to_another_request_are_not_taken(engine: SnmpLibrary) -> None:
     def script(ask: Ask) -> Sequence[bytes]:
         return [ask.answer([(OBJECT, 13)], other_id=True), ask.answer([(OBJECT, 42)]), ask.answer([(OBJECT, 14)])]
 

@@ -11,7 +11,7 @@ import pytest
 
 from collector.samples import Reply
 from collector.sources.snmp import SnmpSource
-from config.model.access import AuthProtocol, Engine, PrivProtocol, SnmpAccess
+from config.model.access import AuthProtocol, PrivProtocol, SnmpAccess, SnmpLibrary
 from config.model.counters import Counter
 from config.model.reductions import Reduce
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
@@ -35,7 +35,7 @@ SOME = [
     pair for pair in PAIRS if pair[2] is None or pair[0] in {"psha256des", "pshaaes", "pmd5aes192", "psha512aes256"}
 ]
 SHA, AES = AuthProtocol.SHA, PrivProtocol.AES
-ENGINES = pytest.mark.parametrize("engine", Engine, ids=lambda engine: engine.value)
+ENGINES = pytest.mark.parametrize("engine", SnmpLibrary, ids=lambda engine: engine.value)
 LINES = [
     f"override {FORTY_TWO} integer 42",
     *(f"override {COLUMN}.{row} integer {row}" for row in (1, 2, 10)),
@@ -67,9 +67,11 @@ async def polled_and_said(
     return answers(scrape), " ".join(scrape.said.values())
 
 
-@pytest.mark.parametrize(("engine", "users"), [(Engine.GUFO, PAIRS), (Engine.PYSNMP, SOME)], ids=["gufo", "pysnmp"])
+@pytest.mark.parametrize(
+    ("engine", "users"), [(SnmpLibrary.GUFO, PAIRS), (SnmpLibrary.PYSNMP, SOME)], ids=["gufo", "pysnmp"]
+)
 def test_every_way_to_sign_and_encrypt_is_understood(
-    snmpd: Snmpd, engine: Engine, users: Sequence[tuple[str, AuthProtocol | None, PrivProtocol | None]]
+    snmpd: Snmpd, engine: SnmpLibrary, users: Sequence[tuple[str, AuthProtocol | None, PrivProtocol | None]]
 ) -> None:
     access = {name: a_user(snmpd.port, name, auth=auth, priv=priv, engine=engine) for name, auth, priv in users}
     catalogue = a_catalogue(
@@ -88,7 +90,7 @@ def test_every_way_to_sign_and_encrypt_is_understood(
 
 
 @ENGINES
-def test_an_encrypted_walk_ends_where_the_view_ends(snmpd: Snmpd, engine: Engine) -> None:
+def test_an_encrypted_walk_ends_where_the_view_ends(snmpd: Snmpd, engine: SnmpLibrary) -> None:
     access = a_user(snmpd.port, "narrow", auth=SHA, priv=AES, engine=engine)
 
     found = asyncio.run(polled(access, [a_column(COLUMN), a_column(COLUMN, Reduce.LAST)]))
@@ -115,7 +117,7 @@ def test_who_is_not_believed_is_told_so(
     priv: PrivProtocol | None,
     passwords: tuple[str, str],
     words: str,
-    engine: Engine,
+    engine: SnmpLibrary,
 ) -> None:
     access = a_user(snmpd.port, name, auth=auth, priv=priv, passwords=passwords, engine=engine)
 
@@ -126,8 +128,8 @@ def test_who_is_not_believed_is_told_so(
     assert "guess" not in said
 
 
-@pytest.mark.parametrize(("engine", "reply"), [(Engine.GUFO, Reply.AUTH), (Engine.PYSNMP, Reply.TIMEOUT)])
-def test_a_wrong_password_of_encryption_is_met_by_silence(snmpd: Snmpd, engine: Engine, reply: Reply) -> None:
+@pytest.mark.parametrize(("engine", "reply"), [(SnmpLibrary.GUFO, Reply.AUTH), (SnmpLibrary.PYSNMP, Reply.TIMEOUT)])
+def test_a_wrong_password_of_encryption_is_met_by_silence(snmpd: Snmpd, engine: SnmpLibrary, reply: Reply) -> None:
     """gufo's session knows that the agent has introduced itself; pysnmp does not say so."""
     access = a_user(snmpd.port, "pshaaes", auth=SHA, priv=AES, passwords=("AUTH", "WRONG"), engine=engine)
 
@@ -155,7 +157,7 @@ LIVES: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
 @ENGINES
 @pytest.mark.parametrize("lives", LIVES.values(), ids=LIVES)
 def test_an_agent_that_restarts_is_heard_at_the_next_poll(
-    tmp_path: Path, engine: Engine, lives: Sequence[tuple[str, Sequence[str]]]
+    tmp_path: Path, engine: SnmpLibrary, lives: Sequence[tuple[str, Sequence[str]]]
 ) -> None:
     port = free_udp_port()
     access = a_user(port, "pshaaes", auth=SHA, priv=AES, engine=engine)
@@ -185,7 +187,7 @@ def unsigned(answer: bytes) -> bytes:
 
 @ENGINES
 @pytest.mark.parametrize("spoil", [last_bit, unsigned], ids=["changed on the way", "not signed"])
-def test_what_the_agent_has_not_signed_is_not_believed(snmpd: Snmpd, spoil: Spoil, engine: Engine) -> None:
+def test_what_the_agent_has_not_signed_is_not_believed(snmpd: Snmpd, spoil: Spoil, engine: SnmpLibrary) -> None:
     async def scene() -> list[Answers]:
         async with relayed(snmpd) as (port, relay):
             access = a_user(port, "asha", auth=SHA, engine=engine)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from config.load import parse
-from config.model.adjustments import Adjustment, Load, Tracking, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, TargetLoad, Tracking
 from config.model.catalogue import Catalogue, Compare, Condition
 from config.model.reductions import Reduce
 from config.units import ConditionId, GroupId, PolicyId
@@ -41,9 +41,9 @@ def test_a_target_comes_to_a_policy_for_each_way_in_the_place_of_its_name() -> N
     assert (away.compare, away.threshold) == (Compare.BELOW, 48)
     policy = catalogue.policies[PolicyId("keep.in")]
     assert (policy.when, policy.duration, policy.quiet_time) == (("keep.in",), 300.0, 420.0)
-    tenth = Adjustment(verb=Verb.REMOVE, amount=10, percent=True)
+    tenth = Adjustment(verb=AdjustmentVerb.REMOVE, amount=10, percent=True)
     assert policy.adjustment == Tracking(
-        by=ConditionId("keep.in"), verb=Verb.REMOVE, level=60, load=Load.EACH, at_most=tenth
+        by=ConditionId("keep.in"), verb=AdjustmentVerb.REMOVE, level=60, load=TargetLoad.EACH, at_most=tenth
     )
 
 
@@ -56,17 +56,17 @@ def test_only_out_never_shrinks() -> None:
 @pytest.mark.parametrize(
     ("policy", "load", "across", "level"),
     [
-        pytest.param("{target: {counter: cpu, value: 60}}", Load.EACH, Reduce.AVG, 60, id="members"),
-        pytest.param("{target: {counter: backlog, value: 60}}", Load.WHOLE, Reduce.AVG, 60, id="group"),
-        pytest.param("{target: {counter: backlog, each: 30}}", Load.TOTAL, Reduce.AVG, 30, id="total-of-group"),
-        pytest.param("{target: {counter: cpu, each: 30}}", Load.TOTAL, Reduce.SUM, 30, id="total-of-members"),
-        pytest.param("{pass_through: {counter: backlog}}", Load.TOTAL, Reduce.AVG, 1, id="pass-through"),
+        pytest.param("{target: {counter: cpu, value: 60}}", TargetLoad.EACH, Reduce.AVG, 60, id="members"),
+        pytest.param("{target: {counter: backlog, value: 60}}", TargetLoad.WHOLE, Reduce.AVG, 60, id="group"),
+        pytest.param("{target: {counter: backlog, each: 30}}", TargetLoad.TOTAL, Reduce.AVG, 30, id="total-of-group"),
+        pytest.param("{target: {counter: cpu, each: 30}}", TargetLoad.TOTAL, Reduce.SUM, 30, id="total-of-members"),
+        pytest.param("{pass_through: {counter: backlog}}", TargetLoad.TOTAL, Reduce.AVG, 1, id="pass-through"),
     ],
 )
-def test_what_a_target_is_held_against(policy: str, load: Load, across: Reduce, level: float) -> None:
+def test_what_a_target_is_held_against(policy: str, load: TargetLoad, across: Reduce, level: float) -> None:
     catalogue = declared(policy)
     action = catalogue.policies[PolicyId("keep.out")].adjustment
     assert isinstance(action, Tracking)
     assert (action.load, action.level) == (load, level)
     out = condition(catalogue, "keep.out")
-    assert (out.across, out.per_member) == (across, load is Load.TOTAL)
+    assert (out.across, out.per_member) == (across, load is TargetLoad.TOTAL)

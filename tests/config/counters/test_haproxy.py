@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS, TOGETHER
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from tests.support.haproxy import running_haproxy
 from tests.support.ports import free_tcp_port
 from tests.support.waiting import until
@@ -58,7 +58,7 @@ def test_the_tables_are_what_a_real_haproxy_fills(tmp_path: Path) -> None:
 
 
 def test_whatever_rises_is_added_up_over_backends() -> None:
-    rising = {name for name, shape in (COLUMNS | BACKEND_COLUMNS).items() if shape.kind is Kind.RISING}
+    rising = {name for name, shape in (COLUMNS | BACKEND_COLUMNS).items() if shape.kind is CounterKind.RISING}
 
     assert not rising & TOGETHER.keys()
     assert TOGETHER.keys() <= COLUMNS.keys() | BACKEND_COLUMNS.keys()

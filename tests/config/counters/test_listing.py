@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from config.counters.listing import Listed, listed, matching
-from config.counters.objects import KnownObject, Shape
+from config.counters.objects import KnownObject, ObjectShape
 from config.counters.well_known import ENTRIES
 from config.errors import DeclarationError
 from config.load import parse
@@ -55,7 +55,9 @@ def test_each_group_stands_together() -> None:
 
 
 def test_objects_of_more_mibs_are_listed_once() -> None:
-    more = KnownObject(name="ACME-MIB::depth", oid="1.3.6.1.4.1.99999.1", column=False, shape=Shape(unit="messages"))
+    more = KnownObject(
+        name="ACME-MIB::depth", oid="1.3.6.1.4.1.99999.1", column=False, shape=ObjectShape(unit="messages")
+    )
 
     (found,) = matching(listed([more, ENTRIES[0]]), "ACME")
 

@@ -12,7 +12,7 @@ from config.counters.mibs import read_mibs, read_objects
 from config.counters.objects import KnownObject
 from config.errors import DeclarationError
 from config.load import parse
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from tests.support.config import DECLARATION
 from tests.support.mibs import OLD_MIB, QUEUE_MIB, a_gauge, a_mib, folder_of
 
@@ -30,21 +30,21 @@ def faults_of(*folders: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "oid", "kind", "bits", "unit", "scale", "range"),
     [
-        ("queueTotal", "1.3.6.1.4.1.99999.1.1", Kind.RISING, 64, "messages/s", 1, None),
-        ("queueFill", "1.3.6.1.4.1.99999.1.2", Kind.GAUGE, 32, "percent", 1, (0, 100)),
-        ("queueAge", "1.3.6.1.4.1.99999.1.3", Kind.GAUGE, 32, "s", 0.01, None),
-        ("queueBytes", "1.3.6.1.4.1.99999.1.4", Kind.RISING, 32, "bytes/s", 1, None),
-        ("queueRoom", "1.3.6.1.4.1.99999.1.5", Kind.GAUGE, 64, "kilobytes", 1, None),
-        ("queueWait", "1.3.6.1.4.1.99999.1.6", Kind.GAUGE, 32, "s", 0.01, None),
-        ("queueDelay", "1.3.6.1.4.1.99999.1.7", Kind.GAUGE, 32, "ms", 1, None),
-        ("laneDepth", "1.3.6.1.4.1.99999.1.9.1.2", Kind.GAUGE, 32, "messages", 1, None),
+        ("queueTotal", "1.3.6.1.4.1.99999.1.1", CounterKind.RISING, 64, "messages/s", 1, None),
+        ("queueFill", "1.3.6.1.4.1.99999.1.2", CounterKind.GAUGE, 32, "percent", 1, (0, 100)),
+        ("queueAge", "1.3.6.1.4.1.99999.1.3", CounterKind.GAUGE, 32, "s", 0.01, None),
+        ("queueBytes", "1.3.6.1.4.1.99999.1.4", CounterKind.RISING, 32, "bytes/s", 1, None),
+        ("queueRoom", "1.3.6.1.4.1.99999.1.5", CounterKind.GAUGE, 64, "kilobytes", 1, None),
+        ("queueWait", "1.3.6.1.4.1.99999.1.6", CounterKind.GAUGE, 32, "s", 0.01, None),
+        ("queueDelay", "1.3.6.1.4.1.99999.1.7", CounterKind.GAUGE, 32, "ms", 1, None),
+        ("laneDepth", "1.3.6.1.4.1.99999.1.9.1.2", CounterKind.GAUGE, 32, "messages", 1, None),
     ],
 )
 def test_an_object_is_what_its_mib_says(
     tmp_path: Path,
     name: str,
     oid: str,
-    kind: Kind,
+    kind: CounterKind,
     bits: int,
     unit: str,
     scale: float,
@@ -74,7 +74,7 @@ def test_a_description_is_its_first_sentence(tmp_path: Path) -> None:
 def test_a_mib_of_1991_is_understood(tmp_path: Path) -> None:
     hits = objects_of(tmp_path, old_my=OLD_MIB)["OLD-MIB::oldHits"]
 
-    assert (hits.oid, hits.column, hits.shape.kind) == ("1.3.6.1.4.1.88888.1.1.1", True, Kind.RISING)
+    assert (hits.oid, hits.column, hits.shape.kind) == ("1.3.6.1.4.1.88888.1.1.1", True, CounterKind.RISING)
 
 
 def test_mibs_find_each_other_over_folders(tmp_path: Path) -> None:

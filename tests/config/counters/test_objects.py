@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.counters.objects import KnownObject, Lexicon, Shape, numeric
+from config.counters.objects import KnownObject, Lexicon, ObjectShape, numeric
 from config.counters.well_known import WELL_KNOWN
 
 
 def known(name: str, oid: str, *, column: bool = False, compound: bool = False) -> KnownObject:
-    return KnownObject(name=name, oid=oid, column=column, compound=compound, shape=Shape())
+    return KnownObject(name=name, oid=oid, column=column, compound=compound, shape=ObjectShape())
 
 
 QUEUE = known("ACME-MIB::queueDepth", "1.3.6.1.4.1.99999.1.1", column=True, compound=True)

@@ -10,7 +10,7 @@ import pytest
 from config.counters.mibs import read_objects
 from config.counters.objects import KnownObject
 from config.counters.well_known import ENTRIES, WELL_KNOWN
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from tests.support.snmpd import Snmpd, running_snmpd
 
 FOLDERS = tuple(
@@ -28,40 +28,40 @@ FOLDERS = tuple(
 """Where Debian's libsnmp-base and snmp-mibs-downloader put MIBs."""
 
 ON_THE_WIRE = {
-    (Kind.RISING, 32): {"Counter32"},
-    (Kind.RISING, 64): {"Counter64"},
-    (Kind.GAUGE, 32): {"Integer", "Integer32", "Gauge32", "TimeTicks", "OctetString", "Opaque"},
-    (Kind.GAUGE, 64): {"Counter64"},  # CounterBasedGauge64, RFC 2856
+    (CounterKind.RISING, 32): {"Counter32"},
+    (CounterKind.RISING, 64): {"Counter64"},
+    (CounterKind.GAUGE, 32): {"Integer", "Integer32", "Gauge32", "TimeTicks", "OctetString", "Opaque"},
+    (CounterKind.GAUGE, 64): {"Counter64"},  # CounterBasedGauge64, RFC 2856
 }
 
 
-def form(entry: KnownObject) -> tuple[str, bool, Kind, int]:
+def form(entry: KnownObject) -> tuple[str, bool, CounterKind, int]:
     return entry.oid, entry.column, entry.shape.kind, entry.shape.bits
 
 
 @pytest.mark.parametrize(
     ("name", "oid", "kind", "bits", "unit", "scale"),
     [
-        ("UCD-SNMP-MIB::ssCpuUser.0", "1.3.6.1.4.1.2021.11.9.0", Kind.GAUGE, 32, "percent", 1),
-        ("UCD-SNMP-MIB::ssCpuRawIdle.0", "1.3.6.1.4.1.2021.11.53.0", Kind.RISING, 32, "ticks/s", 1),
-        ("memAvailReal.0", "1.3.6.1.4.1.2021.4.6.0", Kind.GAUGE, 32, "KiB", 1),
-        ("laLoadInt.1", "1.3.6.1.4.1.2021.10.1.5.1", Kind.GAUGE, 32, "", 0.01),
-        ("diskIONReadX.3", "1.3.6.1.4.1.2021.13.15.1.1.12.3", Kind.RISING, 64, "bytes/s", 1),
-        ('nsExtendResult."job"', "1.3.6.1.4.1.8072.1.3.2.3.1.4.3.106.111.98", Kind.GAUGE, 32, "", 1),
-        ("hrSystemUptime.0", "1.3.6.1.2.1.25.1.1.0", Kind.GAUGE, 32, "s", 0.01),
-        ("hrMemorySize.0", "1.3.6.1.2.1.25.2.2.0", Kind.GAUGE, 32, "KiB", 1),
-        ("hrProcessorLoad.196608", "1.3.6.1.2.1.25.3.3.1.2.196608", Kind.GAUGE, 32, "percent", 1),
-        ("ifInOctets.2", "1.3.6.1.2.1.2.2.1.10.2", Kind.RISING, 32, "bytes/s", 1),
-        ("IF-MIB::ifHCInOctets.2", "1.3.6.1.2.1.31.1.1.1.6.2", Kind.RISING, 64, "bytes/s", 1),
-        ("SNMPv2-MIB::sysUpTime.0", "1.3.6.1.2.1.1.3.0", Kind.GAUGE, 32, "s", 0.01),
-        ("TCP-MIB::tcpCurrEstab.0", "1.3.6.1.2.1.6.9.0", Kind.GAUGE, 32, "connections", 1),
-        ("udpInDatagrams.0", "1.3.6.1.2.1.7.1.0", Kind.RISING, 32, "datagrams/s", 1),
-        ("lmTempSensorsValue.1", "1.3.6.1.4.1.2021.13.16.2.1.3.1", Kind.GAUGE, 32, "degrees C", 0.001),
-        ("TRIMTAB-DEMO::requests.0", "1.3.6.1.4.1.8072.9999.9999.1.2.0", Kind.RISING, 64, "requests/s", 1),
+        ("UCD-SNMP-MIB::ssCpuUser.0", "1.3.6.1.4.1.2021.11.9.0", CounterKind.GAUGE, 32, "percent", 1),
+        ("UCD-SNMP-MIB::ssCpuRawIdle.0", "1.3.6.1.4.1.2021.11.53.0", CounterKind.RISING, 32, "ticks/s", 1),
+        ("memAvailReal.0", "1.3.6.1.4.1.2021.4.6.0", CounterKind.GAUGE, 32, "KiB", 1),
+        ("laLoadInt.1", "1.3.6.1.4.1.2021.10.1.5.1", CounterKind.GAUGE, 32, "", 0.01),
+        ("diskIONReadX.3", "1.3.6.1.4.1.2021.13.15.1.1.12.3", CounterKind.RISING, 64, "bytes/s", 1),
+        ('nsExtendResult."job"', "1.3.6.1.4.1.8072.1.3.2.3.1.4.3.106.111.98", CounterKind.GAUGE, 32, "", 1),
+        ("hrSystemUptime.0", "1.3.6.1.2.1.25.1.1.0", CounterKind.GAUGE, 32, "s", 0.01),
+        ("hrMemorySize.0", "1.3.6.1.2.1.25.2.2.0", CounterKind.GAUGE, 32, "KiB", 1),
+        ("hrProcessorLoad.196608", "1.3.6.1.2.1.25.3.3.1.2.196608", CounterKind.GAUGE, 32, "percent", 1),
+        ("ifInOctets.2", "1.3.6.1.2.1.2.2.1.10.2", CounterKind.RISING, 32, "bytes/s", 1),
+        ("IF-MIB::ifHCInOctets.2", "1.3.6.1.2.1.31.1.1.1.6.2", CounterKind.RISING, 64, "bytes/s", 1),
+        ("SNMPv2-MIB::sysUpTime.0", "1.3.6.1.2.1.1.3.0", CounterKind.GAUGE, 32, "s", 0.01),
+        ("TCP-MIB::tcpCurrEstab.0", "1.3.6.1.2.1.6.9.0", CounterKind.GAUGE, 32, "connections", 1),
+        ("udpInDatagrams.0", "1.3.6.1.2.1.7.1.0", CounterKind.RISING, 32, "datagrams/s", 1),
+        ("lmTempSensorsValue.1", "1.3.6.1.4.1.2021.13.16.2.1.3.1", CounterKind.GAUGE, 32, "degrees C", 0.001),
+        ("TRIMTAB-DEMO::requests.0", "1.3.6.1.4.1.8072.9999.9999.1.2.0", CounterKind.RISING, 64, "requests/s", 1),
     ],
 )
 def test_a_well_known_name_brings_all_that_is_known_of_it(
-    name: str, oid: str, kind: Kind, bits: int, unit: str, scale: float
+    name: str, oid: str, kind: CounterKind, bits: int, unit: str, scale: float
 ) -> None:
     known = WELL_KNOWN.resolve(name)
 
@@ -74,7 +74,9 @@ def test_every_entry_is_described_and_has_a_name_and_an_oid_of_its_own() -> None
     assert all(entry.shape.description.endswith(".") for entry in ENTRIES)
     assert len({entry.name for entry in ENTRIES}) == len({entry.oid for entry in ENTRIES}) == len(ENTRIES)
     assert WELL_KNOWN.shared == {}
-    assert all(entry.shape.unit.endswith(("/s", "percent")) for entry in ENTRIES if entry.shape.kind is Kind.RISING)
+    assert all(
+        entry.shape.unit.endswith(("/s", "percent")) for entry in ENTRIES if entry.shape.kind is CounterKind.RISING
+    )
 
 
 @pytest.mark.real("snmpd")

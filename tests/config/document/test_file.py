@@ -25,6 +25,7 @@ from config.model.access import SecretRef, SnmpAccess
 from config.model.balancers import HaproxyBalancer, ServerTemplate, SharedListener
 from config.model.catalogue import (
     Adjustment,
+    AdjustmentVerb,
     AnyCondition,
     Budget,
     Compare,
@@ -35,11 +36,20 @@ from config.model.catalogue import (
     ProcessRecipe,
     Profile,
     ReadyProbe,
-    Verb,
 )
 from config.model.clouds import Calls
-from config.model.counters import AlertedValue, Counter, Kind, Per, SnmpObject
-from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way, kind_of
+from config.model.counters import AlertedValue, Counter, CounterKind, Per, SnmpObject
+from config.model.effects import (
+    Alert,
+    BringValue,
+    Effect,
+    FirePolicy,
+    Freeze,
+    FrozenDirection,
+    RaiseFloor,
+    Shield,
+    kind_of,
+)
 from config.model.observability import Notify, NotifyCommand, NotifyUrl, Severity
 from config.model.reductions import Reduce
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
@@ -83,7 +93,7 @@ def test_what_is_left_out_of_a_group_has_the_default_of_the_model() -> None:
 
 def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
     assert policy(add=2) == Policy(
-        id=PolicyId("p"), when=(ConditionId("busy"),), adjustment=Adjustment(verb=Verb.ADD, amount=2.0)
+        id=PolicyId("p"), when=(ConditionId("busy"),), adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=2.0)
     )
     assert condition(above=1) == Condition(
         id=ConditionId("c"), counter=CounterId("cpu"), compare=Compare.ABOVE, threshold=1.0
@@ -101,8 +111,8 @@ def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
         ({"fire": "out"}, FirePolicy(policy=PolicyId("out"))),
         ({"floor": 8}, RaiseFloor(size=8)),
         ({"shield": True}, Shield()),
-        ({"freeze": "in"}, Freeze(way=Way.IN)),
-        ({"freeze": "both"}, Freeze(way=Way.BOTH)),
+        ({"freeze": "in"}, Freeze(way=FrozenDirection.IN)),
+        ({"freeze": "both"}, Freeze(way=FrozenDirection.BOTH)),
         ({"value": "depth"}, BringValue(field="depth")),
     ],
     ids=["fire", "floor", "shield", "freeze-in", "freeze-both", "value"],
@@ -132,7 +142,7 @@ def test_a_counter_of_an_alert_is_of_the_group() -> None:
 
 def test_a_well_known_object_brings_kind_width_unit_and_range() -> None:
     octets = counter(snmp="IF-MIB::ifInOctets.2")
-    assert (octets.kind, octets.bits, octets.unit, octets.scale) == (Kind.RISING, 32, "bytes/s", 1.0)
+    assert (octets.kind, octets.bits, octets.unit, octets.scale) == (CounterKind.RISING, 32, "bytes/s", 1.0)
     assert counter(snmp=".1.3.6.1.4.1.2021.11.9.0").range == (0.0, 100.0)
 
 
@@ -146,7 +156,7 @@ def test_what_is_written_wins_over_what_is_known() -> None:
     scaled = counter(snmp="ssCpuUser.0", unit="tenths", scale=0.1)
     assert (scaled.unit, scaled.scale, scaled.range) == ("tenths", 0.1, None)
     changed = counter(snmp="ssCpuUser.0", kind="counter")
-    assert (changed.kind, changed.unit, changed.range) == (Kind.RISING, "", None)
+    assert (changed.kind, changed.unit, changed.range) == (CounterKind.RISING, "", None)
     assert counter(snmp="ifInOctets.1", bits=64).bits == 64
     assert counter(snmp="ssCpuUser.0", range=[0, 50]).range == (0.0, 50.0)
 
@@ -154,10 +164,13 @@ def test_what_is_written_wins_over_what_is_known() -> None:
 @pytest.mark.parametrize(
     ("written", "adjustment"),
     [
-        ({"add": 2}, Adjustment(verb=Verb.ADD, amount=2.0)),
-        ({"add": "150%"}, Adjustment(verb=Verb.ADD, amount=150.0, percent=True)),
-        ({"remove": "0.5%", "at_least": 2}, Adjustment(verb=Verb.REMOVE, amount=0.5, percent=True, at_least=2)),
-        ({"set": 0}, Adjustment(verb=Verb.SET, amount=0.0)),
+        ({"add": 2}, Adjustment(verb=AdjustmentVerb.ADD, amount=2.0)),
+        ({"add": "150%"}, Adjustment(verb=AdjustmentVerb.ADD, amount=150.0, percent=True)),
+        (
+            {"remove": "0.5%", "at_least": 2},
+            Adjustment(verb=AdjustmentVerb.REMOVE, amount=0.5, percent=True, at_least=2),
+        ),
+        ({"set": 0}, Adjustment(verb=AdjustmentVerb.SET, amount=0.0)),
     ],
 )
 def test_an_adjustment_is_a_number_or_a_percentage(written: dict[str, object], adjustment: Adjustment) -> None:

@@ -7,16 +7,16 @@ from config.document.file import Document
 from config.model.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
 from config.model.managed import (
     HealthMonitor,
-    Listener,
+    ListenerSpec,
     ManagedBalancer,
+    ManagedPart,
     Method,
-    Part,
     Persistence,
-    Pool,
+    PoolSpec,
     Probe,
+    ProbeMethod,
     Protocol,
     SessionPersistence,
-    Verb,
     Vip,
     made_parts,
 )
@@ -46,8 +46,8 @@ def rule(**written: object) -> ManagedBalancer:
 def test_a_rule_needs_only_its_network_and_where_members_serve() -> None:
     made = rule(network="tier")
     assert made.rule == MadeRule(private_port=8080, network="tier")
-    assert made_parts(made) == (Part.ADDRESS, Part.RULE)
-    assert made_parts(rule(address="203.0.113.10")) == (Part.RULE,)
+    assert made_parts(made) == (ManagedPart.ADDRESS, ManagedPart.RULE)
+    assert made_parts(rule(address="203.0.113.10")) == (ManagedPart.RULE,)
 
 
 def test_every_property_of_a_rule_is_taken() -> None:
@@ -77,14 +77,17 @@ def test_every_property_of_a_rule_is_taken() -> None:
         ),
         health_check=HealthCheck(path="/up", interval=10.0, timeout=5.0, healthy=3, unhealthy=4),
     )
-    assert made_parts(made) == (Part.RULE, Part.STICKINESS, Part.HEALTHCHECK)
+    assert made_parts(made) == (ManagedPart.RULE, ManagedPart.STICKINESS, ManagedPart.HEALTHCHECK)
 
 
 def test_only_the_place_has_to_be_said() -> None:
     made = managed(vip={"network": "public"})
-    assert (made.vip, made.listener, made.pool) == (Vip(network="public"), Listener(), Pool())
+    assert (made.vip, made.listener, made.pool) == (Vip(network="public"), ListenerSpec(), PoolSpec())
     assert (made.on, made.cloud and made.cloud.id, made.lb_status_timeout) == ("lab", "lab", 300.0)
-    assert (made.health_monitor, made_parts(made)) == (None, (Part.LOADBALANCER, Part.LISTENER, Part.POOL))
+    assert (made.health_monitor, made_parts(made)) == (
+        None,
+        (ManagedPart.LOADBALANCER, ManagedPart.LISTENER, ManagedPart.POOL),
+    )
 
 
 def test_every_property_is_taken() -> None:
@@ -114,8 +117,8 @@ def test_every_property_is_taken() -> None:
         on=managed(vip={"subnet": "s"}).on,
         cloud=managed(vip={"subnet": "s"}).cloud,
         vip=Vip(subnet="s", network="n", address="2001:db8::1", admin_state_up=False),
-        listener=Listener(protocol=Protocol.TCP, port=25, connection_limit=100, admin_state_up=False),
-        pool=Pool(
+        listener=ListenerSpec(protocol=Protocol.TCP, port=25, connection_limit=100, admin_state_up=False),
+        pool=PoolSpec(
             protocol=Protocol.HTTP,
             lb_method=Method.SOURCE_IP,
             session_persistence=SessionPersistence(kind=Persistence.APP_COOKIE, cookie_name="JSESSIONID"),
@@ -127,7 +130,7 @@ def test_every_property_is_taken() -> None:
             delay=60.0,
             timeout=20.0,
             max_retries=5,
-            http_method=Verb.HEAD,
+            http_method=ProbeMethod.HEAD,
             url_path="/healthz",
             expected_codes="200,204",
             admin_state_up=False,
@@ -139,11 +142,11 @@ def test_every_property_is_taken() -> None:
 @pytest.mark.parametrize(
     ("written", "own"),
     [
-        pytest.param({"loadbalancer": "front"}, (Part.LISTENER, Part.POOL), id="load balancer"),
+        pytest.param({"loadbalancer": "front"}, (ManagedPart.LISTENER, ManagedPart.POOL), id="load balancer"),
         pytest.param({"loadbalancer": "front", "pool": {"id": "p"}}, (), id="pool"),
         pytest.param(
             {"loadbalancer": "front", "pool": {"id": "p"}, "health_monitor": {}},
-            (Part.HEALTHMONITOR,),
+            (ManagedPart.HEALTHMONITOR,),
             id="new monitor",
         ),
         pytest.param(
@@ -151,5 +154,5 @@ def test_every_property_is_taken() -> None:
         ),
     ],
 )
-def test_what_exists_is_not_made(written: dict[str, object], own: tuple[Part, ...]) -> None:
+def test_what_exists_is_not_made(written: dict[str, object], own: tuple[ManagedPart, ...]) -> None:
     assert made_parts(managed(**written)) == own

@@ -6,7 +6,7 @@ import pytest
 
 from config.errors import DeclarationError
 from config.load import parse
-from config.model.parts import Address, OnDelete, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, OnDelete, Volume
 from config.units import PartName, ProfileId
 
 _FILE = """\
@@ -22,16 +22,16 @@ _FRONT = "front: {port: {network: web}}"
 _DATA = "data: {volume: {size: 20GiB, type: ssd}, on_delete: retain}"
 
 
-def _parts(*written: str) -> tuple[Part, ...]:
+def _parts(*written: str) -> tuple[MemberPart, ...]:
     catalogue = parse(_FILE.format(parts=", ".join(written)), "trimtab.yaml")
     return catalogue.profiles[ProfileId("web")].parts
 
 
 def test_parts_are_made_volumes_first_and_addresses_after_the_ports_that_they_lead_to() -> None:
     assert _parts(_PUBLIC, _FRONT, _DATA) == (
-        Part(name=PartName("data"), spec=Volume(size=20 << 30, kind="ssd"), on_delete=OnDelete.RETAIN),
-        Part(name=PartName("front"), spec=Port(network="web")),
-        Part(name=PartName("public"), spec=Address(network="public", port=PartName("front"))),
+        MemberPart(name=PartName("data"), spec=Volume(size=20 << 30, kind="ssd"), on_delete=OnDelete.RETAIN),
+        MemberPart(name=PartName("front"), spec=NetworkPort(network="web")),
+        MemberPart(name=PartName("public"), spec=FloatingAddress(network="public", port=PartName("front"))),
     )
 
 

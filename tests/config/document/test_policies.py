@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from config.document.policies import PolicyDocument
-from config.model.adjustments import Adjustment, Rounding, Step, Steps, Verb, choices, outright
+from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding, Step, Steps, choices, outright
 from config.units import ConditionId
 
 STEPS = [{"over": 0, "add": 1}, {"over": 15, "add": "25%", "at_least": 2}]
-ONE = Adjustment(verb=Verb.ADD, amount=1.0)
-QUARTER = Adjustment(verb=Verb.ADD, amount=25.0, percent=True, at_least=2)
+ONE = Adjustment(verb=AdjustmentVerb.ADD, amount=1.0)
+QUARTER = Adjustment(verb=AdjustmentVerb.ADD, amount=25.0, percent=True, at_least=2)
 
 
 def action(**written: object) -> object:

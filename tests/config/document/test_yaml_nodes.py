@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.document import yaml_nodes
-from config.document.places import Reading, read_places
+from config.document.places import ParsedText, read_places
 from config.errors import DeclarationError
 from tests.support.bad_declarations import cases
 from tests.support.config import DECLARATION
@@ -56,14 +56,14 @@ _WORDS = (
 )
 
 
-def _read(text: str) -> Reading | str:
+def _read(text: str) -> ParsedText | str:
     try:
         return read_places(text, "web.yaml")
     except DeclarationError:
         return "refused"
 
 
-def _by(reader: str, text: str) -> Reading | str:
+def _by(reader: str, text: str) -> ParsedText | str:
     with pytest.MonkeyPatch.context() as patch:
         if reader == "libyaml":
             patch.setattr(yaml_nodes, "_LONGEST_EXPLAINED", 0)

@@ -9,7 +9,7 @@ import pytest
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.calendars import Calendar
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.model.freezes import FreezeWindow, freezing, frozen_until
 from config.units import GroupId, Instant
 
@@ -48,12 +48,21 @@ def test_windows_that_overlap_go_on_to_the_latest_end() -> None:
     assert freezing(window, paris("2026-01-01T03:00")).until == paris("2026-01-01T04:30")
 
 
-@pytest.mark.parametrize(("way", "frozen"), [(Way.IN, {Way.IN}), (Way.OUT, {Way.OUT}), (Way.BOTH, {Way.IN, Way.OUT})])
-def test_a_window_freezes_its_direction(way: Way, frozen: set[Way]) -> None:
+@pytest.mark.parametrize(
+    ("way", "frozen"),
+    [
+        (FrozenDirection.IN, {FrozenDirection.IN}),
+        (FrozenDirection.OUT, {FrozenDirection.OUT}),
+        (FrozenDirection.BOTH, {FrozenDirection.IN, FrozenDirection.OUT}),
+    ],
+)
+def test_a_window_freezes_its_direction(way: FrozenDirection, frozen: set[FrozenDirection]) -> None:
     window = FreezeWindow(calendar=WEEKEND.calendar, duration=WEEKEND.duration, way=way)
     saturday = paris("2026-01-03T12:00")
-    assert {asked for asked in (Way.IN, Way.OUT) if frozen_until([window], asked, saturday)} == frozen
-    assert frozen_until([window], Way.IN, paris("2026-01-06T12:00")) is None
+    assert {
+        asked for asked in (FrozenDirection.IN, FrozenDirection.OUT) if frozen_until([window], asked, saturday)
+    } == frozen
+    assert frozen_until([window], FrozenDirection.IN, paris("2026-01-06T12:00")) is None
 
 
 FILE = """

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.errors import DeclarationError
-from config.model.adjustments import Adjustment, Rounding, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 from config.model.calendars import Calendar, last_before, next_after
 from config.model.catalogue import QuietScope
 from config.model.schedules import (
     End,
-    Lasting,
-    Limit,
+    LastsFor,
     Once,
+    ScheduledBound,
     ScheduledChange,
     ScheduledLimit,
     Times,
@@ -37,7 +37,7 @@ def paris(text: str, offset: str = "+01:00") -> Instant:
 
 
 def a_limit(times: Times = MORNING, until: End = EVENING) -> ScheduledLimit:
-    return ScheduledLimit(id=PolicyId("days"), times=times, until=until, limit=Limit.FLOOR, size=6)
+    return ScheduledLimit(id=PolicyId("days"), times=times, until=until, limit=ScheduledBound.FLOOR, size=6)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_limit_stands_from_its_time_to_the_end_that_follows(
 @pytest.mark.parametrize(
     ("times", "until", "now", "ends"),
     [
-        pytest.param(MORNING, Lasting(span=5400.0), "2026-01-02T10:29", "2026-01-02T10:30", id="a duration"),
-        pytest.param(MORNING, Lasting(span=5400.0), "2026-01-02T10:30", None, id="a duration that is over"),
+        pytest.param(MORNING, LastsFor(span=5400.0), "2026-01-02T10:29", "2026-01-02T10:30", id="a duration"),
+        pytest.param(MORNING, LastsFor(span=5400.0), "2026-01-02T10:30", None, id="a duration that is over"),
         pytest.param(
             Once(at=paris("2026-01-01T00:00")), EVENING, "2026-01-01T12:00", "2026-01-01T19:00", id="from a moment on"
         ),
@@ -82,7 +82,7 @@ def test_times_and_ends_are_calendars_moments_or_durations(
 
 
 def test_a_limit_that_begins_again_before_its_end_goes_on() -> None:
-    limit = a_limit(Calendar(cron="0 * * * *"), Lasting(span=5400.0))
+    limit = a_limit(Calendar(cron="0 * * * *"), LastsFor(span=5400.0))
     noon = datetime.fromisoformat("2026-01-01T12:00+00:00").timestamp()
     assert standing(limit, Instant(noon + 60)).until == noon + 5400
     assert standing(limit, Instant(noon + 3600)).until == noon + 3600 + 5400
@@ -132,7 +132,9 @@ def written(policy: str) -> ScheduledChange | ScheduledLimit:
 
 def test_a_floor_is_read() -> None:
     text = '{schedule: "0 9 * * mon-fri", until: "0 19 * * mon-fri", timezone: Europe/Paris, floor: 6}'
-    assert written(text) == ScheduledLimit(id=PolicyId("out"), times=MORNING, until=EVENING, limit=Limit.FLOOR, size=6)
+    assert written(text) == ScheduledLimit(
+        id=PolicyId("out"), times=MORNING, until=EVENING, limit=ScheduledBound.FLOOR, size=6
+    )
 
 
 def test_a_ceiling_is_read() -> None:
@@ -141,7 +143,7 @@ def test_a_ceiling_is_read() -> None:
         id=PolicyId("out"),
         times=Once(at=paris("2026-12-24T18:00")),
         until=Once(at=paris("2026-12-27T08:00", "+00:00")),
-        limit=Limit.CEILING,
+        limit=ScheduledBound.CEILING,
         size=4,
     )
 
@@ -151,7 +153,9 @@ def test_a_change_is_read_with_all_that_it_may_say() -> None:
     assert written(text) == ScheduledChange(
         id=PolicyId("out"),
         times=Calendar(cron="0 0 * * *"),
-        adjustment=Adjustment(verb=Verb.REMOVE, amount=10, percent=True, at_least=2, rounding=Rounding.TRUNCATE),
+        adjustment=Adjustment(
+            verb=AdjustmentVerb.REMOVE, amount=10, percent=True, at_least=2, rounding=Rounding.TRUNCATE
+        ),
         grace=3600.0,
         quiet_time=60.0,
         quiet_scope=QuietScope.POLICY,

@@ -7,7 +7,7 @@ import pytest
 from config.errors import Permanent, Transient
 from config.units import MemberName
 from handler.balancers.seats import one_by_one
-from handler.ports.balancer import Change, Move
+from handler.ports.balancer import MemberMove, RegistrationChange
 
 ONE, TWO = MemberName("web-k3f9ab-1"), MemberName("web-k3f9ab-2")
 
@@ -35,11 +35,11 @@ class Steered:
         self.made.append((what, member, *more))
 
 
-@pytest.mark.parametrize("move", [Move.ENABLE, Move.DRAIN, Move.LEAVE])
-def test_every_move_is_the_call_of_its_name(move: Move) -> None:
+@pytest.mark.parametrize("move", [MemberMove.ENABLE, MemberMove.DRAIN, MemberMove.LEAVE])
+def test_every_move_is_the_call_of_its_name(move: MemberMove) -> None:
     steered = Steered()
 
-    assert one_by_one(steered, [Change(move=move, member=ONE)]) == [None]
+    assert one_by_one(steered, [RegistrationChange(move=move, member=ONE)]) == [None]
     assert steered.made == [(move.value, ONE)]
 
 
@@ -49,9 +49,9 @@ def test_what_follows_a_change_that_failed_is_not_made_and_has_its_answer() -> N
     answers = one_by_one(
         steered,
         [
-            Change(move=Move.JOIN, member=ONE, at=("127.0.0.1", 80)),
-            Change(move=Move.JOIN, member=TWO, at=("127.0.0.1", 81)),
-            Change(move=Move.ENABLE, member=ONE),
+            RegistrationChange(move=MemberMove.JOIN, member=ONE, at=("127.0.0.1", 80)),
+            RegistrationChange(move=MemberMove.JOIN, member=TWO, at=("127.0.0.1", 81)),
+            RegistrationChange(move=MemberMove.ENABLE, member=ONE),
         ],
     )
 
@@ -62,6 +62,6 @@ def test_what_follows_a_change_that_failed_is_not_made_and_has_its_answer() -> N
 
 
 def test_nobody_joins_nowhere() -> None:
-    (answer,) = one_by_one(Steered(), [Change(move=Move.JOIN, member=ONE)])
+    (answer,) = one_by_one(Steered(), [RegistrationChange(move=MemberMove.JOIN, member=ONE)])
 
     assert isinstance(answer, Permanent)

@@ -10,7 +10,7 @@ from config.units import MemberName
 from handler.balancers.simulated import SimulatedBalancer
 from handler.planning.provisioning import Provision
 from handler.planning.world import SeatState
-from handler.ports.balancer import Attendance, Provisioner
+from handler.ports.balancer import ListsForeignMembers, Provisioner
 from tests.support.fake_cloud import FakeClock
 from tests.support.provisioning import a_managed
 
@@ -32,7 +32,7 @@ def made(clock: FakeClock, file: Path | None = None) -> SimulatedBalancer:
 
 def test_it_is_what_convergence_asks_for() -> None:
     assert isinstance(a_balancer(FakeClock()), Provisioner)
-    assert isinstance(a_balancer(FakeClock()), Attendance)
+    assert isinstance(a_balancer(FakeClock()), ListsForeignMembers)
 
 
 def test_everything_is_immutable_while_a_part_is_being_made() -> None:

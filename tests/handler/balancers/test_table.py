@@ -13,7 +13,7 @@ from config.model.made_rule import MadeRule
 from config.units import BalancerId, CloudId
 from handler.balancers.cloudstack.making import RuleProvisioner
 from handler.balancers.haproxy.driver import HaproxyDriver
-from handler.balancers.haproxy.several import HaproxySeveral
+from handler.balancers.haproxy.several_endpoints import HaproxySeveral
 from handler.balancers.haproxy.slots import HaproxySlots
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.provisioning import OctaviaProvisioner

@@ -9,9 +9,9 @@ import pytest
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import BalancerId, GroupId
-from handler.planning.steps import Drain, Result, Wait
+from handler.planning.steps import Drain, StepResult, Wait
 from handler.planning.world import SeatState
-from handler.ports.balancer import Change, Move
+from handler.ports.balancer import MemberMove, RegistrationChange
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeBalancer, Killed
 from tests.support.worlds import EDGE, WEB, a_definition, name_of
@@ -28,25 +28,25 @@ class Slow(FakeBalancer):
     refused: dict[str, DriverError] = field(default_factory=dict)
     silent: DriverError | None = None
 
-    def apply(self, changes: Sequence[Change]) -> Sequence[DriverError | None]:
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         self.batches.append([(change.move.value, change.member) for change in changes])
         answers = [self._made(change) for change in changes]
         if self.silent is not None:
             raise self.silent
         return answers
 
-    def _made(self, change: Change) -> DriverError | None:
+    def _made(self, change: RegistrationChange) -> DriverError | None:
         if change.member in self.refused:
             return self.refused[change.member]
         match change.move:
-            case Move.JOIN:
+            case MemberMove.JOIN:
                 assert change.at is not None
                 self.join(change.member, *change.at)
-            case Move.ENABLE:
+            case MemberMove.ENABLE:
                 self.enable(change.member)
-            case Move.DRAIN:
+            case MemberMove.DRAIN:
                 self.drain(change.member)
-            case Move.LEAVE:
+            case MemberMove.LEAVE:
                 self.leave(change.member)
         return None
 
@@ -68,7 +68,7 @@ def test_all_changes_of_a_pass_are_one_batch_and_each_has_its_line() -> None:
     bed.expect(3)
     assert slow.batches == [[(move, name) for name in (ONE, TWO, THREE) for move in ("join", "enable")]]
     lines = [(event.name, event.by, event.result) for event in bed.store.events.values() if event.message == EDGE]
-    assert lines == [(move, name, Result.DONE) for name in (ONE, TWO, THREE) for move in ("join", "enable")]
+    assert lines == [(move, name, StepResult.DONE) for name in (ONE, TWO, THREE) for move in ("join", "enable")]
     assert slow.addresses[ONE] == ("198.18.0.2", 8080)
     bed.desire(0)
     bed.settle()
@@ -93,7 +93,7 @@ def test_a_batch_that_nobody_answers_is_found_as_it_is() -> None:
     slow.silent = Transient("timed out")
     bed.run()
     done = bed.run()
-    assert {outcome.result for outcome in done.outcomes} == {Result.LIMITED}
+    assert {outcome.result for outcome in done.outcomes} == {StepResult.LIMITED}
     assert (set(slow.states), bed.balancers[BACK].states) == ({ONE, TWO}, {})
     slow.silent = None
     bed.settle()

@@ -16,7 +16,7 @@ from config.model.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Builds
-from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, Result, TakeUp, Wait
+from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, StepResult, TakeUp, Wait
 from handler.planning.world import Leaving, Phase, SeatState, ServerState
 from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed, grown
@@ -35,7 +35,7 @@ def waits(done) -> set[Wait]:
 
 
 def forgotten(done: Pass) -> int:
-    return sum(isinstance(outcome.step, Forget) and outcome.result is Result.DONE for outcome in done.outcomes)
+    return sum(isinstance(outcome.step, Forget) and outcome.result is StepResult.DONE for outcome in done.outcomes)
 
 
 def steps_told(bed: Bed) -> list[tuple[str, str]]:
@@ -68,7 +68,7 @@ def test_a_step_is_written_down_before_its_call_and_after_its_answer() -> None:
         (name, ONE)
         for name in ("create", "join", "enable", "enter_service", "mark_leaving", "drain", "leave", "destroy", "forget")
     ]
-    assert {event.result for event in bed.store.events.values()} == {Result.DONE}
+    assert {event.result for event in bed.store.events.values()} == {StepResult.DONE}
 
 
 def test_a_member_that_leaves_drains_first_and_is_destroyed_last() -> None:
@@ -826,8 +826,8 @@ def test_what_fails_for_one_member_holds_nobody_else_back() -> None:
     bed.run()
     done = bed.run()
     assert Counter(outcome.result for outcome in done.outcomes if isinstance(outcome.step, Join)) == {
-        Result.LIMITED: 1,
-        Result.DONE: 1,
+        StepResult.LIMITED: 1,
+        StepResult.DONE: 1,
     }
     assert done.next_in == 0.2
     bed.run()
@@ -923,7 +923,7 @@ def test_what_is_used_up_between_planning_and_calling_is_left_to_the_next_pass_a
 
     bed.cloud.before_create = use_up
     done = bed.run()
-    assert [(type(each.step), each.result) for each in done.outcomes] == [(Create, Result.DONE)]
+    assert [(type(each.step), each.result) for each in done.outcomes] == [(Create, StepResult.DONE)]
     assert (waits(done), done.next_in) == ({Wait.RATE_LIMIT}, 0.2)
     assert len(bed.store.events) == 1
     bed.cloud.before_create = lambda _: None
@@ -936,7 +936,7 @@ def test_a_cloud_that_asks_for_time_is_left_alone_for_all_groups() -> None:
     bed = a_bed(3)
     bed.cloud.faults.script("create", Transient("rate limit", retry_after=40.0))
     done = bed.run()
-    assert [outcome.result for outcome in done.outcomes] == [Result.RETRY]
+    assert [outcome.result for outcome in done.outcomes] == [StepResult.RETRY]
     assert (waits(done), bed.cloud.created) == ({Wait.RATE_LIMIT}, [])
     bed.cloud.faults.always.update(dict.fromkeys(("list", "find", "create"), Permanent("called all the same")))
     bed.clock.advance(39.0)

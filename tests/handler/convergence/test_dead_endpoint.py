@@ -18,7 +18,7 @@ from config.units import CloudId, GroupId
 from handler.convergence.converge import Converger, Pass
 from handler.convergence.sightings import READY
 from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
-from handler.planning.steps import Create, Result, Wait
+from handler.planning.steps import Create, StepResult, Wait
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.stored import StoredGroup
 from tests.support.circuits import circuits_by
@@ -89,7 +89,7 @@ def test_groups_of_a_dead_cloud_do_not_keep_those_of_others_waiting(swallower: S
     dead, well = passes(swallower, circuits)
 
     assert len(swallower.taken) < FAILURES + WORKERS, "only calls under way when the circuit opens go on"
-    assert all(done.outcomes and done.outcomes[0].result is Result.DONE for done in well)
+    assert all(done.outcomes and done.outcomes[0].result is StepResult.DONE for done in well)
     assert all(not done.world.complete for done in dead)
     left_alone = [done for done in dead if "is left alone" in done.world.because]
     assert len(left_alone) > MANY - FAILURES - WORKERS
@@ -124,7 +124,7 @@ def test_a_group_that_makes_many_when_its_endpoint_dies_leaves_them_for_later(be
 
     tried = [outcome for outcome in first.outcomes if isinstance(outcome.step, Create)]
     assert len(tried) < 2 * (FAILURES + WORKERS), "each of the others would be a line of history"
-    assert {outcome.result for outcome in tried} == {Result.LIMITED, Result.RETRY}
+    assert {outcome.result for outcome in tried} == {StepResult.LIMITED, StepResult.RETRY}
     assert dict(first.plan.waits)[Wait.RATE_LIMIT] == MANY - len(tried)
     assert bed.wire.unheard < 2 * (FAILURES + WORKERS)
 

@@ -11,8 +11,8 @@ import pytest
 
 from config.errors import Transient
 from handler.convergence.passes import Pass
+from handler.planning.evidence import Ground
 from handler.planning.steps import Wait
-from handler.planning.testimony import Ground
 from handler.planning.world import Listing, SeatState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeCloud

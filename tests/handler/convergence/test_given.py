@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Refused, Transient
 from config.units import MemberName
-from handler.operations.fates import evicted, given
+from handler.operations.member_actions import evicted, given
 from handler.planning.launches import LaunchId
 from handler.planning.plan import plan
 from handler.planning.steps import (
@@ -18,8 +18,8 @@ from handler.planning.steps import (
     Drain,
     Forget,
     Leave,
-    Mark,
     MarkLeaving,
+    MarkMachine,
     Step,
     Unmark,
     Wait,
@@ -69,10 +69,10 @@ def waits_of(world: World, size: int = 1) -> dict[Wait, int]:
 @pytest.mark.parametrize(
     ("world", "expected"),
     [
-        pytest.param(a_world(intended()), [Mark(member=ONE)], id="not marked yet"),
+        pytest.param(a_world(intended()), [MarkMachine(member=ONE)], id="not marked yet"),
         pytest.param(a_world(intended(disproved=False)), [], id="nobody knows whether it is marked"),
         pytest.param(a_world(intended(), complete=False), [], id="half a listing proves nothing"),
-        pytest.param(a_world(intended(create_attempts=99)), [Mark(member=ONE)], id="marking is never given up"),
+        pytest.param(a_world(intended(create_attempts=99)), [MarkMachine(member=ONE)], id="marking is never given up"),
         pytest.param(
             a_world(intended(ServerState.RUNNING, disproved=False)), [Confirm(member=ONE)], id="found by its mark"
         ),
@@ -85,7 +85,7 @@ def test_a_machine_that_is_given_is_marked_and_never_made(world: World, expected
 
 
 def test_a_mark_waits_for_no_back_off_of_builds() -> None:
-    assert steps_of(a_world(intended()), back_off_until=NOW + 600) == [Mark(member=ONE)]
+    assert steps_of(a_world(intended()), back_off_until=NOW + 600) == [MarkMachine(member=ONE)]
 
 
 def test_a_machine_whose_turn_to_leave_comes_before_its_mark_is_left_alone() -> None:

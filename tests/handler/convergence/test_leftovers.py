@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from config.errors import Transient
-from handler.planning.lines import OpenStep, closing
-from handler.planning.steps import Result
+from handler.planning.member_plans import OpenStep, closing
+from handler.planning.steps import StepResult
 from handler.planning.world import Member, Phase, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
@@ -23,25 +23,27 @@ def step(call: str) -> OpenStep:
 @pytest.mark.parametrize(
     ("call", "member", "expected"),
     [
-        pytest.param("create", a_member(1, INTENDED), (Result.DONE, "found"), id="the machine is there"),
+        pytest.param("create", a_member(1, INTENDED), (StepResult.DONE, "found"), id="the machine is there"),
         pytest.param(
-            "create", a_member(1, MADE, None), (Result.DONE, "found"), id="it was, as another pass wrote down"
+            "create", a_member(1, MADE, None), (StepResult.DONE, "found"), id="it was, as another pass wrote down"
         ),
         pytest.param(
-            "create", a_member(1, INTENDED, None, disproved=True), (Result.RETRY, "disproved"), id="no machine"
+            "create", a_member(1, INTENDED, None, disproved=True), (StepResult.RETRY, "disproved"), id="no machine"
         ),
         pytest.param("create", a_member(1, INTENDED, None), None, id="not known yet"),
-        pytest.param("create", None, (Result.RETRY, "unknown"), id="made or not, its member is no more"),
-        pytest.param("destroy", None, (Result.DONE, "found"), id="the removed member is forgotten"),
-        pytest.param("destroy", a_member(1, LEAVING, None, disproved=True), (Result.DONE, "found"), id="removed"),
+        pytest.param("create", None, (StepResult.RETRY, "unknown"), id="made or not, its member is no more"),
+        pytest.param("destroy", None, (StepResult.DONE, "found"), id="the removed member is forgotten"),
+        pytest.param("destroy", a_member(1, LEAVING, None, disproved=True), (StepResult.DONE, "found"), id="removed"),
         pytest.param("destroy", a_member(1, LEAVING, None), None, id="not listed, which proves nothing"),
-        pytest.param("destroy", a_member(1, LEAVING, ServerState.RUNNING), (Result.RETRY, "unknown"), id="still there"),
-        pytest.param("join", a_member(1), (Result.RETRY, "unknown"), id="a balancer's call"),
-        pytest.param("make_part", a_member(1, INTENDED, None), (Result.RETRY, "unknown"), id="a part"),
+        pytest.param(
+            "destroy", a_member(1, LEAVING, ServerState.RUNNING), (StepResult.RETRY, "unknown"), id="still there"
+        ),
+        pytest.param("join", a_member(1), (StepResult.RETRY, "unknown"), id="a balancer's call"),
+        pytest.param("make_part", a_member(1, INTENDED, None), (StepResult.RETRY, "unknown"), id="a part"),
     ],
 )
 def test_what_a_look_shows_of_a_call_that_was_left_open(
-    call: str, member: Member | None, expected: tuple[Result, str] | None
+    call: str, member: Member | None, expected: tuple[StepResult, str] | None
 ) -> None:
     told = closing(step(call), a_world(*filter(None, [member])))
     assert (None if told is None else (told[0], told[1].partition(":")[0])) == expected
@@ -62,7 +64,7 @@ def killed_while_creating(at: int) -> Bed:
     return bed
 
 
-def creations(bed: Bed) -> list[tuple[Result | None, str]]:
+def creations(bed: Bed) -> list[tuple[StepResult | None, str]]:
     steps = bed.store.history(WEB, before=None, limit=99)
     return [(each.result, each.message.partition(":")[0]) for each in reversed(steps) if each.name == "create"]
 
@@ -92,11 +94,11 @@ def test_while_nobody_can_say_the_line_stays_open() -> None:
     bed.cloud.faults.clear()
     bed.clock.advance(60)
     bed.settle()
-    assert creations(bed)[0] == (Result.RETRY, "disproved")
+    assert creations(bed)[0] == (StepResult.RETRY, "disproved")
 
 
 def test_what_this_daemon_began_itself_is_left_to_its_own_answer() -> None:
     bed = grown(1)
     lines = [(each.name, each.result, each.message) for each in bed.store.history(WEB, before=None, limit=99)]
-    assert ("create", Result.DONE, "") in lines
+    assert ("create", StepResult.DONE, "") in lines
     assert not any("the daemon ended" in message for *_, message in lines)

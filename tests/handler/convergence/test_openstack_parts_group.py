@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.model.parts import Address, OnDelete, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, OnDelete, Volume
 from config.units import PartName
 from tests.support.cloud_beds import CloudBed
 from tests.support.fake_cloud import Killed
@@ -18,9 +18,9 @@ from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 from tests.support.worlds import a_definition
 
-DATA = Part(name=PartName("data"), spec=Volume(size=1 << 30), on_delete=OnDelete.RETAIN)
-FRONT = Part(name=PartName("front"), spec=Port(network="net"))
-PUBLIC = Part(name=PartName("public"), spec=Address(network="public", port=FRONT.name))
+DATA = MemberPart(name=PartName("data"), spec=Volume(size=1 << 30), on_delete=OnDelete.RETAIN)
+FRONT = MemberPart(name=PartName("front"), spec=NetworkPort(network="net"))
+PUBLIC = MemberPart(name=PartName("public"), spec=FloatingAddress(network="public", port=FRONT.name))
 PARTS = (DATA, FRONT, PUBLIC)
 _CHANGES_AT_MOST = 100
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from config.errors import DriverError, Permanent, Transient
-from config.model.managed import Part, Vip
+from config.model.managed import ManagedPart, Vip
 from handler.convergence.passes import Pass
-from handler.planning.steps import Create, Destroy, Result, Wait
+from handler.planning.steps import Create, Destroy, StepResult, Wait
 from handler.planning.world import ServerState
 from tests.support.beds import Bed
 from tests.support.fake_cloud import LOST, Killed
 from tests.support.provisioning import MADE, FakeProvisioner, a_bed, undeclare
 from tests.support.worlds import WEB
 
-LB, LISTENER, POOL, MONITOR, *_ = Part
+LB, LISTENER, POOL, MONITOR, *_ = ManagedPart
 
 
 def parts(made: FakeProvisioner) -> list[str]:
@@ -66,8 +66,8 @@ def test_each_call_stands_between_two_lines_of_the_journal() -> None:
     settle(bed)
     told = [(event.name, event.result, event.message) for event in bed.store.events.values()]
     assert told == [
-        ("make_part", Result.RETRY, "made: loadbalancer: timed out"),
-        *(("make_part", Result.DONE, f"made: {part.value}") for part in (LB, LISTENER, POOL, MONITOR)),
+        ("make_part", StepResult.RETRY, "made: loadbalancer: timed out"),
+        *(("make_part", StepResult.DONE, f"made: {part.value}") for part in (LB, LISTENER, POOL, MONITOR)),
     ]
 
 

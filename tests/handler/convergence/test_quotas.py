@@ -14,10 +14,10 @@ from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId, MemberName, ProfileId
 from handler.convergence.passes import Pass
 from handler.convergence.quotas import Quotas
-from handler.convergence.traffic import Traffic
+from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.rolls import RollState
-from handler.planning.steps import Create, Result, Wait
+from handler.planning.steps import Create, StepResult, Wait
 from handler.planning.world import ServerState
 from tests.support.quotas import QuotaBed, a_bed, named, stored_of
 from tests.support.worlds import WEB, name_of
@@ -122,7 +122,7 @@ def test_a_refusal_all_the_same_is_told_apart_as_before() -> None:
 
     bed.cloud.before_create = use_up
     done = bed.run()
-    assert [outcome.result for outcome in done.outcomes] == [Result.FAILED]
+    assert [outcome.result for outcome in done.outcomes] == [StepResult.FAILED]
     assert (done.failed_builds, {wait for wait, _ in done.plan.waits}) == (0, {Wait.RATE_LIMIT})
 
 
@@ -197,7 +197,7 @@ def test_a_roll_waits_for_room_for_its_surge_and_goes_on_by_itself() -> None:
 def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_them() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
-    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
 
     def left(definition: Definition = api) -> int | None:
         headroom = quotas.left(definition.group.id, quotas.read(definition))
@@ -219,7 +219,7 @@ def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_the
 def test_room_is_not_kept_by_passes_that_ask_for_none() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
-    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
     left = []
     for _ in range(4):
@@ -246,7 +246,7 @@ def test_a_cloud_that_counts_late_is_not_asked_for_what_it_would_refuse() -> Non
 def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
-    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
     with quotas.making(name_of(1)):
         pass  # refused
@@ -262,7 +262,7 @@ def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() ->
 def test_what_is_counted_of_one_thing_and_not_yet_of_another_is_taken_off_once() -> None:
     bed = a_bed(0, servers=9, cores=9)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
-    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
     with quotas.making(name_of(1)):
         bed.cloud.add(name_of(1))  # a server that is there, whose cores nobody counts yet
@@ -274,7 +274,7 @@ def test_what_is_counted_of_one_thing_and_not_yet_of_another_is_taken_off_once()
 def test_a_call_that_takes_long_is_counted_by_the_cloud_meanwhile() -> None:
     bed = a_bed(0, servers=4)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
-    quotas = Quotas(lambda _: bed.orchestrator, Traffic(), bed.clock)
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
     with quotas.making(name_of(1)):
         bed.cloud.add(name_of(1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from config.errors import Engaged, Full, Permanent, Transient, Unsent
 from config.model.clouds import Calls, Cloud, ProcessCloud
 from config.units import CloudId, Instant
-from handler.convergence.traffic import Bucket, Traffic, refilled
+from handler.convergence.traffic import Bucket, CloudTraffic, refilled
 from tests.support.fake_cloud import FakeClock
 from tests.support.worlds import NOW
 
@@ -19,7 +19,7 @@ TEN = Calls(count=10, per=5.0, at_once=3)
 BOX = ProcessCloud(id=CloudId("box"), calls=TEN)
 
 
-def admitted(traffic: Traffic, clock: FakeClock, wanted: int, cloud: Cloud = BOX, *, asks: bool = False) -> int:
+def admitted(traffic: CloudTraffic, clock: FakeClock, wanted: int, cloud: Cloud = BOX, *, asks: bool = False) -> int:
     """How many of so many calls may be made, one after the other."""
     may = 0
     for _ in range(wanted):
@@ -44,7 +44,7 @@ def test_a_bucket_fills_with_time(level: float, later: float, expected: float) -
 
 @given(pauses=st.lists(st.floats(0, 3), max_size=60))
 def test_over_any_time_no_more_is_asked_than_a_burst_and_what_flows_in(pauses: list[float]) -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     may = admitted(traffic, clock, 20)
     for pause in pauses:
         clock.advance(pause)
@@ -53,7 +53,7 @@ def test_over_any_time_no_more_is_asked_than_a_burst_and_what_flows_in(pauses: l
 
 
 def test_what_is_left_is_what_may_be_asked() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     assert traffic.left(BOX, clock()) == 10
     assert admitted(traffic, clock, 7) == 7
     clock.advance(0.75)
@@ -61,13 +61,13 @@ def test_what_is_left_is_what_may_be_asked() -> None:
 
 
 def test_questions_leave_half_of_it_to_those_who_do_something() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     assert admitted(traffic, clock, 20, asks=True) == 5
     assert admitted(traffic, clock, 20) == 5
 
 
 def test_only_so_many_calls_run_side_by_side_and_others_do_not_wait() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     with traffic.call(BOX, clock) as first, traffic.call(BOX, clock) as second, traffic.call(BOX, clock) as third:
         with traffic.call(BOX, clock) as fourth:
             assert (first, second, third, fourth) == (True, True, True, False)
@@ -78,7 +78,7 @@ def test_only_so_many_calls_run_side_by_side_and_others_do_not_wait() -> None:
 
 
 def test_a_cloud_that_asks_for_time_gets_it_and_others_are_called() -> None:
-    traffic, clock, other = Traffic(), FakeClock(), replace(BOX, id=CloudId("other"), calls=None)
+    traffic, clock, other = CloudTraffic(), FakeClock(), replace(BOX, id=CloudId("other"), calls=None)
     with pytest.raises(Transient), traffic.call(BOX, clock):
         raise Transient("too many requests", retry_after=17.0)
     traffic.heard(BOX, Transient("too many requests", retry_after=3.0), clock())
@@ -91,13 +91,13 @@ def test_a_cloud_that_asks_for_time_gets_it_and_others_are_called() -> None:
 
 @pytest.mark.parametrize("error", [Transient("busy"), Permanent("refused")])
 def test_other_failures_close_nothing(error) -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, error, clock())
     assert (admitted(traffic, clock, 1), traffic.is_full(BOX, clock())) == (1, False)
 
 
 def test_of_a_full_cloud_nothing_is_made_for_a_while_and_all_else_is_done() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, Full("quota"), clock())
     with traffic.call(BOX, clock, makes=True) as makes, traffic.call(BOX, clock) as destroys:
         assert (makes, destroys, traffic.is_full(BOX, clock())) == (False, True, True)
@@ -107,7 +107,7 @@ def test_of_a_full_cloud_nothing_is_made_for_a_while_and_all_else_is_done() -> N
 
 
 def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_else() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, Unsent("left alone", retry_after=7.0), clock())
     with traffic.call(BOX, clock, makes=True) as may_make:
         assert may_make, "a listing was not sent"
@@ -123,7 +123,7 @@ def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_els
 
 
 def test_what_is_at_something_else_holds_nobody_else_back() -> None:
-    traffic, clock = Traffic(), FakeClock()
+    traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, Engaged("it is SCALING", retry_after=7.0), clock(), makes=True)
     with traffic.call(BOX, clock, makes=True) as may_make:
         assert may_make

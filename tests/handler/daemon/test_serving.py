@@ -18,7 +18,7 @@ from handler import logs
 from handler.daemon import connections
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.web import gate
-from handler.web.admission import Phase
+from handler.web.admission import WaitPhase
 from tests.support.daemon import Daemon
 from tests.support.engines import House
 from tests.support.waiting import PATIENT, until
@@ -230,7 +230,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
     """What a scene gets of a daemon with short deadlines, in a thread of its own; 5 s long."""
     monkeypatch.setattr(connections, "_SWEPT_EVERY", 0.02)
     monkeypatch.setattr(gate, "BODY_WITHIN", 0.1)
-    within = {phase: 0.2 for phase in Phase if phase is not Phase.ANSWER} | {Phase.ANSWER: None}
+    within = {phase: 0.2 for phase in WaitPhase if phase is not WaitPhase.ANSWER} | {WaitPhase.ANSWER: None}
 
     async def play() -> bytes:
         with bind_unix(tmp_path / "s") as unix, bind_tcp("127.0.0.1", 0) as tcp:

@@ -9,7 +9,7 @@ import pytest
 from gufo.snmp import NoSuchInstance
 from gufo.snmp.aio import SnmpSession
 
-from handler.demo.agent import SYS_DESCR, SYS_UP_TIME, Table, counter64, gauge, open_agent, text, ticks
+from handler.demo.agent import SYS_DESCR, SYS_UP_TIME, MibTable, counter64, gauge, open_agent, text, ticks
 from tests.support.waiting import PATIENT
 
 FIRST, SECOND = (1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 1, 1, 0), (1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 1, 2, 0)
@@ -21,9 +21,9 @@ def dotted(oid: tuple[int, ...]) -> str:
     return ".".join(map(str, oid))
 
 
-def a_table(steps: Iterator[int] | None = None) -> Table:
+def a_table(steps: Iterator[int] | None = None) -> MibTable:
     steps = steps or count(1)
-    return Table(
+    return MibTable(
         {
             SECOND: lambda: counter64(2**63 + next(steps)),
             FIRST: lambda: gauge(41.6),

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import pytest
 
-from handler.demo.http import Door, Response
+from handler.demo.http import MemberHttpServer, Response
 from tests.support.demo import Gate, asked, eventually, listening, with_door
 from tests.support.waiting import PATIENT
 
@@ -27,7 +27,7 @@ async def echo(path: str) -> Response:
     ],
 )
 def test_only_a_plain_get_is_answered(request_bytes: bytes, status: int) -> None:
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         try:
             answer = await asked(target, request_bytes)
         except ConnectionResetError:
@@ -39,7 +39,7 @@ def test_only_a_plain_get_is_answered(request_bytes: bytes, status: int) -> None
 
 
 def test_the_answer_says_how_long_it_is_and_that_it_is_the_last() -> None:
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         head, _, body = (await asked(target, b"GET /%C3%A9?a=b HTTP/1.1\r\n\r\n")).partition(b"\r\n\r\n")
         assert body == b"/%C3%A9"
         assert {b"Content-Length: 7", b"Connection: close"} <= set(head.split(b"\r\n"))
@@ -51,7 +51,7 @@ def test_a_status_has_its_phrase() -> None:
     async def closed(_: str) -> Response:
         return Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         assert (await asked(target)).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
 
     asyncio.run(with_door(closed, scene))
@@ -61,7 +61,7 @@ def test_no_more_are_accepted_than_there_is_room_for() -> None:
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: Door, target: tuple[str, int]) -> None:
+        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
             answers = [asyncio.create_task(asked(target)) for _ in range(5)]
             await eventually(lambda: gate.come == 2)
             await asyncio.sleep(0.05)
@@ -79,11 +79,11 @@ def test_what_one_door_has_no_room_for_another_takes() -> None:
         full, free = Gate(), Gate()
         free.open.set()
 
-        async def scene(_: Door, target: tuple[str, int]) -> None:
+        async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
             shared = socket.socket(fileno=own.dup().detach())
             first = asyncio.create_task(asked(target))
             await eventually(lambda: full.come == 1)
-            second_door = Door(free)
+            second_door = MemberHttpServer(free)
             second_door.open(shared)
             assert (await asked(target)).startswith(b"HTTP/1.1 200")
             second_door.close()
@@ -91,7 +91,7 @@ def test_what_one_door_has_no_room_for_another_takes() -> None:
             assert (await first).startswith(b"HTTP/1.1 200")
 
         own, target = listening()
-        door = Door(full, room=1)
+        door = MemberHttpServer(full, room=1)
         door.open(own)
         await scene(door, target)
         door.close()
@@ -105,7 +105,7 @@ def test_a_last_call_takes_in_those_who_wait(last_call: bool, served: int) -> No
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: Door, target: tuple[str, int]) -> None:
+        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
             first = asyncio.create_task(asked(target))
             await eventually(lambda: gate.come == 1)
             waiting = [socket.create_connection(target) for _ in range(2)]
@@ -130,7 +130,7 @@ def test_what_is_in_hand_is_finished_after_closing() -> None:
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: Door, target: tuple[str, int]) -> None:
+        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
             answer = asyncio.create_task(asked(target))
             await eventually(lambda: gate.come == 1)
             door.close()
@@ -147,7 +147,7 @@ def test_what_is_in_hand_is_finished_after_closing() -> None:
 
 
 def test_clients_that_leave_make_room() -> None:
-    async def scene(door: Door, target: tuple[str, int]) -> None:
+    async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
         for _ in range(3):
             socket.create_connection(target).close()
         assert (await asked(target)).startswith(b"HTTP/1.1 200")

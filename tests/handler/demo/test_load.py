@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.demo import load
-from handler.demo.http import Door, Response
-from handler.demo.load import Day, Tally, drive
+from handler.demo.http import MemberHttpServer, Response
+from handler.demo.load import Day, LoadTally, drive
 from tests.support.demo import Gate, eventually, listening, with_door
 
 
@@ -45,9 +45,9 @@ def test_the_default_day_needs_six_members_and_brings_ten_thousand_requests() ->
 
 
 def test_every_request_is_answered_and_counted() -> None:
-    tally = Tally()
+    tally = LoadTally()
 
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 400.0, 0.5, tally)
 
     asyncio.run(with_door(done, scene))
@@ -58,9 +58,9 @@ def test_every_request_is_answered_and_counted() -> None:
 
 
 def test_no_more_are_sent_than_the_limit() -> None:
-    tally = Tally()
+    tally = LoadTally()
 
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 1000.0, 60.0, tally, limit=7)
 
     asyncio.run(with_door(done, scene))
@@ -70,9 +70,9 @@ def test_no_more_are_sent_than_the_limit() -> None:
 
 def test_requests_come_when_due_however_long_the_answers_take() -> None:
     async def play() -> None:
-        tally, gate = Tally(), Gate()
+        tally, gate = LoadTally(), Gate()
 
-        async def scene(_: Door, target: tuple[str, int]) -> None:
+        async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
             driving = asyncio.create_task(drive(target, lambda _: 1000.0, 60.0, tally, limit=20))
             await eventually(lambda: gate.come == 20)
             assert (tally.in_flight, tally.latency(50)) == (20, None)
@@ -85,8 +85,8 @@ def test_requests_come_when_due_however_long_the_answers_take() -> None:
     asyncio.run(play())
 
 
-def one(target: tuple[str, int]) -> Tally:
-    tally = Tally()
+def one(target: tuple[str, int]) -> LoadTally:
+    tally = LoadTally()
     asyncio.run(drive(target, lambda _: 1000.0, 60.0, tally, limit=1))
     return tally
 
@@ -109,14 +109,14 @@ def test_nobody_there_is_refused() -> None:
     ],
 )
 def test_anything_but_a_whole_answer_has_failed(said: bytes, why: str) -> None:
-    async def play() -> Tally:
+    async def play() -> LoadTally:
         async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(said)
             await writer.drain()
             writer.close()
 
-        tally = Tally()
+        tally = LoadTally()
         async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
             await drive(server.sockets[0].getsockname(), lambda _: 1000.0, 60.0, tally, limit=1)
         return tally
@@ -130,9 +130,9 @@ def test_a_wrong_status_is_a_failure() -> None:
     async def busy(_: str) -> Response:
         return Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    tally = Tally()
+    tally = LoadTally()
 
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 1000.0, 60.0, tally, limit=3)
 
     asyncio.run(with_door(busy, scene))
@@ -141,10 +141,10 @@ def test_a_wrong_status_is_a_failure() -> None:
 
 
 def test_a_reset_is_a_failure() -> None:
-    async def play() -> Tally:
+    async def play() -> LoadTally:
         own, target = listening()
         own.setblocking(False)
-        tally = Tally()
+        tally = LoadTally()
         driving = asyncio.create_task(drive(target, lambda _: 1000.0, 60.0, tally, limit=1))
         connection, _ = await asyncio.get_running_loop().sock_accept(own)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")

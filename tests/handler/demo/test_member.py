@@ -14,7 +14,7 @@ from gufo.snmp.aio import SnmpSession
 from config.model.balancers import SharedListener
 from config.units import BalancerId, GroupId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
-from handler.demo.load import Tally, drive
+from handler.demo.load import LoadTally, drive
 from handler.orchestrators.process import procfs
 from handler.planning.world import Server
 from tests.support.demo import ROOT, get, listening, member_recipe
@@ -146,8 +146,8 @@ def test_a_shared_listener_loses_no_request_while_members_come_and_go(stage: Pro
         _stop_holder(directory)
 
 
-async def _with_one_leaving(target: tuple[str, int], edge: SharedListenerBalancer, servers: list[Server]) -> Tally:
-    tally = Tally()
+async def _with_one_leaving(target: tuple[str, int], edge: SharedListenerBalancer, servers: list[Server]) -> LoadTally:
+    tally = LoadTally()
     driving = asyncio.create_task(drive(target, lambda _: 150.0, 2.0, tally))
     await asyncio.sleep(0.7)
     await asyncio.to_thread(edge.drain, servers[1].name)

@@ -8,11 +8,11 @@ from config.load import parse
 from config.model.balancers import HaproxyBalancer, SharedListener
 from config.units import BalancerId, GroupId
 from handler.demo.model import GROUP, declaration, haproxy_configuration, haproxy_socket
-from handler.demo.place import HOST, Place
+from handler.demo.place import HOST, DemoPlace
 
 
-def a_place(state: str = "/srv") -> Place:
-    return Place(state=Path(state), console=9000, load=9999)
+def a_place(state: str = "/srv") -> DemoPlace:
+    return DemoPlace(state=Path(state), console=9000, load=9999)
 
 
 @pytest.mark.parametrize("balancer", ["shared_listener", "haproxy"])

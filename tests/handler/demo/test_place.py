@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from handler.demo.place import HOST, Place, place_of, require_free
+from handler.demo.place import HOST, DemoPlace, place_of, require_free
 from tests.support.demo import listening
 
 
@@ -20,7 +20,7 @@ def test_two_demos_with_consoles_on_different_ports_share_nothing() -> None:
 def test_what_a_demo_is_told_is_taken() -> None:
     place = place_of(console=9000, load=9500, state=Path("/srv/demo"))
 
-    assert place == Place(state=Path("/srv/demo"), console=9000, load=9500)
+    assert place == DemoPlace(state=Path("/srv/demo"), console=9000, load=9500)
 
 
 def test_console_and_load_on_one_port_are_refused_with_the_remedy() -> None:

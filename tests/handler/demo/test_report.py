@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handler.demo.report import Losses, Report, ending_lines, exit_code
+from handler.demo.report import Report, UnexpectedEnds, ending_lines, exit_code
 
 GOOD = Report(sent=100, sizes=[2, 10, 2])
 FAILED = Report(sent=100, failed=1, sizes=[2, 10, 2])
@@ -30,7 +30,7 @@ def an_event(name: str, member: str, message: str = "") -> dict[str, Any]:
 
 
 def test_a_member_that_was_killed_is_lost_and_one_that_was_removed_is_not() -> None:
-    losses = Losses()
+    losses = UnexpectedEnds()
     newest_first = [
         an_event("forget", "web-2", "ended by itself with status 0"),
         an_event("forget", "web-1", "ended by signal 9 (SIGKILL)"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from handler.demo.show import Frame, Lines, Table
+from handler.demo.show import DecisionLines, DemoView, LiveTable
 
 NOON = 1_767_268_800.0
 WORDS = (
@@ -43,20 +43,20 @@ def a_frame(
     words: Sequence[str] = WORDS,
     at: float = NOON,
     messages: Sequence[str] = (),
-) -> Frame:
+) -> DemoView:
     group = {
         "group": "web", "condition": "running", "desired": members, "forced": False, "minimum": 2, "maximum": 10,
         "members": [a_member(number) for number in range(1, members + 1)], "reason": "holding", "mode": "act",
         "messages": list(messages), "fleet_pause": None, "roll": None,
     }  # fmt: skip
     load: dict[str, Any] = {"rate": 25.0, "sent": 98, "failed": 0, "p95": 0.12}
-    return Frame(at=at, group=group, words=words, brief="busy; above", events=events, **load)
+    return DemoView(at=at, group=group, words=words, brief="busy; above", events=events, **load)
 
 
-def drawn(*frames: Frame, width: int = 80, height: int = 24) -> list[str]:
+def drawn(*frames: DemoView, width: int = 80, height: int = 24) -> list[str]:
     """The rows of the last picture."""
     console = Console(file=io.StringIO(), force_terminal=True, width=width, height=height, highlight=False)
-    table = Table(console)
+    table = LiveTable(console)
     for frame in frames:
         table.show(frame)
     table.close()
@@ -115,7 +115,7 @@ def test_what_is_wrong_stands_before_what_was_decided() -> None:
 
 
 def test_lines_tell_each_decision_once_and_the_state_with_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines(as_json=False)
+    lines = DecisionLines(as_json=False)
 
     lines.show(a_frame(events=[an_event(1)]))
     lines.show(a_frame(events=[an_event(2), an_event(1)], at=NOON + 1))
@@ -128,7 +128,7 @@ def test_lines_tell_each_decision_once_and_the_state_with_its_numbers(capsys: py
 
 
 def test_lines_in_json_are_objects(capsys: pytest.CaptureFixture[str]) -> None:
-    Lines(as_json=True).show(a_frame(events=[an_event(1)]))
+    DecisionLines(as_json=True).show(a_frame(events=[an_event(1)]))
 
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["event"] for line in told] == ["scaled_out", "state"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from handler.demo.http import Door, Response
-from handler.demo.traffic import Traffic
+from handler.demo.http import MemberHttpServer, Response
+from handler.demo.traffic import DemoTraffic
 from tests.support.demo import with_door
 
 
@@ -20,7 +20,7 @@ def a_day(target: tuple[str, int], length: str) -> tuple[str, ...]:
     return ("--target", f"{target[0]}:{target[1]}", "--day", length, "--low", "50", "--high", "50", "--report", "100ms")
 
 
-async def until_answered(traffic: Traffic, *options: str) -> dict[str, Any]:
+async def until_answered(traffic: DemoTraffic, *options: str) -> dict[str, Any]:
     """Listen until something has been sent, then listen no more: what a daemon that is killed leaves."""
     async for told in traffic.day(*options):
         if told["ok"]:
@@ -29,9 +29,9 @@ async def until_answered(traffic: Traffic, *options: str) -> dict[str, Any]:
 
 
 def test_a_day_is_reported_from_its_beginning_to_its_end(tmp_path: Path) -> None:
-    traffic, told = Traffic(tmp_path / "load.jsonl"), []
+    traffic, told = DemoTraffic(tmp_path / "load.jsonl"), []
 
-    async def scene(_: Door, target: tuple[str, int]) -> None:
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         told.extend([line async for line in traffic.day(*a_day(target, "500ms"))])
         await traffic.stop()
 
@@ -43,8 +43,8 @@ def test_a_day_is_reported_from_its_beginning_to_its_end(tmp_path: Path) -> None
 
 
 def test_a_load_that_outlived_its_daemon_is_joined_and_can_be_stopped(tmp_path: Path) -> None:
-    async def scene(_: Door, target: tuple[str, int]) -> None:
-        first, second = Traffic(tmp_path / "load.jsonl"), Traffic(tmp_path / "load.jsonl")
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
+        first, second = DemoTraffic(tmp_path / "load.jsonl"), DemoTraffic(tmp_path / "load.jsonl")
         before = await until_answered(first, *a_day(target, "60s"))
         assert second.under_way
 
@@ -59,8 +59,8 @@ def test_a_load_that_outlived_its_daemon_is_joined_and_can_be_stopped(tmp_path: 
 
 
 def test_the_next_day_starts_a_report_of_its_own(tmp_path: Path) -> None:
-    async def scene(_: Door, target: tuple[str, int]) -> None:
-        traffic = Traffic(tmp_path / "load.jsonl")
+    async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
+        traffic = DemoTraffic(tmp_path / "load.jsonl")
         first = [told async for told in traffic.day(*a_day(target, "300ms"))]
         second = [told async for told in traffic.day(*a_day(target, "300ms"))]
         await traffic.stop()
@@ -75,6 +75,6 @@ def test_nothing_is_under_way_and_stopping_it_does_nothing(tmp_path: Path, text:
     if text is not None:
         report.write_text(text)
 
-    asyncio.run(Traffic(report).stop())
+    asyncio.run(DemoTraffic(report).stop())
 
-    assert not Traffic(report).under_way
+    assert not DemoTraffic(report).under_way

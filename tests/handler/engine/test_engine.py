@@ -12,8 +12,8 @@ from config.errors import DeclarationError, Refused, StoreError, Transient
 from config.load import parse
 from config.model.catalogue import Profile
 from config.units import BalancerId, Instant, PolicyId
+from handler.engine import assembly
 from handler.engine import engine as engines
-from handler.engine import furnishing
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Listing, SeatState, ServerState
 from handler.ports.store import Store
@@ -821,8 +821,8 @@ def test_an_error_of_the_cloud_is_shown_until_it_is_gone(house: House) -> None:
 def test_definitions_know_what_policies_judge_by() -> None:
     before, after = parse(model(), "m"), parse(model().replace("above: 80", "above: 81"), "m")
     policy = (PolicyId("out"),)
-    assert furnishing.rules_of(before, policy) != furnishing.rules_of(after, policy)
-    assert furnishing.rules_of(before, policy) == furnishing.rules_of(parse(model(maximum=9), "m"), policy)
+    assert assembly.rules_of(before, policy) != assembly.rules_of(after, policy)
+    assert assembly.rules_of(before, policy) == assembly.rules_of(parse(model(maximum=9), "m"), policy)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from config.errors import StoreError
 from config.units import Instant
 from handler.observability.metrics import Metrics, Scraped, exposition
 from handler.planning.status import GroupCondition, MemberState
-from handler.planning.steps import Result, Wait
+from handler.planning.steps import StepResult, Wait
 from tests.support.engines import MODEL, House, Up, hurry, model
 from trigger.reasons import Reason
 from trigger.requests import Pause
@@ -60,7 +60,9 @@ def test_before_anything_has_happened_every_word_of_a_group_is_there(house: Hous
         assert words(metrics, "trimtab_group_waits", "wait").keys() == {wait.value for wait in Wait}
         assert words(metrics, "trimtab_group_pause", "pause").keys() == {pause.value for pause in Pause}
         assert words(metrics, "trimtab_restricted", "reason").keys() == {reason.value for reason in Reason}
-        assert words(metrics, "trimtab_converge_passes_total", "result").keys() == {result.value for result in Result}
+        assert words(metrics, "trimtab_converge_passes_total", "result").keys() == {
+            result.value for result in StepResult
+        }
         assert the(metrics, "trimtab_actions_total", group="web", step="destroy", result="failed") == 0
         assert the(metrics, "trimtab_decisions_total", group="web", direction="out", reason="scaled_out") == 0
         assert the(metrics, "trimtab_restrictions_total", group="web", reason="at_max") == 0

@@ -13,12 +13,12 @@ from config.errors import StoreError
 from config.model.access import SecretRef
 from config.model.observability import NotifyTarget, NotifyUrl
 from config.units import GroupId
-from handler.observability.courier import Courier, Unsent
+from handler.observability.notification_sender import Courier, UndeliveredNotice
 from handler.observability.notifying import Notifier
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Plan
-from handler.ports.notices import Notice, Turn
-from handler.runtime.rooms import Room, Seen
+from handler.ports.notices import Notice, StateTurn
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.store.sqlite import SqliteStore
 from tests.support.fake_cloud import FakeClock
 from tests.support.notices import NOW, PAGER, Receiver, a_filed, a_notice, a_watched_group, silent_server
@@ -27,8 +27,8 @@ from tests.support.waiting import PATIENT
 from tests.support.worlds import a_world
 from trigger.requests import Fleet, GroupState
 
-DOWN = Unsent(because="Connection refused", befalls_all=True)
-REFUSED = Unsent(because="answered 422", befalls_all=False)
+DOWN = UndeliveredNotice(because="Connection refused", befalls_all=True)
+REFUSED = UndeliveredNotice(because="answered 422", befalls_all=False)
 OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
 
 
@@ -36,12 +36,12 @@ OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
 class ScriptedCourier:
     """Answers in turn, then always takes the notice; writes down every attempt."""
 
-    answers: list[Unsent | None] = field(default_factory=list)
+    answers: list[UndeliveredNotice | None] = field(default_factory=list)
     tried: list[tuple[NotifyTarget, str]] = field(default_factory=list)
     hold: asyncio.Event | None = None
     """While it is clear, attempts at OTHER hang."""
 
-    async def send(self, target: NotifyTarget, notice: Notice) -> Unsent | None:
+    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
         self.tried.append((target, notice.id))
         if self.hold is not None and target == OTHER:
             await self.hold.wait()
@@ -59,7 +59,7 @@ class Daemon:
     path: Path
     clock: FakeClock = field(default_factory=FakeClock)
     courier: ScriptedCourier | Courier = field(default_factory=ScriptedCourier)
-    rooms: dict[GroupId, Room] = field(default_factory=dict)
+    rooms: dict[GroupId, GroupRuntime] = field(default_factory=dict)
     counts: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -100,20 +100,20 @@ class Daemon:
         return [f"{event.name} {event.message}" for event in reversed(events) if event.name not in {"declared"}]
 
 
-def a_room(name: str, target: NotifyTarget = PAGER) -> Room:
+def a_room(name: str, target: NotifyTarget = PAGER) -> GroupRuntime:
     definition = a_definition(name)
     watched = a_watched_group(name, target=target)
-    return Room(
+    return GroupRuntime(
         id=GroupId(name),
         definition=replace(definition, group=replace(definition.group, notify=watched.notify)),
         state=GroupState(desired=0),
     )
 
 
-def becomes(room: Room, condition: GroupCondition) -> None:
+def becomes(room: GroupRuntime, condition: GroupCondition) -> None:
     """Give a room what makes it look like this."""
     assert condition in {GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.RUNNING}
-    room.seen = Seen(
+    room.seen = LastPass(
         at=NOW,
         world=a_world(),
         plan=Plan(group=room.id, revision=0, steps=(), waits=()),
@@ -303,7 +303,7 @@ def test_a_notice_that_is_refused_keeps_back_its_group_and_nobody_else(daemon: D
 
 def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -> None:
     async def run() -> None:
-        left = a_notice(turn=Turn.LEFT)
+        left = a_notice(turn=StateTurn.LEFT)
         daemon.store.file_notices([a_filed(), a_filed(left), a_filed(a_notice("worker"))])
         daemon.courier.answers = [REFUSED]
         await daemon.rounds()

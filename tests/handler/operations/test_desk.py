@@ -12,7 +12,7 @@ from handler.operations.outcomes import NoSuch
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Create
 from handler.planning.world import Leaving, Listing, Phase
-from handler.ports.stored import EventKind, Span
+from handler.ports.stored import EventKind, TickSpan
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import name_of
@@ -626,7 +626,7 @@ def test_why_answers_for_now_and_for_any_moment_of_the_past(house: House) -> Non
         assert isinstance(now, Explanation)
         assert now.desired_to == 3
         then = await up.desk.why(WEB, steady.at)
-        assert isinstance(then, Span)
+        assert isinstance(then, TickSpan)
         assert (then.first.reason, then.first.desired_to) == (Reason.STEADY, 2)
         assert await up.desk.why(WEB, type(steady.at)(1.0)) is None
 
@@ -641,7 +641,7 @@ def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
     async def after(up: Up) -> None:
         room = up.room
         if room.explanation is None:
-            assert isinstance(await up.desk.why(WEB, None), Span)
+            assert isinstance(await up.desk.why(WEB, None), TickSpan)
 
     house.run(before)
     house.declare(model(interval="30s"))

@@ -31,7 +31,7 @@ from config.units import Instant
 from handler.balancers.table import balancer_for
 from handler.operations.examining import CORRECT, Drivers, asked, checks_of
 from handler.orchestrators.table import orchestrator_for
-from handler.ports.examination import About, Check, Verdict
+from handler.ports.examination import About, Check, CheckVerdict
 from handler.ports.orchestrator import no_papers
 
 MODEL = """
@@ -187,7 +187,7 @@ def test_whatever_is_wrong_is_told_with_how_to_mend_it(kind: type, tmp_path: Pat
 
     looks = asked(of_kind, 20.0)
 
-    problems = [look for look in looks if look.verdict is Verdict.PROBLEM]
+    problems = [look for look in looks if look.verdict is CheckVerdict.PROBLEM]
     assert all(look.mend for look in problems)
     assert CORRECT not in {look.mend for look in problems}
     assert bool(problems) is (kind not in {ProcessCloud, SimulatedCloud, SharedListener})

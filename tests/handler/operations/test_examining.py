@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from config.causes import MENDING, READABLE, Cause
+from config.causes import MENDING, READABLE, FailureCause
 from config.errors import Full, Permanent, Refused, Transient
 from config.load import parse
 from config.model.balancers import Balancer, HaproxyBalancer
 from config.model.catalogue import Catalogue, Cloud, ProcessCloud
 from config.units import Instant
 from handler.balancers.haproxy.runtime import PUT_BACK
-from handler.balancers.haproxy.several import haproxy
+from handler.balancers.haproxy.several_endpoints import haproxy
 from handler.operations.examining import CORRECT, Drivers, asked, examined
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.orchestrators.table import orchestrator_for
 from handler.ports.balancer import Balancer as BalancerPort
-from handler.ports.examination import UNREACHED, About, Check, Finding, Look, Verdict, fine
+from handler.ports.examination import UNREACHED, About, Check, CheckVerdict, DoctorFinding, Look, fine
 from handler.ports.orchestrator import Orchestrator
 from tests.support.haproxy import running_haproxy
 
@@ -42,21 +42,25 @@ def raising(error: Exception) -> Callable[[], Look]:
         pytest.param(Transient("prod: no answer"), "prod: no answer", UNREACHED, id="nobody answers"),
         pytest.param(Permanent("prod: no such thing"), "prod: no such thing", "look for it", id="no, and no cause"),
         pytest.param(
-            Permanent("prod: refused: check the credentials, and what they may do", cause=Cause.CREDENTIALS),
+            Permanent("prod: refused: check the credentials, and what they may do", cause=FailureCause.CREDENTIALS),
             "prod: refused",
-            MENDING[Cause.CREDENTIALS],
+            MENDING[FailureCause.CREDENTIALS],
             id="a cause, said once",
         ),
-        pytest.param(Permanent("Image 7 could not be found."), None, MENDING[Cause.IMAGE], id="a cause in the words"),
-        pytest.param(Full("prod: quota: 4 of 4"), None, MENDING[Cause.QUOTA], id="quota"),
+        pytest.param(
+            Permanent("Image 7 could not be found."), None, MENDING[FailureCause.IMAGE], id="a cause in the words"
+        ),
+        pytest.param(Full("prod: quota: 4 of 4"), None, MENDING[FailureCause.QUOTA], id="quota"),
         pytest.param(Refused("the variable KEY is not set"), "the variable KEY is not set", CORRECT, id="refused"),
-        pytest.param(Permanent("no pool", cause=Cause.POOL, mend="make one"), "no pool", "make one", id="its own"),
+        pytest.param(
+            Permanent("no pool", cause=FailureCause.POOL, mend="make one"), "no pool", "make one", id="its own"
+        ),
     ],
 )
 def test_what_drivers_raise_is_a_problem_and_how_to_mend_it(error: Exception, words: str | None, mend: str) -> None:
     (look,) = asked([a_check(raising(error), mend="look for it")], 5.0)
 
-    assert (look.verdict, look.mend) == (Verdict.PROBLEM, mend)
+    assert (look.verdict, look.mend) == (CheckVerdict.PROBLEM, mend)
     assert words is None or look.words == words
 
 
@@ -102,7 +106,7 @@ def a_model(socket: str = "127.0.0.1:1", backend: str = "web") -> Catalogue:
     return parse(MODEL % (socket, backend), "model.yaml")
 
 
-def found_in(catalogue: Catalogue, state: Path) -> tuple[Finding, ...]:
+def found_in(catalogue: Catalogue, state: Path) -> tuple[DoctorFinding, ...]:
     def cloud(declared: Cloud) -> Orchestrator:
         assert isinstance(declared, ProcessCloud)
         return ProcessOrchestrator(declared, "k3f9ab", state, lambda: Instant(0.0))
@@ -116,7 +120,7 @@ def found_in(catalogue: Catalogue, state: Path) -> tuple[Finding, ...]:
 
 def test_problems_come_last_and_name_the_groups_that_they_concern(tmp_path: Path) -> None:
     findings = found_in(a_model(), tmp_path)
-    problems = [finding for finding in findings if finding.verdict is Verdict.PROBLEM]
+    problems = [finding for finding in findings if finding.verdict is CheckVerdict.PROBLEM]
 
     assert list(findings[-len(problems) :]) == problems
     assert [(each.about.value, each.name, each.groups) for each in problems] == [
@@ -124,7 +128,7 @@ def test_problems_come_last_and_name_the_groups_that_they_concern(tmp_path: Path
         ("profile", "there", ("far",)),
         ("balancer", "edge", ("web", "api")),
     ]
-    assert [each.verdict for each in findings if each.what == "settings"] == [Verdict.UNKNOWN]
+    assert [each.verdict for each in findings if each.what == "settings"] == [CheckVerdict.UNKNOWN]
 
 
 def test_what_no_group_uses_of_a_cloud_is_not_asked_for_and_nothing_is_written(tmp_path: Path) -> None:
@@ -150,8 +154,8 @@ def test_a_library_that_is_missing_is_said_once_of_its_whole_cloud(
         raise AssertionError("there is none")
 
     findings = examined(parse(declared, "far.yaml"), Drivers(cloud=cloud, balancer=balancer), 20.0)
-    said = [(each.what, each.mend) for each in findings if each.verdict is Verdict.PROBLEM]
-    assert said == [("access", MENDING[Cause.LIBRARY])]
+    said = [(each.what, each.mend) for each in findings if each.verdict is CheckVerdict.PROBLEM]
+    assert said == [("access", MENDING[FailureCause.LIBRARY])]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +191,7 @@ def test_a_secret_that_everybody_may_read_is_told_once_with_what_to_do(
     )
 
     catalogue = parse(declared + "groups: {web: {profile: web, min: 1, max: 2}}\n", "far.yaml")
-    problems = [each for each in examined(catalogue, drivers, 20.0) if each.verdict is Verdict.PROBLEM]
+    problems = [each for each in examined(catalogue, drivers, 20.0) if each.verdict is CheckVerdict.PROBLEM]
 
     assert [each.mend for each in problems if each.what == "access"] == [READABLE]
     assert {each.what for each in problems} <= {"access", "clock"}
@@ -201,8 +205,8 @@ def test_a_haproxy_that_refuses_members_is_told_with_what_to_do(tmp_path: Path) 
         astray = found_in(a_model(str(running.socket), "nowhere"), tmp_path / "state")
 
     said = {each.what: each for each in able if each.about is About.BALANCER and each.name == "edge"}
-    assert {each.verdict for each in said.values()} == {Verdict.OK}
+    assert {each.verdict for each in said.values()} == {CheckVerdict.OK}
     assert "forgets the members" in said["settings"].words
-    (problem,) = [each for each in astray if each.name == "edge" and each.verdict is Verdict.PROBLEM]
+    (problem,) = [each for each in astray if each.name == "edge" and each.verdict is CheckVerdict.PROBLEM]
     assert "nowhere" in problem.words
     assert problem.mend == PUT_BACK

@@ -10,7 +10,7 @@ import pytest
 from config.errors import Refused, Transient
 from config.units import GroupId, Instant, MemberName
 from handler.operations.outcomes import NoSuch
-from handler.planning.garbage import Kind
+from handler.planning.garbage import GarbageKind
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Phase, Record, SeatState
 from tests.support.engines import WEB, House, Up, hurry, model
@@ -26,7 +26,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
     return House(tmp_path)
 
 
-async def kinds(up: Up) -> dict[str, Kind]:
+async def kinds(up: Up) -> dict[str, GarbageKind]:
     return {item.name: item.kind for item in (await up.desk.garbage.look(None)).items}
 
 
@@ -55,7 +55,7 @@ def test_a_stuck_member_is_told_of_and_the_group_goes_on(house: House) -> None:
         assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
         assert any(f"{ONE} cannot be removed" in said for said in up.status.messages)
         assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.desk.metrics()
-        assert await kinds(up) == {ONE: Kind.STUCK}
+        assert await kinds(up) == {ONE: GarbageKind.STUCK}
         await up.desk.scale(WEB, 4, force=False, by="ada")
         await up.until(lambda: up.serving() == 4)
 
@@ -67,7 +67,7 @@ def test_what_is_abandoned_is_listed_and_never_touched_again_whatever_happens(ho
         await stuck(up, house)
         await up.desk.garbage.abandon(ONE, by="ada")
         await up.until(lambda: ONE not in {member.name for member in up.status.members})
-        assert await kinds(up) == {ONE: Kind.ABANDONED}
+        assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
         told = await up.desk.history(WEB, before=None, limit=99)
         assert ("abandon", "ada", ONE) in {(one.name, one.by, one.message) for one in told}
         with pytest.raises(Refused, match="abandoned already"):
@@ -81,7 +81,7 @@ def test_what_is_abandoned_is_listed_and_never_touched_again_whatever_happens(ho
         await up.until(lambda: up.settled() and up.serving() == 2)
         await up.passed(4)
         assert {member.name for member in up.status.members} == {TWO, name_of(3)}
-        assert await kinds(up) == {ONE: Kind.ABANDONED}
+        assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
 
     house.run(later)
     assert (house.cloud.destroyed, ONE in house.cloud.machines) == ([], True)
@@ -95,7 +95,7 @@ def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_ab
         await up.desk.reload()
         await up.desk.delete(WEB, members=False, by="ada")
         found = {(item.name, item.kind) for item in (await up.desk.garbage.look(WEB)).items}
-        assert {(ONE, Kind.ABANDONED), (TWO, Kind.NO_GROUP), (name_of(3), Kind.NO_GROUP)} <= found
+        assert {(ONE, GarbageKind.ABANDONED), (TWO, GarbageKind.NO_GROUP), (name_of(3), GarbageKind.NO_GROUP)} <= found
         house.declare(model())
         await up.desk.reload()
         await up.until(lambda: WEB in up.engine.rooms and up.serving() == 2 and up.settled())
@@ -113,14 +113,17 @@ def test_machines_and_seats_of_groups_that_nobody_remembers_are_found(house: Hou
         await up.grown(2)
         found = await up.desk.garbage.look(GroupId("old"))
         assert [(item.name, item.kind, item.where) for item in found.items] == [
-            (LOST, Kind.NO_GROUP, "box"),
-            (LOST, Kind.SEAT, "edge"),
+            (LOST, GarbageKind.NO_GROUP, "box"),
+            (LOST, GarbageKind.SEAT, "edge"),
         ]
         assert (await up.desk.garbage.look(WEB)).items == ()
         await up.desk.garbage.abandon(LOST, by="ada")
-        assert {item.kind for item in (await up.desk.garbage.look(None)).items} == {Kind.ABANDONED, Kind.SEAT}
+        assert {item.kind for item in (await up.desk.garbage.look(None)).items} == {
+            GarbageKind.ABANDONED,
+            GarbageKind.SEAT,
+        }
         house.cloud.die(LOST)
-        assert await kinds(up) == {LOST: Kind.SEAT}
+        assert await kinds(up) == {LOST: GarbageKind.SEAT}
         with pytest.raises(Refused, match="only a seat"):
             await up.desk.garbage.abandon(LOST, by="ada")
 
@@ -146,11 +149,11 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
             assert record is not None
             old = replace(record, intended_at=Instant(record.intended_at - 86400.0))
             up.store.save((old,), up.room.definition.cloud.id)
-        assert await kinds(up) == {ONE: Kind.OPEN_INTENT}
+        assert await kinds(up) == {ONE: GarbageKind.OPEN_INTENT}
         await up.desk.garbage.abandon(ONE, by="ada")
         found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]
         assert [(item.kind, item.because) for item in found] == [
-            (Kind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
+            (GarbageKind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
         ]
         with pytest.raises(Refused, match="there are only parts"):
             await up.desk.garbage.abandon(ONE, by="ada")

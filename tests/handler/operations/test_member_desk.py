@@ -10,7 +10,7 @@ from config.errors import Refused
 from config.units import MemberName
 from handler.operations.outcomes import NoSuch
 from handler.planning.roles import Role
-from handler.planning.steps import Create, Result
+from handler.planning.steps import Create, StepResult
 from handler.planning.world import ServerState
 from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
@@ -46,7 +46,7 @@ def test_one_member_is_repaired_by_order_and_no_other(house: House) -> None:
         await up.until(lambda: "unrepaired" in {wait.value for wait, _ in up.status.waits})
         done = await up.desk.members.converge(WEB, one, by="ada")
         assert {outcome.member for outcome in done} == {one}
-        assert all(outcome.result is Result.DONE for outcome in done)
+        assert all(outcome.result is StepResult.DONE for outcome in done)
         assert not any(isinstance(outcome.step, Create) for outcome in done)
         await up.until(lambda: one not in house.machines and len(house.machines) == 2)
         assert two in house.machines

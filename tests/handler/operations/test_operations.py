@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse
 
 from config.model.rolling import Allowance
 from config.units import GroupId
-from handler.operations.address import _ADDRESSES, HEADER, Call, address_of, call_of
+from handler.operations.address import _ADDRESSES, HEADER, OperationRequest, address_of, call_of
 from handler.operations.group_operations import DeleteGroup
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.operating import operation_routes
@@ -58,7 +58,7 @@ class Performing:
         self.asked.append((operation, by))
         return {"did": "it"}
 
-    def sent(self, call: Call) -> tuple[int, Any]:
+    def sent(self, call: OperationRequest) -> tuple[int, Any]:
         """Send a request in the name of ada: status and answer."""
         answered: list[Any] = []
 
@@ -161,7 +161,7 @@ def test_a_body_is_left_out_only_where_that_is_declared(daemon: Performing, kind
     ids=str,
 )
 def test_a_value_out_of_bounds_is_refused(daemon: Performing, path: str, body: Mapping[str, object]) -> None:
-    call = Call(method="PUT", path=f"/api/v1{path}", headers={}, body=json.dumps(body).encode())
+    call = OperationRequest(method="PUT", path=f"/api/v1{path}", headers={}, body=json.dumps(body).encode())
     assert daemon.sent(call)[0] == 422
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from collector.samples import Reply, Scrape
-from config.model.counters import Kind
+from config.model.counters import CounterKind
 from handler.operations.readings import Probed, probed, rises
 from tests.support.collector import a_catalogue, a_moment, a_scrape, an_object
 
 OK = Reply.OK
 GAUGE = replace(an_object("1.3.1", id="gauge"), unit="s", scale=0.01)
-RISING = replace(an_object("1.3.2", id="rising", kind=Kind.RISING), unit="bytes/s", bits=32)
+RISING = replace(an_object("1.3.2", id="rising", kind=CounterKind.RISING), unit="bytes/s", bits=32)
 CATALOGUE = a_catalogue([GAUGE, RISING])
 
 

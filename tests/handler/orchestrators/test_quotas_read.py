@@ -10,7 +10,7 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.model.catalogue import Profile
-from config.model.parts import Part
+from config.model.parts import MemberPart
 from config.model.recipes import BootVolume
 from config.units import CloudId, ProfileId
 from handler.orchestrators.cloudstack.quotas import quotas_of as account_quotas
@@ -95,7 +95,7 @@ def test_limits_that_make_no_sense_limit_nobody(openstack: OpenstackStage, body:
     ],
 )
 def test_a_server_takes_the_ports_that_nova_makes_for_it(
-    openstack: OpenstackStage, fields: dict[str, Any], parts: tuple[Part, ...], expected: int | None
+    openstack: OpenstackStage, fields: dict[str, Any], parts: tuple[MemberPart, ...], expected: int | None
 ) -> None:
     openstack.neutron.quota["ports"] = 7
     profile = replace(a_profile(a_server_recipe(**fields)), parts=parts)

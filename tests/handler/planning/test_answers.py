@@ -9,10 +9,10 @@ import pytest
 from config.errors import DriverError, Full, Permanent, Transient
 from config.model.parts import OnDelete
 from config.units import PartName
-from handler.planning.answers import Moment, answered
-from handler.planning.lines import Begun
+from handler.planning.answers import AnswerMoment, answered
+from handler.planning.member_plans import StartedCall
 from handler.planning.removals import ATTEMPTS
-from handler.planning.steps import Create, Destroy, MakePart, Mark, Result, Step
+from handler.planning.steps import Create, Destroy, MakePart, MarkMachine, Step, StepResult
 from handler.planning.world import Leaving, Phase, Record, Server, ServerState
 from tests.support.worlds import NOW, a_record, a_server, name_of
 
@@ -21,25 +21,25 @@ ONE = name_of(1)
 INTENDED = a_record(phase=Phase.INTENDED)
 LEAVING = replace(INTENDED, phase=Phase.LEAVING, leaving=Leaving.SURPLUS, removal_at=NOW, removal_tried_at=NOW)
 WITH_PARTS = replace(INTENDED, parts=((PartName("disk"), OnDelete.DESTROY),))
-CREATE, DESTROY, MARK = Create(member=ONE), Destroy(member=ONE), Mark(member=ONE)
+CREATE, DESTROY, MARK = Create(member=ONE), Destroy(member=ONE), MarkMachine(member=ONE)
 DISK = MakePart(member=ONE, part=PartName("disk"))
 
 
 def said(step: Step, record: Record, answer: Server | DriverError | None, *, room_comes: bool = False) -> tuple:
-    begun = Begun(line=1, name=ONE, step=step, started=NOW)
-    outcome, after = answered(begun, record, answer, Moment(at=NOW, grace=60.0, room_comes=room_comes))
+    begun = StartedCall(line=1, name=ONE, step=step, started=NOW)
+    outcome, after = answered(begun, record, answer, AnswerMoment(at=NOW, grace=60.0, room_comes=room_comes))
     return outcome, record if after is None else after
 
 
 def test_a_machine_is_confirmed() -> None:
     outcome, after = said(CREATE, INTENDED, a_server(id="7c1b", state=ServerState.BUILDING))
-    assert (outcome.result, after.phase, after.server_id) == (Result.DONE, Phase.MADE, "7c1b")
+    assert (outcome.result, after.phase, after.server_id) == (StepResult.DONE, Phase.MADE, "7c1b")
 
 
 def test_success_forgets_what_failed_before() -> None:
     _, failing = said(DESTROY, LEAVING, Transient("busy"))
     outcome, after = said(DESTROY, failing, None)
-    assert outcome.result is Result.DONE
+    assert outcome.result is StepResult.DONE
     assert [attempt.count for attempt in after.attempts] == [0]
 
 
@@ -62,8 +62,8 @@ def test_a_mark_that_is_refused_for_good_leaves_its_member_to_whoever_gave_it_a_
     assert (after.phase, after.create_attempts) == (Phase.INTENDED, 1)
 
 
-@pytest.mark.parametrize(("room_comes", "result"), [(True, Result.RETRY), (False, Result.FAILED)])
-def test_a_full_cloud_ends_no_member(room_comes: bool, result: Result) -> None:
+@pytest.mark.parametrize(("room_comes", "result"), [(True, StepResult.RETRY), (False, StepResult.FAILED)])
+def test_a_full_cloud_ends_no_member(room_comes: bool, result: StepResult) -> None:
     outcome, after = said(CREATE, INTENDED, Full("quota"), room_comes=room_comes)
     assert (outcome.result, outcome.is_final, after.phase) == (result, False, Phase.INTENDED)
     assert after.create_attempts == 0
@@ -72,11 +72,11 @@ def test_a_full_cloud_ends_no_member(room_comes: bool, result: Result) -> None:
 def test_a_removal_that_is_stuck_is_no_error_of_its_own() -> None:
     worn = replace(LEAVING, destroy_attempts=ATTEMPTS - 1)
     outcome, after = said(DESTROY, worn, Permanent("locked"))
-    assert outcome.result is Result.LIMITED
+    assert outcome.result is StepResult.LIMITED
     assert (after.destroy_attempts, [attempt.failed for attempt in after.attempts]) == (ATTEMPTS, [False])
 
 
 def test_a_failure_says_when_the_call_is_made_again() -> None:
     outcome, after = said(DESTROY, LEAVING, Transient("busy"))
-    assert (outcome.result, outcome.because) == (Result.LIMITED, "busy")
+    assert (outcome.result, outcome.because) == (StepResult.LIMITED, "busy")
     assert [attempt.again_at for attempt in after.attempts] == [NOW + 1.0]

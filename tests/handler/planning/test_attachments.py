@@ -13,8 +13,8 @@ from config.model.catalogue import BalancerUse
 from config.model.made_rule import MadeRule
 from config.units import BalancerId, CloudId, GroupId
 from handler.planning.attachments import Behind, behind_of, hindrance, to_attach, to_detach, unfit
+from handler.planning.membership import keep
 from handler.planning.records import before
-from handler.planning.seating import keep
 from handler.planning.settled import sifted
 from handler.planning.steps import Detach, Drain, Enable, Join, Leave, NoteSeat, Wait
 from handler.planning.world import Leaving, Phase, Seating, SeatState, ServerState

@@ -7,7 +7,7 @@ import pytest
 from config.errors import DriverError, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant
 from handler.planning.attempts import LIMIT, counted, held, judged, succeeded
-from handler.planning.steps import Create, Destroy, Drain, Join, Result, Step, worst
+from handler.planning.steps import Create, Destroy, Drain, Join, Step, StepResult, worst
 from handler.planning.world import Attempts, Record
 from tests.support.worlds import EDGE, NOW, a_record, name_of
 
@@ -32,24 +32,24 @@ def after(step: Step, failures: int, error: DriverError = BUSY) -> Record:
 @pytest.mark.parametrize(
     ("step", "failures", "error", "result", "again_in", "attempt"),
     [
-        pytest.param(JOIN, 0, BUSY, Result.LIMITED, 1.0, 1, id="the first failure"),
-        pytest.param(JOIN, 3, BUSY, Result.LIMITED, 8.0, 4, id="doubling"),
-        pytest.param(JOIN, 8, BUSY, Result.LIMITED, 30.0, 9, id="up to half a minute"),
-        pytest.param(JOIN, 9, BUSY, Result.FAILED, 30.0, 10, id="one too many"),
-        pytest.param(DESTROY, 9, BUSY, Result.FAILED, 30.0, 10, id="of any call"),
-        pytest.param(JOIN, 11, BUSY, Result.FAILED, 120.0, 12, id="then ever more slowly"),
-        pytest.param(JOIN, 500, BUSY, Result.FAILED, 300.0, 501, id="but always again"),
-        pytest.param(CREATE, 3, LATER, Result.RETRY, 77.0, None, id="a cloud that asks for time gets it"),
-        pytest.param(CREATE, 500, LATER, Result.RETRY, 77.0, None, id="as often as it asks"),
-        pytest.param(JOIN, 0, LATER, Result.LIMITED, 77.0, 1, id="a balancer's wish is an attempt"),
-        pytest.param(JOIN, 9, LATER, Result.FAILED, 77.0, 10, id="and is respected to the last"),
-        pytest.param(JOIN, 9, UNSENT, Result.RETRY, 16.0, None, id="what was not sent is no attempt"),
-        pytest.param(JOIN, 0, REFUSED, Result.FAILED, 30.0, None, id="a permanent failure"),
-        pytest.param(JOIN, 2, REFUSED, Result.FAILED, 120.0, None, id="is tried again ever more slowly"),
+        pytest.param(JOIN, 0, BUSY, StepResult.LIMITED, 1.0, 1, id="the first failure"),
+        pytest.param(JOIN, 3, BUSY, StepResult.LIMITED, 8.0, 4, id="doubling"),
+        pytest.param(JOIN, 8, BUSY, StepResult.LIMITED, 30.0, 9, id="up to half a minute"),
+        pytest.param(JOIN, 9, BUSY, StepResult.FAILED, 30.0, 10, id="one too many"),
+        pytest.param(DESTROY, 9, BUSY, StepResult.FAILED, 30.0, 10, id="of any call"),
+        pytest.param(JOIN, 11, BUSY, StepResult.FAILED, 120.0, 12, id="then ever more slowly"),
+        pytest.param(JOIN, 500, BUSY, StepResult.FAILED, 300.0, 501, id="but always again"),
+        pytest.param(CREATE, 3, LATER, StepResult.RETRY, 77.0, None, id="a cloud that asks for time gets it"),
+        pytest.param(CREATE, 500, LATER, StepResult.RETRY, 77.0, None, id="as often as it asks"),
+        pytest.param(JOIN, 0, LATER, StepResult.LIMITED, 77.0, 1, id="a balancer's wish is an attempt"),
+        pytest.param(JOIN, 9, LATER, StepResult.FAILED, 77.0, 10, id="and is respected to the last"),
+        pytest.param(JOIN, 9, UNSENT, StepResult.RETRY, 16.0, None, id="what was not sent is no attempt"),
+        pytest.param(JOIN, 0, REFUSED, StepResult.FAILED, 30.0, None, id="a permanent failure"),
+        pytest.param(JOIN, 2, REFUSED, StepResult.FAILED, 120.0, None, id="is tried again ever more slowly"),
     ],
 )
 def test_what_becomes_of_a_failure(
-    step: Step, failures: int, error: DriverError, result: Result, again_in: float, attempt: int | None
+    step: Step, failures: int, error: DriverError, result: StepResult, again_in: float, attempt: int | None
 ) -> None:
     told = judged(step, after(step, failures), error)
     assert (told.result, told.again_in, told.attempt) == (result, again_in, attempt)
@@ -110,11 +110,11 @@ def test_nothing_is_lost_count_of_beyond_the_limit() -> None:
 @pytest.mark.parametrize(
     ("results", "expected"),
     [
-        ([], Result.DONE),
-        ([Result.DONE, Result.RETRY], Result.RETRY),
-        ([Result.LIMITED, Result.RETRY, Result.DONE], Result.LIMITED),
-        ([Result.LIMITED, Result.FAILED, Result.RETRY], Result.FAILED),
+        ([], StepResult.DONE),
+        ([StepResult.DONE, StepResult.RETRY], StepResult.RETRY),
+        ([StepResult.LIMITED, StepResult.RETRY, StepResult.DONE], StepResult.LIMITED),
+        ([StepResult.LIMITED, StepResult.FAILED, StepResult.RETRY], StepResult.FAILED),
     ],
 )
-def test_the_worst_wins(results: list[Result], expected: Result) -> None:
+def test_the_worst_wins(results: list[StepResult], expected: StepResult) -> None:
     assert worst(results) is expected

@@ -8,65 +8,81 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.causes import MENDING, Cause
+from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName
 from handler.planning.causes import fold, told, understood
-from handler.planning.steps import Create, Leave, Outcome, Result
+from handler.planning.steps import Create, Leave, StepOutcome, StepResult
 from handler.planning.world import Attempts
 from tests.support.worlds import EDGE, NOW, a_fleet, a_member, a_world, name_of
 
 OTTER = [
-    pytest.param("Invalid user_data: it is not base64", Cause.LAUNCH_CONFIGURATION, id="launch configuration"),
-    pytest.param("Bad networks format: network uuid is not in proper format", Cause.LAUNCH_CONFIGURATION, id="format"),
-    pytest.param("Image 70a599e0-31e7 could not be found.", Cause.IMAGE, id="image"),
+    pytest.param("Invalid user_data: it is not base64", FailureCause.LAUNCH_CONFIGURATION, id="launch configuration"),
+    pytest.param(
+        "Bad networks format: network uuid is not in proper format", FailureCause.LAUNCH_CONFIGURATION, id="format"
+    ),
+    pytest.param("Image 70a599e0-31e7 could not be found.", FailureCause.IMAGE, id="image"),
     pytest.param("Can not find requested image", None, id="words that are not known"),
-    pytest.param("Flavor 11 could not be found.", Cause.FLAVOR, id="flavor"),
-    pytest.param("Network 5d2f could not be found.", Cause.NETWORK, id="network"),
-    pytest.param("Security group web not found for project 7", Cause.NETWORK, id="security group"),
-    pytest.param("Invalid key_name provided.", Cause.KEY, id="key"),
-    pytest.param("A key pair with name 'ops' does not exist for account a", Cause.KEY, id="key pair"),
-    pytest.param("Quota exceeded for instances: Requested 1, but already used 10 of 10", Cause.QUOTA, id="quota"),
-    pytest.param("Quota exceeded, too many servers in group_members", Cause.SERVER_GROUP, id="server group's quota"),
-    pytest.param("Load Balancer 71 could not be found", Cause.BALANCER, id="balancer"),
-    pytest.param("Load balancer 71 is being deleted", Cause.BALANCER_GOING, id="balancer that is deleted"),
-    pytest.param("Load Balancer 71 is immutable and cannot be updated", Cause.BALANCER_BUSY, id="balancer in change"),
-    pytest.param("Nodes must not exceed 25 per load balancer.", Cause.BALANCER_FULL, id="balancer's limit"),
-    pytest.param("Node 12 of Cloud Load Balancer 5 does not exist", Cause.SEAT, id="node"),
-    pytest.param("Pool 3 could not be found", Cause.POOL, id="pool"),
-    pytest.param("Load Balancer Pool 3 is not active", Cause.POOL, id="pool that is not active"),
-    pytest.param("Could not find health monitor configuration of Load Balancer 5", Cause.HEALTH_MONITOR, id="monitor"),
-    pytest.param("Could not locate service nova in the service catalog", Cause.SERVICE, id="catalog"),
+    pytest.param("Flavor 11 could not be found.", FailureCause.FLAVOR, id="flavor"),
+    pytest.param("Network 5d2f could not be found.", FailureCause.NETWORK, id="network"),
+    pytest.param("Security group web not found for project 7", FailureCause.NETWORK, id="security group"),
+    pytest.param("Invalid key_name provided.", FailureCause.KEY, id="key"),
+    pytest.param("A key pair with name 'ops' does not exist for account a", FailureCause.KEY, id="key pair"),
+    pytest.param(
+        "Quota exceeded for instances: Requested 1, but already used 10 of 10", FailureCause.QUOTA, id="quota"
+    ),
+    pytest.param(
+        "Quota exceeded, too many servers in group_members", FailureCause.SERVER_GROUP, id="server group's quota"
+    ),
+    pytest.param("Load Balancer 71 could not be found", FailureCause.BALANCER, id="balancer"),
+    pytest.param("Load balancer 71 is being deleted", FailureCause.BALANCER_GOING, id="balancer that is deleted"),
+    pytest.param(
+        "Load Balancer 71 is immutable and cannot be updated", FailureCause.BALANCER_BUSY, id="balancer in change"
+    ),
+    pytest.param("Nodes must not exceed 25 per load balancer.", FailureCause.BALANCER_FULL, id="balancer's limit"),
+    pytest.param("Node 12 of Cloud Load Balancer 5 does not exist", FailureCause.SEAT, id="node"),
+    pytest.param("Pool 3 could not be found", FailureCause.POOL, id="pool"),
+    pytest.param("Load Balancer Pool 3 is not active", FailureCause.POOL, id="pool that is not active"),
+    pytest.param(
+        "Could not find health monitor configuration of Load Balancer 5", FailureCause.HEALTH_MONITOR, id="monitor"
+    ),
+    pytest.param("Could not locate service nova in the service catalog", FailureCause.SERVICE, id="catalog"),
     pytest.param("Waiting for server 7 to transition to ACTIVE", None, id="a state of passage is no error"),
 ]
 """Every error of Otter's that its users see, and those that they did not (otter #1938)."""
 
 
 @pytest.mark.parametrize(("said", "cause"), OTTER)
-def test_what_was_said_is_folded_to_its_cause(said: str, cause: Cause | None) -> None:
+def test_what_was_said_is_folded_to_its_cause(said: str, cause: FailureCause | None) -> None:
     assert fold(said) is cause
 
 
 @pytest.mark.parametrize(
     ("said", "cause"),
     [
-        pytest.param("Unable to find template by id 7", Cause.IMAGE, id="CloudStack's template"),
-        pytest.param("Unable to find service offering: 3", Cause.FLAVOR, id="CloudStack's offering"),
-        pytest.param("Maximum number of resources of type 'user_vm' exceeded", Cause.QUOTA, id="CloudStack's limit"),
-        pytest.param("Unable to create a deployment for VM[User|i-2-7]", Cause.CAPACITY, id="CloudStack without room"),
-        pytest.param("No valid host was found. There are not enough hosts", Cause.CAPACITY, id="Nova without room"),
+        pytest.param("Unable to find template by id 7", FailureCause.IMAGE, id="CloudStack's template"),
+        pytest.param("Unable to find service offering: 3", FailureCause.FLAVOR, id="CloudStack's offering"),
+        pytest.param(
+            "Maximum number of resources of type 'user_vm' exceeded", FailureCause.QUOTA, id="CloudStack's limit"
+        ),
+        pytest.param(
+            "Unable to create a deployment for VM[User|i-2-7]", FailureCause.CAPACITY, id="CloudStack without room"
+        ),
+        pytest.param(
+            "No valid host was found. There are not enough hosts", FailureCause.CAPACITY, id="Nova without room"
+        ),
         pytest.param("HAProxy at /run/h.sock has no backend web", None, id="words that are not among them"),
         pytest.param("the member web-1 is in another network. It does not answer", None, id="across sentences"),
         pytest.param("", None, id="nothing"),
     ],
 )
-def test_other_clouds_say_it_otherwise(said: str, cause: Cause | None) -> None:
+def test_other_clouds_say_it_otherwise(said: str, cause: FailureCause | None) -> None:
     assert fold(said) is cause
 
 
 @given(st.text(max_size=200))
 def test_any_words_are_folded_or_not(said: str) -> None:
-    assert fold(said) in {*Cause, None}
+    assert fold(said) in {*FailureCause, None}
 
 
 def test_very_long_words_are_folded_at_once() -> None:
@@ -76,11 +92,11 @@ def test_very_long_words_are_folded_at_once() -> None:
 
 def test_what_was_asked_for_is_not_what_is_the_matter() -> None:
     assert fold("prod: GET /quotas/tenant was not answered: ConnectFailure") is None
-    assert fold("prod: POST /servers: Quota exceeded for cores") is Cause.QUOTA
+    assert fold("prod: POST /servers: Quota exceeded for cores") is FailureCause.QUOTA
 
 
 def test_for_every_cause_there_is_something_to_do() -> None:
-    assert set(MENDING) == set(Cause)
+    assert set(MENDING) == set(FailureCause)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +107,7 @@ def test_for_every_cause_there_is_something_to_do() -> None:
             "Image 7 could not be found: put the image back, or name another in the profile",
             id="the other side's words",
         ),
-        pytest.param(Permanent("write another", cause=Cause.IMAGE), "write another", id="the driver's own"),
+        pytest.param(Permanent("write another", cause=FailureCause.IMAGE), "write another", id="the driver's own"),
         pytest.param(Transient("busy"), "busy", id="nothing that is known"),
         pytest.param(
             Permanent("quota: full: raise the account's limit, or lower max"),
@@ -105,8 +121,10 @@ def test_a_person_is_told_what_to_do_once(error: DriverError, words: str) -> Non
     assert understood(error).words == words
 
 
-def failed(number: int, words: str, cause: Cause | None = None, result: Result = Result.FAILED) -> Outcome:
-    return Outcome(
+def failed(
+    number: int, words: str, cause: FailureCause | None = None, result: StepResult = StepResult.FAILED
+) -> StepOutcome:
+    return StepOutcome(
         step=Create(member=name_of(number)),
         member=name_of(number),
         result=result,
@@ -117,12 +135,12 @@ def failed(number: int, words: str, cause: Cause | None = None, result: Result =
     )
 
 
-def held(words: str, *, cause: Cause | None = None, failed: bool = True) -> Attempts:
+def held(words: str, *, cause: FailureCause | None = None, failed: bool = True) -> Attempts:
     return Attempts(call="create", count=1, again_at=Instant(NOW + 9), failed=failed, because=words, cause=cause)
 
 
 def test_the_same_cause_of_many_members_is_said_once_with_their_names() -> None:
-    outcomes = [failed(number, f"{name_of(number)}: refused", Cause.IMAGE) for number in range(1, 8)]
+    outcomes = [failed(number, f"{name_of(number)}: refused", FailureCause.IMAGE) for number in range(1, 8)]
     (said,) = told(outcomes, (), a_fleet(7), failed=True)
     assert said == (
         "create: web-k3f9ab-1: refused (7 members: web-k3f9ab-1, web-k3f9ab-2, web-k3f9ab-3, web-k3f9ab-4, "
@@ -137,8 +155,8 @@ def test_the_same_words_with_other_names_are_the_same() -> None:
 
 
 def test_other_causes_and_other_calls_are_said_apart() -> None:
-    other = replace(failed(3, "no image", Cause.IMAGE), step=Leave(member=name_of(3), balancer=EDGE))
-    outcomes = [failed(1, "no image", Cause.IMAGE), failed(2, "no key", Cause.KEY), other]
+    other = replace(failed(3, "no image", FailureCause.IMAGE), step=Leave(member=name_of(3), balancer=EDGE))
+    outcomes = [failed(1, "no image", FailureCause.IMAGE), failed(2, "no key", FailureCause.KEY), other]
     assert told(outcomes, (), a_fleet(3), failed=True) == (
         "create: no image (web-k3f9ab-1)",
         "create: no key (web-k3f9ab-2)",
@@ -153,9 +171,9 @@ def test_a_name_that_is_in_the_words_is_not_repeated() -> None:
 
 
 def test_what_is_held_back_is_said_with_what_fails_now() -> None:
-    waiting = held("no image", cause=Cause.IMAGE)
+    waiting = held("no image", cause=FailureCause.IMAGE)
     world = a_world(a_member(1, attempts=(waiting,)), a_member(2))
-    assert told([failed(2, "there is no image", Cause.IMAGE)], (waiting,), world, failed=True) == (
+    assert told([failed(2, "there is no image", FailureCause.IMAGE)], (waiting,), world, failed=True) == (
         "create: there is no image (2 members: web-k3f9ab-2, web-k3f9ab-1)",
     )
 
@@ -163,7 +181,7 @@ def test_what_is_held_back_is_said_with_what_fails_now() -> None:
 def test_what_is_tried_again_and_what_is_not_are_told_apart() -> None:
     retry = held("busy", failed=False)
     world = a_world(a_member(1, attempts=(retry,)))
-    outcomes = [failed(2, "late", result=Result.RETRY), failed(3, "done", result=Result.DONE)]
+    outcomes = [failed(2, "late", result=StepResult.RETRY), failed(3, "done", result=StepResult.DONE)]
     assert told(outcomes, (retry,), world, failed=True) == ()
     assert told(outcomes, (retry,), world, failed=False) == (
         "create: late (web-k3f9ab-2)",

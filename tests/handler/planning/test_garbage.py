@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config.units import CloudId, GroupId, Instant, MemberName, PartName
-from handler.planning.garbage import Abandoned, Item, Kind, Known, garbage_of
+from handler.planning.garbage import Abandoned, GarbageKind, Item, Known, garbage_of
 from handler.planning.world import (
     Attempts,
     Listing,
@@ -49,7 +49,7 @@ def found(what: Known, *servers: Server, seated: Collection[MemberName] = (), co
     return garbage_of(what, {BOX: listing}, {BOX: PartListing(parts=parts, complete=True)}, {EDGE: seated}, NOW)
 
 
-def kinds(items: Iterable[Item]) -> list[tuple[str, Kind]]:
+def kinds(items: Iterable[Item]) -> list[tuple[str, GarbageKind]]:
     return [(item.name, item.kind) for item in items]
 
 
@@ -72,7 +72,7 @@ def test_a_member_is_no_garbage_listed_or_not() -> None:
 
 def test_a_member_that_cannot_be_removed_is_with_its_age_and_what_the_cloud_said() -> None:
     (item,) = found(known(STUCK), a_machine())
-    assert (item.kind, item.since, item.server_id, item.where) == (Kind.STUCK, ago(900), "id-1", BOX)
+    assert (item.kind, item.since, item.server_id, item.where) == (GarbageKind.STUCK, ago(900), "id-1", BOX)
     assert item.because == "cannot be removed: locked"
     assert item.raw_state == "running"
 
@@ -80,12 +80,12 @@ def test_a_member_that_cannot_be_removed_is_with_its_age_and_what_the_cloud_said
 @pytest.mark.parametrize(
     ("age", "listed", "expected"),
     [
-        pytest.param(900 + HOUR, False, [(ONE, Kind.OPEN_INTENT)], id="open for too long"),
+        pytest.param(900 + HOUR, False, [(ONE, GarbageKind.OPEN_INTENT)], id="open for too long"),
         pytest.param(HOUR, False, [], id="it may still be settled"),
         pytest.param(900 + HOUR, True, [], id="found"),
     ],
 )
-def test_an_intent_that_nobody_settles(age: float, listed: bool, expected: list[tuple[str, Kind]]) -> None:
+def test_an_intent_that_nobody_settles(age: float, listed: bool, expected: list[tuple[str, GarbageKind]]) -> None:
     record = a_record(1, Phase.INTENDED, intended_at=ago(age))
     assert kinds(found(known(record), *([a_machine()] if listed else []))) == expected
 
@@ -93,16 +93,18 @@ def test_an_intent_that_nobody_settles(age: float, listed: bool, expected: list[
 @pytest.mark.parametrize(
     ("server", "what", "expected"),
     [
-        pytest.param(name_of(1, group=OLD), known(), [Kind.NO_GROUP], id="of a group that nobody remembers"),
-        pytest.param(ONE, known(gone=[ONE]), [Kind.RETURNED], id="proved gone before"),
-        pytest.param(ONE, known(abandoned=[ONE]), [Kind.ABANDONED], id="abandoned"),
-        pytest.param(ONE, known(gone=[ONE], abandoned=[ONE]), [Kind.ABANDONED], id="abandoned after it was gone"),
+        pytest.param(name_of(1, group=OLD), known(), [GarbageKind.NO_GROUP], id="of a group that nobody remembers"),
+        pytest.param(ONE, known(gone=[ONE]), [GarbageKind.RETURNED], id="proved gone before"),
+        pytest.param(ONE, known(abandoned=[ONE]), [GarbageKind.ABANDONED], id="abandoned"),
+        pytest.param(
+            ONE, known(gone=[ONE], abandoned=[ONE]), [GarbageKind.ABANDONED], id="abandoned after it was gone"
+        ),
         pytest.param(ONE, known(), [], id="about to be taken up"),
         pytest.param(name_of(1, installation="zzzzzz"), known(), [], id="of another installation"),
         pytest.param(MemberName("database"), known(), [], id="nobody's"),
     ],
 )
-def test_a_machine_without_a_record(server: MemberName, what: Known, expected: list[Kind]) -> None:
+def test_a_machine_without_a_record(server: MemberName, what: Known, expected: list[GarbageKind]) -> None:
     items = found(what, a_machine(server))
     assert [item.kind for item in items] == expected
     assert {item.since for item in items} <= {ago(3600)}
@@ -111,15 +113,15 @@ def test_a_machine_without_a_record(server: MemberName, what: Known, expected: l
 @pytest.mark.parametrize(
     ("seated", "listed", "what", "expected"),
     [
-        pytest.param(ONE, False, known(), [Kind.SEAT], id="left behind"),
-        pytest.param(ONE, False, known(gone=[ONE]), [Kind.SEAT], id="left behind by one that is gone"),
+        pytest.param(ONE, False, known(), [GarbageKind.SEAT], id="left behind"),
+        pytest.param(ONE, False, known(gone=[ONE]), [GarbageKind.SEAT], id="left behind by one that is gone"),
         pytest.param(ONE, True, known(), [], id="about to be taken up"),
         pytest.param(ONE, False, known(a_record(1)), [], id="a member's"),
-        pytest.param(name_of(1, group=OLD), False, known(), [Kind.SEAT], id="of a group that nobody remembers"),
+        pytest.param(name_of(1, group=OLD), False, known(), [GarbageKind.SEAT], id="of a group that nobody remembers"),
         pytest.param(name_of(1, installation="zzzzzz"), False, known(), [], id="of another installation"),
     ],
 )
-def test_a_seat_without_a_member(seated: MemberName, listed: bool, what: Known, expected: list[Kind]) -> None:
+def test_a_seat_without_a_member(seated: MemberName, listed: bool, what: Known, expected: list[GarbageKind]) -> None:
     items = found(what, *([a_machine()] if listed else []), seated=[seated])
     assert [item.kind for item in items] == expected
     assert not any(item.can_be_abandoned for item in items)
@@ -129,8 +131,8 @@ def test_what_was_abandoned_is_shown_until_its_cloud_says_that_it_is_gone() -> N
     what = known(abandoned=[ONE])
     assert found(what) == ()
     (item,) = found(what, complete=False)
-    assert (item.kind, item.since) == (Kind.ABANDONED, ago(60))
-    assert kinds(garbage_of(what, {}, {}, {}, NOW)) == [(ONE, Kind.ABANDONED)]
+    assert (item.kind, item.since) == (GarbageKind.ABANDONED, ago(60))
+    assert kinds(garbage_of(what, {}, {}, {}, NOW)) == [(ONE, GarbageKind.ABANDONED)]
 
 
 def test_garbage_comes_by_group_and_name_whatever_the_order_of_the_listing() -> None:
@@ -155,7 +157,7 @@ FRONT = MadePart(name=PartName("front"), id="sim-part-1", state=PartState.READY)
     ],
 )
 def test_a_part_without_a_member_and_a_machine(what: Known, machines: list[Server], why: str | None) -> None:
-    items = [item for item in found(what, *machines, parts=((ONE, FRONT),)) if item.kind is Kind.PART]
+    items = [item for item in found(what, *machines, parts=((ONE, FRONT),)) if item.kind is GarbageKind.PART]
     assert len(items) == (why is not None)
     for item in items:
         assert (item.name, item.where, item.server_id, item.can_be_abandoned) == (ONE, BOX, "sim-part-1", False)
@@ -163,5 +165,7 @@ def test_a_part_without_a_member_and_a_machine(what: Known, machines: list[Serve
 
 
 def test_a_part_is_no_garbage_while_its_cloud_does_not_show_all_machines_nor_is_that_of_others() -> None:
-    assert [item for item in found(known(), complete=False, parts=((ONE, FRONT),)) if item.kind is Kind.PART] == []
+    assert [
+        item for item in found(known(), complete=False, parts=((ONE, FRONT),)) if item.kind is GarbageKind.PART
+    ] == []
     assert found(known(), parts=((MemberName("web-zzzzzz-1"), FRONT),)) == ()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.planning.desired import Rolling
-from handler.planning.headroom import Headroom, Limit, Quota, headroom_of
+from handler.planning.headroom import Headroom, Quota, UsageLimit, headroom_of
 from handler.planning.plan import Snapshot, plan
 from handler.planning.steps import Create, MakePart, Plan, Wait
 from handler.planning.world import Leaving, Phase, World
@@ -31,7 +31,7 @@ from tests.support.worlds import (
 
 
 def quota(what: str, used: float, most: float | None, each: float = 1) -> Quota:
-    return Quota(limit=Limit(what=what, used=used, most=most), each=each)
+    return Quota(limit=UsageLimit(what=what, used=used, most=most), each=each)
 
 
 def room(members: int) -> Headroom:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from config.units import Instant, MemberName
-from handler.planning.judgement import Lost, Terms, Verdict, judge
-from handler.planning.testimony import Loss, Losses, Saying, Testimony
+from handler.planning.evidence import Loss, LossEvidence, Saying, Testimony
+from handler.planning.judgement import LossKind, LossTerms, LossVerdict, judge
 
 NOW = Instant(10_000.0)
-TERMS = Terms(now=NOW, interval=30.0)
+TERMS = LossTerms(now=NOW, interval=30.0)
 NAMES = [MemberName(f"web-{number}") for number in range(10)]
-BELIEVED, HEARD, TOO_SOON, NO_SOURCE, OTHERS_UNSEEN = Verdict
+BELIEVED, HEARD, TOO_SOON, NO_SOURCE, OTHERS_UNSEEN = LossVerdict
 HERE, SILENT, UNCLEAR = Saying
 
 
@@ -41,25 +41,25 @@ def told(
 def verdicts(
     many: int,
     *testimonies: Testimony,
-    how: Lost = Lost.VANISHED,
-    terms: Terms = TERMS,
+    how: LossKind = LossKind.VANISHED,
+    terms: LossTerms = TERMS,
     lost: float = 100,
     **losses: object,
-) -> set[Verdict]:
+) -> set[LossVerdict]:
     """What is made of so many members that were all lost at once, all with the same evidence."""
     loss = Loss(since=ago(lost), testimonies=testimonies)
-    known = Losses(members=dict.fromkeys(NAMES[:many], loss), **losses)  # type: ignore[arg-type]
+    known = LossEvidence(members=dict.fromkeys(NAMES[:many], loss), **losses)  # type: ignore[arg-type]
     return set(judge(dict.fromkeys(NAMES[:many], how), known, terms, NOW).values())
 
 
-@pytest.mark.parametrize("how", Lost)
+@pytest.mark.parametrize("how", LossKind)
 @pytest.mark.parametrize("many", [1, 2])
-def test_one_or_two_are_believed_without_any_source(many: int, how: Lost) -> None:
+def test_one_or_two_are_believed_without_any_source(many: int, how: LossKind) -> None:
     assert verdicts(many, how=how) == {BELIEVED}
 
 
-@pytest.mark.parametrize("how", Lost)
-def test_of_many_nothing_is_believed_without_a_source(how: Lost) -> None:
+@pytest.mark.parametrize("how", LossKind)
+def test_of_many_nothing_is_believed_without_a_source(how: LossKind) -> None:
     assert verdicts(3, how=how) == {NO_SOURCE}
 
 
@@ -82,9 +82,9 @@ def test_of_many_nothing_is_believed_without_a_source(how: Lost) -> None:
         pytest.param([told(heard=400.1), told(by="probe")], BELIEVED, id="the source that knew it counts alone"),
     ],
 )
-@pytest.mark.parametrize("how", Lost)
+@pytest.mark.parametrize("how", LossKind)
 def test_of_many_each_needs_a_source_that_knew_it_works_and_is_silent(
-    testimonies: list[Testimony], verdict: Verdict, how: Lost
+    testimonies: list[Testimony], verdict: LossVerdict, how: LossKind
 ) -> None:
     assert verdicts(3, *testimonies, how=how) == {verdict}
 
@@ -96,20 +96,20 @@ def test_what_a_source_hears_is_not_gone_however_few_they_are_and_whoever_orders
     assert verdicts(1, told(HERE), terms=replace(TERMS, accepted=NAMES)) == {BELIEVED}
 
 
-@pytest.mark.parametrize("how", [Lost.BROKEN, Lost.DELETING])
-def test_one_or_two_that_the_cloud_calls_broken_or_going_may_still_be_heard(how: Lost) -> None:
+@pytest.mark.parametrize("how", [LossKind.BROKEN, LossKind.DELETING])
+def test_one_or_two_that_the_cloud_calls_broken_or_going_may_still_be_heard(how: LossKind) -> None:
     assert verdicts(2, told(HERE), how=how) == {BELIEVED}
 
 
 def test_a_person_s_word_is_enough_for_what_no_source_hears() -> None:
     assert verdicts(9, terms=replace(TERMS, accept_all=True)) == {BELIEVED}
-    named = judge(dict.fromkeys(NAMES, Lost.VANISHED), Losses(), replace(TERMS, accepted=NAMES[:1]), NOW)
+    named = judge(dict.fromkeys(NAMES, LossKind.VANISHED), LossEvidence(), replace(TERMS, accepted=NAMES[:1]), NOW)
     assert [name for name, verdict in named.items() if verdict is BELIEVED] == NAMES[:1]
 
 
 def test_a_not_found_that_is_proof_needs_no_source_and_proves_nothing_else() -> None:
     assert verdicts(9, proof=True) == {BELIEVED}
-    assert verdicts(9, how=Lost.BROKEN, proof=True) == {NO_SOURCE}
+    assert verdicts(9, how=LossKind.BROKEN, proof=True) == {NO_SOURCE}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_not_found_that_is_proof_needs_no_source_and_proves_nothing_else() -> 
         pytest.param((191.0, 100.0), BELIEVED, id="one of them was lost long before"),
     ],
 )
-def test_losses_of_the_cloud_s_other_groups_count_too(elsewhere: tuple[float, ...], verdict: Verdict) -> None:
+def test_losses_of_the_cloud_s_other_groups_count_too(elsewhere: tuple[float, ...], verdict: LossVerdict) -> None:
     assert verdicts(1, elsewhere=tuple(sorted(map(ago, elsewhere)))) == {verdict}
 
 
@@ -136,22 +136,24 @@ def test_losses_of_the_cloud_s_other_groups_count_too(elsewhere: tuple[float, ..
     ],
 )
 def test_a_single_loss_waits_for_a_look_at_the_cloud_s_other_groups_and_not_for_ever(
-    seen: Instant | None, lost: float, verdict: Verdict
+    seen: Instant | None, lost: float, verdict: LossVerdict
 ) -> None:
     assert verdicts(1, lost=lost, others_seen=seen) == {verdict}
 
 
 @pytest.mark.parametrize(("apart", "last"), [(95.0, BELIEVED), (40.0, NO_SOURCE)])
 def test_losses_that_were_acted_upon_count_with_the_next_one_only_if_they_were_not_long_ago(
-    apart: float, last: Verdict
+    apart: float, last: LossVerdict
 ) -> None:
     lost = {NAMES[place]: Loss(since=ago(apart * place), believed=place > 0) for place in range(5)}
-    assert judge(dict.fromkeys(lost, Lost.VANISHED), Losses(members=lost), TERMS, NOW)[NAMES[0]] is last
+    assert judge(dict.fromkeys(lost, LossKind.VANISHED), LossEvidence(members=lost), TERMS, NOW)[NAMES[0]] is last
 
 
 def test_losses_that_are_still_undecided_count_with_the_next_one_however_long_ago_they_were() -> None:
     lost = {NAMES[place]: Loss(since=ago(3600.0 * place)) for place in range(3)}
-    assert set(judge(dict.fromkeys(lost, Lost.VANISHED), Losses(members=lost), TERMS, NOW).values()) == {NO_SOURCE}
+    assert set(judge(dict.fromkeys(lost, LossKind.VANISHED), LossEvidence(members=lost), TERMS, NOW).values()) == {
+        NO_SOURCE
+    }
 
 
 def test_however_short_the_interval_a_minute_is_at_once() -> None:
@@ -159,16 +161,16 @@ def test_however_short_the_interval_a_minute_is_at_once() -> None:
 
 
 def test_those_that_are_merely_missing_count_with_those_that_are_lost() -> None:
-    known = Losses(members={name: Loss(since=NOW) for name in NAMES[:3]})
-    assert judge({NAMES[0]: Lost.VANISHED}, known, TERMS, NOW) == {NAMES[0]: NO_SOURCE}
+    known = LossEvidence(members={name: Loss(since=NOW) for name in NAMES[:3]})
+    assert judge({NAMES[0]: LossKind.VANISHED}, known, TERMS, NOW) == {NAMES[0]: NO_SOURCE}
 
 
 def test_what_was_acted_upon_stays_believed_when_more_are_lost() -> None:
     lost = {name: Loss(since=NOW, believed=name == NAMES[0]) for name in NAMES[:3]}
-    answer = judge(dict.fromkeys(lost, Lost.DELETING), Losses(members=lost), TERMS, NOW)
+    answer = judge(dict.fromkeys(lost, LossKind.DELETING), LossEvidence(members=lost), TERMS, NOW)
     assert answer == {NAMES[0]: BELIEVED, NAMES[1]: NO_SOURCE, NAMES[2]: NO_SOURCE}
 
 
 def test_a_world_that_says_nothing_of_its_losses_is_judged_as_lost_now() -> None:
-    assert set(judge(dict.fromkeys(NAMES[:2], Lost.VANISHED), Losses(), TERMS, NOW).values()) == {BELIEVED}
-    assert set(judge(dict.fromkeys(NAMES[:3], Lost.VANISHED), Losses(), TERMS, NOW).values()) == {NO_SOURCE}
+    assert set(judge(dict.fromkeys(NAMES[:2], LossKind.VANISHED), LossEvidence(), TERMS, NOW).values()) == {BELIEVED}
+    assert set(judge(dict.fromkeys(NAMES[:3], LossKind.VANISHED), LossEvidence(), TERMS, NOW).values()) == {NO_SOURCE}

@@ -6,7 +6,7 @@ import pytest
 
 from config.units import Instant
 from handler.planning.pacing import Builds, back_off_until, next_in
-from handler.planning.steps import Create, Destroy, Enable, Join, NoteAbsence, Outcome, Plan, Result, Step, Wait
+from handler.planning.steps import Create, Destroy, Enable, Join, NoteAbsence, Plan, Step, StepOutcome, StepResult, Wait
 from handler.planning.world import Attempts
 from tests.support.worlds import EDGE, NOW, WEB, name_of
 
@@ -15,8 +15,8 @@ JOIN, ENABLE = Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE
 CREATE, DESTROY = Create(member=ONE), Destroy(member=ONE)
 
 
-def told(step: Step, result: Result = Result.DONE, retry_after: float | None = None) -> Outcome:
-    return Outcome(
+def told(step: Step, result: StepResult = StepResult.DONE, retry_after: float | None = None) -> StepOutcome:
+    return StepOutcome(
         step=step, member=ONE, result=result, because="", started_at=NOW, finished_at=NOW, retry_after=retry_after
     )
 
@@ -31,16 +31,20 @@ def told(step: Step, result: Result = Result.DONE, retry_after: float | None = N
         pytest.param([Wait.BUILDING], [told(JOIN)], 0.2, id="soon after progress"),
         pytest.param([Wait.DELETING], [told(DESTROY)], 1.0, id="a machine that was told to go is given time"),
         pytest.param([Wait.UNCONFIRMED], [told(NoteAbsence(member=ONE))], 5.0, id="a note is no progress"),
-        pytest.param([], [told(CREATE, Result.FAILED)], 30.0, id="a refused create is over, and looked at much later"),
-        pytest.param([], [told(JOIN), told(ENABLE, Result.LIMITED, 8.0)], 0.2, id="a failure holds nobody else back"),
-        pytest.param([Wait.BUDGET], [told(ENABLE, Result.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"),
-        pytest.param([], [told(CREATE, Result.RETRY, 77.0)], 77.0, id="what the other side asks for"),
-        pytest.param([], [told(CREATE, Result.RETRY, 0.0)], 0.2, id="but never in a tight loop"),
+        pytest.param(
+            [], [told(CREATE, StepResult.FAILED)], 30.0, id="a refused create is over, and looked at much later"
+        ),
+        pytest.param(
+            [], [told(JOIN), told(ENABLE, StepResult.LIMITED, 8.0)], 0.2, id="a failure holds nobody else back"
+        ),
+        pytest.param([Wait.BUDGET], [told(ENABLE, StepResult.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"),
+        pytest.param([], [told(CREATE, StepResult.RETRY, 77.0)], 77.0, id="what the other side asks for"),
+        pytest.param([], [told(CREATE, StepResult.RETRY, 0.0)], 0.2, id="but never in a tight loop"),
         pytest.param([Wait.BACK_OFF], [], 12.0, id="until the first call may be made again"),
         pytest.param([Wait.BUILD_BACK_OFF], [], 45.0, id="until the back-off ends"),
     ],
 )
-def test_the_next_pass_comes_when_it_can_matter(waits: list[Wait], outcomes: list[Outcome], expected) -> None:
+def test_the_next_pass_comes_when_it_can_matter(waits: list[Wait], outcomes: list[StepOutcome], expected) -> None:
     held = tuple(Attempts(call="join", balancer=EDGE, count=1, again_at=Instant(NOW + wait)) for wait in (40.0, 12.0))
     plan = Plan(group=WEB, revision=1, steps=(), waits=tuple((wait, 1) for wait in waits), held=held)
     builds = Builds(failed=4, back_off_until=Instant(NOW + 45.0))

@@ -14,7 +14,7 @@ from handler.planning.plan import plan
 from handler.planning.removals import ATTEMPTS, WITHIN, is_due, is_stuck, retried
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
-from handler.planning.steps import Create, Destroy, Drain, Forget, Result, Wait
+from handler.planning.steps import Create, Destroy, Drain, Forget, StepResult, Wait
 from handler.planning.world import Leaving, Member, Phase, SeatState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.worlds import (
@@ -213,7 +213,7 @@ def test_a_failure_of_a_stuck_removal_does_not_hold_back_the_next_pass() -> None
 
     done = bed.run()
 
-    assert [outcome.result for outcome in done.outcomes if isinstance(outcome.step, Destroy)] == [Result.LIMITED]
+    assert [outcome.result for outcome in done.outcomes if isinstance(outcome.step, Destroy)] == [StepResult.LIMITED]
     assert done.next_in is not None
     assert done.next_in <= 2.0
 

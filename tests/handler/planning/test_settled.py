@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model.catalogue import Victims
+from handler.planning.membership import Moves, keep
 from handler.planning.roles import Role, role
-from handler.planning.seating import Moves, keep
 from handler.planning.settled import nominees, sifted
 from handler.planning.victims import Preference, Turn, choose
 from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World

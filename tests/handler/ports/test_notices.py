@@ -16,7 +16,7 @@ from config.load import parse
 from config.model.catalogue import Group
 from config.model.observability import Severity
 from handler.planning.status import GroupCondition
-from handler.ports.notices import Notice, Turn, Watch, body, failed, look, signature, watch_after
+from handler.ports.notices import Notice, StateTurn, Watch, body, failed, look, signature, watch_after
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at
 
 C = GroupCondition
@@ -133,25 +133,25 @@ def test_whatever_happens_entered_and_left_alternate_but_for_what_becomes_worse(
 ) -> None:
     notices = told(sequel, a_watched_group(on=on), restarts=restarts)
     assert len({notice.id for notice in notices}) == len(notices)
-    assert not notices or notices[0].turn is Turn.ENTERED
+    assert not notices or notices[0].turn is StateTurn.ENTERED
     for first, second in pairwise(notices):
         worse = (first.severity, second.severity) == (Severity.WARNING, Severity.ERROR)
         match first.turn, second.turn:
-            case Turn.ENTERED, Turn.ENTERED:
+            case StateTurn.ENTERED, StateTurn.ENTERED:
                 assert worse
                 assert first.outage == second.outage
-            case Turn.ENTERED, Turn.LEFT:
+            case StateTurn.ENTERED, StateTurn.LEFT:
                 assert (first.outage, first.severity) == (second.outage, second.severity)
             case turns:
-                assert turns == (Turn.LEFT, Turn.ENTERED)
+                assert turns == (StateTurn.LEFT, StateTurn.ENTERED)
                 assert first.outage != second.outage
 
 
 @given(sequels, st.integers(0, 40))
 def test_a_restart_neither_repeats_nor_forgets_an_error(sequel: Sequel, restart: int) -> None:
     only = a_watched_group(on=(Severity.ERROR,))
-    entered = [n.at for n in told(sequel, only) if n.turn is Turn.ENTERED]
-    again = [n.at for n in told(sequel, only, restarts=frozenset({restart})) if n.turn is Turn.ENTERED]
+    entered = [n.at for n in told(sequel, only) if n.turn is StateTurn.ENTERED]
+    again = [n.at for n in told(sequel, only, restarts=frozenset({restart})) if n.turn is StateTurn.ENTERED]
     assert set(again) <= set(entered)  # an end may be noticed later, so two outages may become one
     assert again[:1] == entered[:1]
 

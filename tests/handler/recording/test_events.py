@@ -9,9 +9,9 @@ import pytest
 
 from config.errors import Refused
 from config.units import GroupId
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.planning.world import Leaving, Phase
-from handler.recording.events import COLUMNS, Wanted, write_events
+from handler.recording.events import COLUMNS, RecordingSelection, write_events
 from handler.store.timeline import read_timeline
 from tests.support.store import (
     LOCAL,
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Path:
     )
     store.save((made,), LOCAL)
     step = store.begin_step(WEB, "create", made.name, at(1), (), LOCAL)
-    store.end_step(step, Result.DONE, "made, at once", at(2), (), LOCAL)
+    store.end_step(step, StepResult.DONE, "made, at once", at(2), (), LOCAL)
     store.note(WEB, "pause", "ann", "decisions only", at(10), dataclasses.replace(a_state(2), pause=Pause.DECISIONS))
     resized = an_explanation(at(20), reason=Reason.FORCED, sizes=(2, 4), answers=(an_answer(),))
     store.record([a_tick(resized, state=a_state(4))])
@@ -50,9 +50,9 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def lines(store: Path, wanted: Wanted | None = None) -> list[dict[str, str]]:
+def lines(store: Path, wanted: RecordingSelection | None = None) -> list[dict[str, str]]:
     file = io.StringIO()
-    write_events(file, read_timeline(store), wanted or Wanted())
+    write_events(file, read_timeline(store), wanted or RecordingSelection())
     return list(csv.DictReader(io.StringIO(file.getvalue())))
 
 
@@ -88,13 +88,13 @@ def test_acts_of_people_and_decisions_are_told(store: Path) -> None:
 
 
 def test_who_is_in_service_is_known_also_in_the_middle(store: Path) -> None:
-    (line, *_) = lines(store, Wanted(since=at(5), until=at(15)))
+    (line, *_) = lines(store, RecordingSelection(since=at(5), until=at(15)))
 
     assert (line["name"], line["in_service"]) == ("pause", "1")
 
 
 def test_other_groups_are_left_out(store: Path) -> None:
-    assert {line["group"] for line in lines(store, Wanted(groups=frozenset({GroupId("api")})))} == {"api"}
+    assert {line["group"] for line in lines(store, RecordingSelection(groups=frozenset({GroupId("api")})))} == {"api"}
 
 
 def test_reading_changes_nothing_and_needs_no_daemon(store: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from collector.samples import Reply
 from config.model.observability import Recording
 from config.units import GroupId
-from handler.recording.events import Wanted
+from handler.recording.events import RecordingSelection
 from handler.recording.exporting import Csv, Exported, export_series
 from handler.recording.parquet import Sheets
 from tests.support.recording import NINE, WEB, Recorded, a_layout, a_scrape, at
@@ -41,9 +41,9 @@ def recorded(tmp_path: Path) -> Recorded:
     return recorded
 
 
-def exported(recorded: Recorded, wanted: Wanted | None = None) -> tuple[str, Exported]:
+def exported(recorded: Recorded, wanted: RecordingSelection | None = None) -> tuple[str, Exported]:
     file = io.BytesIO()
-    done = export_series(recorded.folder, wanted or Wanted(), Csv(file), lambda done, of: None)
+    done = export_series(recorded.folder, wanted or RecordingSelection(), Csv(file), lambda done, of: None)
     return file.getvalue().decode(), done
 
 
@@ -78,17 +78,17 @@ def test_words_that_csv_would_stumble_over_are_quoted(recorded: Recorded) -> Non
 @pytest.mark.parametrize(
     ("wanted", "count"),
     [
-        (Wanted(groups=frozenset({WEB})), 6),
-        (Wanted(groups=frozenset({IDLE})), 2),
-        (Wanted(groups=frozenset({GroupId("other")})), 0),
-        (Wanted(since=NINE + 1), 4),
-        (Wanted(until=NINE + 1), 4),
-        (Wanted(since=at(0.125).wall, until=at(30.123123456).wall), 4),
-        (Wanted(since=NINE + 7200), 0),
+        (RecordingSelection(groups=frozenset({WEB})), 6),
+        (RecordingSelection(groups=frozenset({IDLE})), 2),
+        (RecordingSelection(groups=frozenset({GroupId("other")})), 0),
+        (RecordingSelection(since=NINE + 1), 4),
+        (RecordingSelection(until=NINE + 1), 4),
+        (RecordingSelection(since=at(0.125).wall, until=at(30.123123456).wall), 4),
+        (RecordingSelection(since=NINE + 7200), 0),
     ],
     ids=str,
 )
-def test_only_what_is_wanted_is_handed_out(recorded: Recorded, wanted: Wanted, count: int) -> None:
+def test_only_what_is_wanted_is_handed_out(recorded: Recorded, wanted: RecordingSelection, count: int) -> None:
     assert exported(recorded, wanted)[1].rows == count
 
 
@@ -96,7 +96,7 @@ def test_parquet_has_the_same_rows(recorded: Recorded, tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     with path.open("wb") as file:
         sheets = Sheets(file, None)
-        export_series(recorded.folder, Wanted(), sheets, lambda done, of: None)
+        export_series(recorded.folder, RecordingSelection(), sheets, lambda done, of: None)
         sheets.close()
 
     found = pq.read_table(path).to_pylist()
@@ -149,7 +149,7 @@ def test_a_stretch_is_wanted_if_any_part_of_it_is(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, Recording(whole=60.0), clock=lambda: at(7200))
     recorded.write(*(((WEB,), a_scrape(at(15.0 * n), a_layout(("web", "cpu", "m-1")))) for n in range(60)))
 
-    assert exported(recorded, Wanted(since=NINE + 299, until=NINE + 301))[1].rows == 2
+    assert exported(recorded, RecordingSelection(since=NINE + 299, until=NINE + 301))[1].rows == 2
 
 
 def test_what_cannot_be_read_is_said(recorded: Recorded) -> None:
@@ -168,6 +168,6 @@ def test_progress_is_told_by_the_hour(recorded: Recorded) -> None:
     recorded.write(((WEB,), a_scrape(at(3600), LAYOUT)))
     told: list[tuple[int, int]] = []
 
-    export_series(recorded.folder, Wanted(), Csv(io.BytesIO()), lambda done, of: told.append((done, of)))
+    export_series(recorded.folder, RecordingSelection(), Csv(io.BytesIO()), lambda done, of: told.append((done, of)))
 
     assert told == [(1, 2), (2, 2)]

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.units import GroupId
-from handler.recording.frames import MAGIC, Frame, LogReader, Missed, Named, Taken, name_layout, note_missed, take_down
+from handler.recording.frames import (
+    MAGIC,
+    Frame,
+    LogReader,
+    MissedTick,
+    Named,
+    RecordedScrape,
+    name_layout,
+    note_missed,
+    take_down,
+)
 from tests.support.recording import WEB, a_layout, a_scrape, at
 
 LAYOUT = a_layout(("web", "cpu", "m-1"), ("web", "cpu", "m-2"), ("web", "queue", None), counted=[True, False, True])
@@ -37,12 +47,12 @@ def test_what_is_written_is_what_is_read() -> None:
     assert named.runs == (("web", "cpu", ("m-1", "m-2")), ("web", "queue", (None,)))
     assert named.counted.tolist() == [True, False, True]
     assert named.nobody == ("idle",)
-    assert isinstance(first, Taken)
+    assert isinstance(first, RecordedScrape)
     assert (first.at, first.value.tolist(), first.uptime[0]) == (at(0), [1.5, 0.0, -0.0], 7.25)
     assert math.copysign(1, first.value[2]) == -1
     assert first.reply.tolist() == [1, 0, 1]
-    assert missed == Missed(at=at(15), groups=(WEB,))
-    assert isinstance(second, Taken)
+    assert missed == MissedTick(at=at(15), groups=(WEB,))
+    assert isinstance(second, RecordedScrape)
     assert second.value.tolist() == [math.pi, 5e-324, 1.7e308]
     assert (reader.torn, reader.damaged) == (0, 0)
 
@@ -83,7 +93,7 @@ def test_a_frame_of_another_make_with_a_right_sum_is_left_out(kind: int, payload
     found, reader = frames(MAGIC + frame + PARTS[3])
 
     assert reader.torn == 0
-    assert [type(each) for each in found][-1] is Missed
+    assert [type(each) for each in found][-1] is MissedTick
 
 
 def test_zeroes_that_a_power_cut_leaves_are_torn() -> None:

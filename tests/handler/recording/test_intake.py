@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 import time
 
-from handler.recording.intake import Intake
+from handler.recording.intake import RecordingIntake
 from tests.support.recording import WEB, a_layout, a_scrape, at
 from tests.support.waiting import PATIENT
 
@@ -11,7 +11,7 @@ LAYOUT = a_layout()
 
 
 def test_what_is_handed_over_comes_out_in_order() -> None:
-    intake = Intake()
+    intake = RecordingIntake()
     for second in range(3):
         intake.put((WEB,), a_scrape(at(second), LAYOUT))
 
@@ -22,14 +22,14 @@ def test_what_is_handed_over_comes_out_in_order() -> None:
 
 
 def test_a_tick_that_is_too_large_for_the_queue_passes_alone() -> None:
-    intake = Intake(samples_at_most=1)
+    intake = RecordingIntake(samples_at_most=1)
 
     assert intake.put((WEB,), a_scrape(at(0), LAYOUT))
     assert not intake.put((WEB,), a_scrape(at(1), LAYOUT))
 
 
 def test_there_is_room_again_when_the_writer_has_taken_what_there_was() -> None:
-    intake = Intake(samples_at_most=2)
+    intake = RecordingIntake(samples_at_most=2)
     intake.put((WEB,), a_scrape(at(0), LAYOUT))
     intake.put((WEB,), a_scrape(at(1), LAYOUT))
     intake.take(0.0)
@@ -39,7 +39,7 @@ def test_there_is_room_again_when_the_writer_has_taken_what_there_was() -> None:
 
 
 def test_what_was_left_out_is_remembered_without_its_samples() -> None:
-    intake = Intake(samples_at_most=2)
+    intake = RecordingIntake(samples_at_most=2)
     for second in range(10_000):
         intake.put((WEB,), a_scrape(at(second), LAYOUT))
 
@@ -51,7 +51,7 @@ def test_what_was_left_out_is_remembered_without_its_samples() -> None:
 
 
 def test_a_writer_that_waits_is_woken() -> None:
-    intake, woken = Intake(), []
+    intake, woken = RecordingIntake(), []
     waiter = threading.Thread(target=lambda: woken.append(intake.take(30.0)))
     waiter.start()
     intake.put((WEB,), a_scrape(at(0), LAYOUT))
@@ -61,7 +61,7 @@ def test_a_writer_that_waits_is_woken() -> None:
 
 
 def test_handing_over_takes_no_time_whatever_there_is() -> None:
-    intake = Intake()
+    intake = RecordingIntake()
     large = a_scrape(at(0), a_layout(*(("web", "cpu", f"m-{n}") for n in range(20_000))))
     began = time.thread_time()
     for _ in range(1000):

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
 from collector.samples import Layout, Reply, Scrape, Series
-from collector.targets import Member, Roster, layout_for
+from collector.targets import MemberTarget, Roster, layout_for
 from config.load import parse
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.recording.events import Wanted
+from handler.recording.events import RecordingSelection
 from handler.recording.exporting import Csv, export_series
 from tests.support.recording import WEB, Recorded, a_scrape, at
 
@@ -50,7 +50,7 @@ def scrapes(draw: st.DrawFn) -> list[Scrape]:
     for _ in range(draw(st.integers(1, 3))):
         names = draw(st.lists(st.sampled_from(["m-1", "m-2", "m-3"]), max_size=3, unique=True))
         members = tuple(
-            Member(name=MemberName(name), address="", counted=draw(st.booleans())) for name in sorted(names)
+            MemberTarget(name=MemberName(name), address="", counted=draw(st.booleans())) for name in sorted(names)
         )
         layout = layout_for(CATALOGUE, [Roster(group=WEB, members=members)])
         for _ in range(draw(st.integers(1, 5))):
@@ -95,6 +95,6 @@ def test_what_is_exported_is_judged_as_it_was(
     recorded = Recorded(tmp_path_factory.mktemp("any"))
     recorded.write(*(((WEB,), scrape) for scrape in made), finish=closed)
     file = io.BytesIO()
-    export_series(Path(recorded.folder), Wanted(), Csv(file), lambda done, of: None)
+    export_series(Path(recorded.folder), RecordingSelection(), Csv(file), lambda done, of: None)
 
     assert judged(replayed(file.getvalue().decode())) == judged(iter(made))

@@ -4,29 +4,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.recording.chunks import Chunker
-from handler.recording.frames import Named, Taken
-from handler.recording.rows import Piece, Rows, in_order
+from handler.recording.frames import Named, RecordedScrape
+from handler.recording.rows import SampleRows, UnreadRows, in_order
 from tests.support.recording import a_layout, a_scrape, at, rows_of
 
 LAYOUT = a_layout(("web", "cpu", "m-1"), ("api", "cpu", "a-1"))
 
 
-def a_piece(seconds: list[int], loaded: list[float]) -> Piece:
+def a_piece(seconds: list[int], loaded: list[float]) -> UnreadRows:
     runs = tuple((each.group, each.counter, (each.member,)) for each in LAYOUT.series)
     named = Named(number=0, runs=runs, counted=LAYOUT.counted, nobody=())
     scrapes = [a_scrape(at(second), LAYOUT) for second in seconds]
     taken = [
-        Taken(layout=0, at=s.at, value=s.value, replied_at=s.replied_at, uptime=s.uptime, reply=s.reply)
+        RecordedScrape(layout=0, at=s.at, value=s.value, replied_at=s.replied_at, uptime=s.uptime, reply=s.reply)
         for s in scrapes
     ]
     (rows,) = Chunker().chunks([named, *taken])
     first = float(rows.timestamp.min())
 
-    def load() -> Rows:
+    def load() -> SampleRows:
         loaded.append(first)
         return rows
 
-    return Piece(first=first, load=load)
+    return UnreadRows(first=first, load=load)
 
 
 @given(st.lists(st.lists(st.integers(0, 100), min_size=1, max_size=8), min_size=1, max_size=8))

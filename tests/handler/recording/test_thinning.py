@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.samples import Reply
-from handler.recording.rows import MISSED, NO_REPLY, NOBODY, Rows, Text, joined, nothing, same
+from handler.recording.rows import MISSED, NO_REPLY, NOBODY, SampleRows, Text, joined, nothing, same
 from handler.recording.thinning import thin, thinned
 from tests.support.recording import NINE
 
@@ -35,10 +35,10 @@ def coded(words: list[str | None]) -> Text:
     return Text(codes=np.array([-1 if w is None else known.index(w) for w in words], dtype=np.int32), words=known)
 
 
-def a_table(samples: list[Sample]) -> Rows:
+def a_table(samples: list[Sample]) -> SampleRows:
     count = len(samples)
     value = np.array([math.nan if value is None else value for *_, value in samples])
-    return Rows(
+    return SampleRows(
         group=coded(["web"] * count),
         member=coded([member for _, _, member, _, _ in samples]),
         counter=coded([counter for _, counter, *_ in samples]),
@@ -57,7 +57,7 @@ def a_table(samples: list[Sample]) -> Rows:
     )
 
 
-def told(rows: Rows) -> dict[tuple[object, ...], tuple[float, float, float, float, float]]:
+def told(rows: SampleRows) -> dict[tuple[object, ...], tuple[float, float, float, float, float]]:
     """(stretch, counter, member, counted) → (asked, count, average, least, greatest)."""
     words = [
         [None if code < 0 else text.words[code] for code in text.codes.tolist()] for text in (rows.counter, rows.member)
@@ -150,7 +150,7 @@ def test_turns_without_samples_are_counted_under_their_word() -> None:
     bare = a_table([(float(second), "cpu", None, True, None) for second in range(3)])
     words = np.array([NOBODY, MISSED, NOBODY], dtype=np.uint8)
     columns = {name: getattr(bare, name) for name in bare.__dataclass_fields__}
-    rows = thin(Rows(**{**columns, "counter": coded([None] * 3), "reply": words}), 300.0)
+    rows = thin(SampleRows(**{**columns, "counter": coded([None] * 3), "reply": words}), 300.0)
 
     assert dict(zip(rows.reply.tolist(), rows.asked.tolist(), strict=True)) == {NOBODY: 2.0, MISSED: 1.0}
 

@@ -18,7 +18,7 @@ from config.model.observability import Recording
 from config.units import GroupId, Moment
 from handler.recording import folder as disk
 from handler.recording.files import HOUR, Form, Segment
-from handler.recording.intake import Intake
+from handler.recording.intake import RecordingIntake
 from handler.recording.rows import joined
 from tests.support.record_forever import SERIES, START
 from tests.support.recording import (
@@ -301,7 +301,7 @@ def test_the_budget_holds_at_every_instant_and_readers_never_miss_a_row(tmp_path
 
     recorded.clock = clock
     for part in range(12):
-        intake = Intake()
+        intake = RecordingIntake()
         for number in range(120):
             passed[0] = (part * 120 + number) * 60.0
             intake.put((WEB,), a_scrape(at(passed[0]), layout, random.random(100).tolist()))
@@ -428,7 +428,7 @@ def test_files_are_their_owners_alone(recorded: Recorded) -> None:
 
 
 def test_ticks_that_the_queue_had_no_room_for_are_marked(recorded: Recorded) -> None:
-    intake, layout = Intake(samples_at_most=4), a_layout()
+    intake, layout = RecordingIntake(samples_at_most=4), a_layout()
     kept = [intake.put((WEB,), a_scrape(at(second), layout)) for second in (0, 15, 30)]
 
     recorded.drain(intake)

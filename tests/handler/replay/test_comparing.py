@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from config.units import Instant
-from handler.replay.comparing import Comparison
+from handler.replay.comparing import SizeComparison
 from tests.support.replay import WEB, declared
 
 Look = tuple[float, int, int]
@@ -30,7 +30,7 @@ CASES: dict[str, tuple[bool, list[Look], float | None]] = {
 
 @pytest.mark.parametrize(("exact", "looks", "parted_at"), CASES.values(), ids=CASES.keys())
 def test_two_sizes_are_of_one_fleet_until_they_part(exact: bool, looks: list[Look], parted_at: float | None) -> None:
-    comparison = Comparison(GROUP, exact=exact)
+    comparison = SizeComparison(GROUP, exact=exact)
 
     parted = [comparison.look(Instant(at), here, recorded) for at, here, recorded in looks]
 

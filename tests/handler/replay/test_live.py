@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from config.load import load
-from handler.recording.events import Wanted, write_events
+from handler.recording.events import RecordingSelection, write_events
 from handler.recording.exporting import Csv, export_series
 from handler.replay.outcomes import line_of
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.running import recorded_runs
 from handler.replay.scrapes import ticks_by_group
 from handler.replay.tables import read_events
@@ -56,12 +56,12 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
 
     house.run(scene)
     with (tmp_path / "series.csv").open("wb") as file:
-        export_series(tmp_path / "recording", Wanted(), Csv(file), lambda done, of: None)
+        export_series(tmp_path / "recording", RecordingSelection(), Csv(file), lambda done, of: None)
     with (tmp_path / "events.csv").open("w", newline="") as text:
-        write_events(text, read_timeline(house.path), Wanted())
+        write_events(text, read_timeline(house.path), RecordingSelection())
 
     catalogue = load(house.file)
-    samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), Span())
+    samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), ReplaySpan())
     courses = read_events(tmp_path / "events.csv", catalogue.groups)
     (run,) = recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses)
 

@@ -6,7 +6,7 @@ import pytest
 from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay import running
-from handler.replay.load import Feed, Load, feeds_for, replay_load
+from handler.replay.load import Feed, SyntheticLoad, feeds_for, replay_load
 from handler.replay.recorded import Run
 from handler.replay.samples import Unreplayable
 from tests.support.replay import WEB, declared, moves
@@ -16,13 +16,13 @@ CPU = CounterId("cpu")
 
 def load_of(
     *steps: tuple[float, float], boot: float = 60.0, capacity: float = 100.0, feed: Feed = Feed.UTILISATION
-) -> Load:
+) -> SyntheticLoad:
     """Rates from an instant on; the last one only ends it."""
     at, rate = zip(*((1_767_225_600 + since, rate) for since, rate in steps), strict=True)
-    return Load(at=np.array(at), rate=np.array(rate), capacity=capacity, boot=boot, feeds={CPU: feed})
+    return SyntheticLoad(at=np.array(at), rate=np.array(rate), capacity=capacity, boot=boot, feeds={CPU: feed})
 
 
-def under(load: Load, catalogue: Catalogue | None = None) -> Run:
+def under(load: SyntheticLoad, catalogue: Catalogue | None = None) -> Run:
     return replay_load(catalogue or declared(), WEB, load)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.samples import Reply
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.samples import Samples, Unreplayable
 from handler.replay.scrapes import ticks_by_group
 from tests.support.replay import HEADER, START, WEB, Row, declared, flat, run_of, told, written
@@ -20,7 +20,7 @@ from tests.support.replay import HEADER, START, WEB, Row, declared, flat, run_of
 ROW = "1767225600,web,a,cpu,5"
 
 
-def read(path: Path, span: Span = Span()) -> tuple[Samples, tuple[str, ...]]:  # noqa: B008  # frozen
+def read(path: Path, span: ReplaySpan = ReplaySpan()) -> tuple[Samples, tuple[str, ...]]:  # noqa: B008  # frozen
     return read_series(path, declared(), (WEB,), span)
 
 
@@ -107,7 +107,7 @@ def test_what_is_not_declared_is_named_once(tmp_path: Path) -> None:
 def test_a_part_of_the_time_may_be_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "s.csv", flat(5, 10, members=1))
 
-    samples, _ = read(path, Span(since=START + 60, until=START + 120))
+    samples, _ = read(path, ReplaySpan(since=START + 60, until=START + 120))
 
     assert (samples.at - START).tolist() == [60, 90]
 
@@ -163,7 +163,7 @@ def test_the_order_of_rows_never_matters(rows: list[Row], data: st.DataObject) -
 
 
 def test_columns_that_a_file_does_not_have_take_no_memory(tmp_path: Path) -> None:
-    samples, _ = read_series(written(tmp_path / "s.csv", flat(50, 20)), declared(), (WEB,), Span())
+    samples, _ = read_series(written(tmp_path / "s.csv", flat(50, 20)), declared(), (WEB,), ReplaySpan())
 
     ticks = ticks_by_group(declared(), samples)[WEB].samples
     for column in (samples.steady, ticks.steady, ticks.replied_at, ticks.uptime):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handler.replay import recorded
-from handler.replay.happenings import Happening
+from handler.replay.happenings import ReplayEvent
 from tests.support.replay import (
     STEP,
     Row,
@@ -140,7 +140,7 @@ def test_budgets_hold(tmp_path: Path) -> None:
 
 RESIZED = [happened(-60, name="first_listing", desired_to=4)]
 
-EVENTS: dict[str, tuple[list[Row], list[Happening], list[tuple[float, str, str, int | None]]]] = {
+EVENTS: dict[str, tuple[list[Row], list[ReplayEvent], list[tuple[float, str, str, int | None]]]] = {
     "the recorded size is where it begins": (
         flat(90, 3, members=4),
         RESIZED,
@@ -193,7 +193,7 @@ EVENTS: dict[str, tuple[list[Row], list[Happening], list[tuple[float, str, str, 
 
 @pytest.mark.parametrize(("rows", "happenings", "expected"), EVENTS.values(), ids=EVENTS.keys())
 def test_events_are_part_of_the_story(
-    rows: list[Row], happenings: list[Happening], expected: list[tuple[float, str, str, int | None]], tmp_path: Path
+    rows: list[Row], happenings: list[ReplayEvent], expected: list[tuple[float, str, str, int | None]], tmp_path: Path
 ) -> None:
     assert told(run_of(written(tmp_path / "s.csv", rows), declared(SLOW), happenings)) == expected
 

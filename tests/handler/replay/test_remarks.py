@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.units import GroupId
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.remarks import remarks_on_series
 from handler.replay.scrapes import ticks_by_group
 from tests.support.replay import WEB, Row, declared, flat, written
@@ -22,7 +22,7 @@ CASES: dict[str, tuple[list[Row], str]] = {
 
 def remarked(path: Path, *groups: str) -> list[str]:
     catalogue = declared(("  web: {", "  api: {profile: web, min: 1, max: 3, mode: off}\n  web: {"))
-    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), Span())
+    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
     return list(remarks_on_series(catalogue, [GroupId(group) for group in groups], ticks_by_group(catalogue, samples)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from config.model.catalogue import Catalogue
 from config.units import CounterId
-from handler.replay.load import Feed, Load, replay_load
+from handler.replay.load import Feed, SyntheticLoad, replay_load
 from tests.support.replay import START, WEB, declared, flat, happened, moves, run_of, told, written
 
 LIST = "policies: [out, in]"
@@ -20,9 +20,9 @@ def scheduled(**policies: str) -> Catalogue:
     return declared(("clouds:", f"{text}clouds:"), (LIST, f"policies: [{', '.join(('out', 'in', *policies))}]"))
 
 
-def steady_load(hours: float) -> Load:
+def steady_load(hours: float) -> SyntheticLoad:
     at = np.array([START, START + hours * HOUR])
-    return Load(
+    return SyntheticLoad(
         at=at, rate=np.array([100.0, 100.0]), capacity=100.0, boot=60.0, feeds={CounterId("cpu"): Feed.UTILISATION}
     )
 

@@ -11,9 +11,9 @@ import pytest
 
 from config.model.catalogue import Catalogue
 from config.units import CounterId
-from handler.replay.happenings import Course, Happening
-from handler.replay.load import Feed, Load, replay_load
-from handler.replay.reading import Span, read_series
+from handler.replay.happenings import Course, ReplayEvent
+from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
 from handler.replay.remarks import remarks_on_shares
 from handler.replay.running import recorded_runs, shared_runs
@@ -32,22 +32,22 @@ def sharing(*changes: tuple[str, str]) -> Catalogue:
 
 
 def replayed(
-    path: Path, catalogue: Catalogue, *, boot: float = 60.0, happenings: Iterable[Happening] | None = None
+    path: Path, catalogue: Catalogue, *, boot: float = 60.0, happenings: Iterable[ReplayEvent] | None = None
 ) -> Run:
-    samples, _ = read_series(path, catalogue, (WEB,), Span())
+    samples, _ = read_series(path, catalogue, (WEB,), ReplaySpan())
     courses = {} if happenings is None else {WEB: Course(happenings)}
     (run,) = shared_runs(catalogue, ticks_by_group(catalogue, samples), courses, boot)
     return run
 
 
-def day_of(rate: Sequence[tuple[float, float]], boot: float = 60.0) -> Load:
+def day_of(rate: Sequence[tuple[float, float]], boot: float = 60.0) -> SyntheticLoad:
     at, value = zip(*((START + since, rate) for since, rate in rate), strict=True)
-    return Load(
+    return SyntheticLoad(
         at=np.array(at), rate=np.array(value), capacity=CAPACITY, boot=boot, feeds={CounterId("cpu"): Feed.UTILISATION}
     )
 
 
-def seen(load: Load, run: Run) -> Iterator[Row]:
+def seen(load: SyntheticLoad, run: Run) -> Iterator[Row]:
     """What polls of a simulated fleet would have recorded: each member in service, at its share of the load."""
     sizes = [(line.at, line.desired_to or 0) for line in run.lines if line.desired_from != line.desired_to]
     ready: list[float] = []
@@ -166,7 +166,7 @@ def test_while_sizes_are_the_same_it_is_the_recorded_model(tmp_path: Path) -> No
     load = day_of([(0, 100), (600, 190), (3600, 10), (7200, 10)])
     simulated = replay_load(sharing(), WEB, load)
     path = written(tmp_path / "s.csv", seen(load, simulated))
-    samples, _ = read_series(path, sharing(), (WEB,), Span())
+    samples, _ = read_series(path, sharing(), (WEB,), ReplaySpan())
     (recorded,) = recorded_runs(sharing(), ticks_by_group(sharing(), samples), {})
 
     assert replayed(path, sharing()).lines == recorded.lines

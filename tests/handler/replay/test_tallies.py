@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from handler.replay.tallies import Meter
+from handler.replay.tallies import TickMeter
 
 
 def test_a_tick_counts_until_the_next() -> None:
-    meter = Meter(30.0)
+    meter = TickMeter(30.0)
     for at, size in ((0, 2), (30, 4), (60, 4)):
         meter.tick(at, size, None)
 
@@ -14,7 +14,7 @@ def test_a_tick_counts_until_the_next() -> None:
 
 
 def test_a_gap_counts_for_one_and_a_half_intervals() -> None:
-    meter = Meter(30.0)
+    meter = TickMeter(30.0)
     meter.tick(0, 2, None, short=True)
     meter.tick(3600, 2, None, short=False)
 
@@ -22,7 +22,7 @@ def test_a_gap_counts_for_one_and_a_half_intervals() -> None:
 
 
 def test_without_a_load_nobody_knows_who_is_short() -> None:
-    meter = Meter(30.0)
+    meter = TickMeter(30.0)
     meter.tick(0, 2, None)
 
     assert meter.tally(()).short_minutes is None

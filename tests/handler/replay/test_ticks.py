@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import Poll, alike, cohort_of, polls_of, ticks_by_group
 from handler.replay.ticks import Ticks
@@ -13,13 +13,13 @@ from tests.support.replay import START, WEB, Row, declared, flat, written
 
 def ticks_in(path: Path) -> Ticks:
     catalogue = declared()
-    samples, _ = read_series(path, catalogue, (WEB,), Span())
+    samples, _ = read_series(path, catalogue, (WEB,), ReplaySpan())
     return ticks_by_group(catalogue, samples)[WEB]
 
 
 def polls_in(path: Path) -> list[Poll]:
     catalogue = declared()
-    samples, _ = read_series(path, catalogue, (WEB,), Span())
+    samples, _ = read_series(path, catalogue, (WEB,), ReplaySpan())
     (together,) = alike(catalogue, ticks_by_group(catalogue, samples), 1)
     return list(polls_of(cohort_of(*together)))
 

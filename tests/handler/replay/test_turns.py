@@ -6,7 +6,7 @@ import pytest
 
 from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.replay.reading import Span, read_series
+from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.remarks import remarks_on_series
 from handler.replay.running import shared_runs
 from handler.replay.scrapes import alike, ticks_by_group
@@ -47,7 +47,7 @@ def test_groups_of_a_service_take_turns_on_the_virtual_clock_too(tmp_path: Path,
 
 def test_a_model_of_the_fleet_takes_turns_as_well(tmp_path: Path) -> None:
     path, catalogue = series(tmp_path / "s.csv", db=grown(8), web=grown(8)), shop()
-    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), Span())
+    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
     db, web = shared_runs(catalogue, ticks_by_group(catalogue, samples), {}, 2.0 * STEP)
     assert moves(db.lines) == [(0, 2), (60, 3)]
     assert moves(web.lines) == [(0, 2), (120, 3)]
@@ -55,13 +55,13 @@ def test_a_model_of_the_fleet_takes_turns_as_well(tmp_path: Path) -> None:
 
 def test_those_of_a_service_stay_in_one_process(tmp_path: Path) -> None:
     path, catalogue = series(tmp_path / "s.csv", db=grown(5), web=grown(6)), shop()
-    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), Span())
+    samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
     assert [list(groups) for _, groups in alike(catalogue, ticks_by_group(catalogue, samples), 4)] == [["db", "web"]]
 
 
 def test_who_is_not_there_to_take_turns_with_is_named(tmp_path: Path) -> None:
     catalogue = shop()
-    samples, _ = read_series(series(tmp_path / "s.csv", web=grown(6)), catalogue, tuple(catalogue.groups), Span())
+    samples, _ = read_series(series(tmp_path / "s.csv", web=grown(6)), catalogue, tuple(catalogue.groups), ReplaySpan())
     remarks = list(remarks_on_series(catalogue, [GroupId("web")], ticks_by_group(catalogue, samples)))
     assert any(
         remark.startswith("web: takes turns in the service shop with db, which the series") for remark in remarks

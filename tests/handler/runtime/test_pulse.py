@@ -7,13 +7,13 @@ import pytest
 
 from config.errors import Refused
 from config.units import GroupId
-from handler.runtime.pulse import Listener, Pulse
+from handler.runtime.pulse import Pulse, PulseListener
 from tests.support.waiting import PATIENT
 
 WEB, DB = GroupId("web"), GroupId("db")
 
 
-async def heard(listener: Listener) -> frozenset[GroupId] | None:
+async def heard(listener: PulseListener) -> frozenset[GroupId] | None:
     async with asyncio.timeout(PATIENT):
         return await listener.news()
 

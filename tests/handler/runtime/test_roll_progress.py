@@ -13,10 +13,10 @@ from config.model.rolling import Allowance, RollBudgets
 from config.units import Instant
 from handler.planning.declared import Converged
 from handler.planning.rolls import Roll, RollState
-from handler.planning.steps import Create, EnterService, MarkLeaving, Outcome, Result, Step
+from handler.planning.steps import Create, EnterService, MarkLeaving, Step, StepOutcome, StepResult
 from handler.planning.world import Leaving, Phase, World
 from handler.ports.stored import EventKind, StoredGroup
-from handler.runtime.roll_progress import Seen, after, news_of, write
+from handler.runtime.roll_progress import RollView, after, news_of, write
 from tests.support.beds import Bed, grown
 from tests.support.memory_store import MemoryStore
 from tests.support.rolling import NEW, OLD, made_of
@@ -30,18 +30,20 @@ def a_roll(**changes: Any) -> Roll:
     return replace(Roll(target=NEW, budgets=ONE, started_at=NOW, by="ada"), **changes)
 
 
-def an_outcome(step: Step, number: int, result: Result = Result.DONE) -> Outcome:
-    return Outcome(
+def an_outcome(step: Step, number: int, result: StepResult = StepResult.DONE) -> StepOutcome:
+    return StepOutcome(
         step=step, member=name_of(number), result=result, because="", started_at=NOW, finished_at=NOW, retry_after=None
     )
 
 
-def seen(world: World, *outcomes: Outcome, serving: Sequence[int] = (), size: int = 2, believed: bool = True) -> Seen:
+def seen(
+    world: World, *outcomes: StepOutcome, serving: Sequence[int] = (), size: int = 2, believed: bool = True
+) -> RollView:
     in_service = {name_of(number) for number in serving}
-    return Seen(world=world, outcomes=outcomes, in_service=in_service, size=size, believed=believed)
+    return RollView(world=world, outcomes=outcomes, in_service=in_service, size=size, believed=believed)
 
 
-REFUSED = an_outcome(Create(member=None), 9, Result.FAILED)
+REFUSED = an_outcome(Create(member=None), 9, StepResult.FAILED)
 DONE = a_roll(state=RollState.DONE, ended_at=LATER)
 
 
@@ -104,7 +106,7 @@ DONE = a_roll(state=RollState.DONE, ended_at=LATER)
         ),
     ],
 )
-def test_how_a_roll_stands_after_a_pass(roll: Roll, told: Seen, expected: Roll) -> None:
+def test_how_a_roll_stands_after_a_pass(roll: Roll, told: RollView, expected: Roll) -> None:
     assert after(roll, told, LATER) == expected
 
 

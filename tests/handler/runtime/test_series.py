@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.units import ConditionId
-from handler.runtime.series import KEPT, POINTS_AT_MOST, Series
+from handler.runtime.series import KEPT, POINTS_AT_MOST, SeriesRecorder
 from tests.support.store import an_explanation, at
 from trigger.explain.explanation import Explanation
 
 
-def sized(series: Series, second: float, desired: int | None = 3, in_service: int | None = 3) -> None:
+def sized(series: SeriesRecorder, second: float, desired: int | None = 3, in_service: int | None = 3) -> None:
     series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
 
 
@@ -24,7 +24,7 @@ def judged_as(second: float, *names: str, value: float | None = 50.0) -> Explana
 
 
 def test_a_size_that_is_not_known_is_absent_and_not_zero() -> None:
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     sized(series, 0, desired=None, in_service=None)
     sized(series, 10, desired=0, in_service=0)
     sizes = series.picture(at(10)).sizes
@@ -32,7 +32,7 @@ def test_a_size_that_is_not_known_is_absent_and_not_zero() -> None:
 
 
 def test_a_condition_that_could_not_be_judged_has_a_row_without_a_value() -> None:
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     for second, value in ((0, 50.0), (10, None), (20, 0.0)):
         series.judged(an_explanation(at(second), values=(value,)))
     (curve,) = series.picture(at(20)).curves
@@ -41,20 +41,20 @@ def test_a_condition_that_could_not_be_judged_has_a_row_without_a_value() -> Non
 
 
 def test_nothing_recorded_is_an_empty_picture_that_never_began() -> None:
-    picture = Series(10.0).picture(at(0))
+    picture = SeriesRecorder(10.0).picture(at(0))
     assert (picture.began, picture.at, picture.curves, picture.sizes.at) == (None, (), (), ())
-    assert Series(10.0).last_sizes() is None
+    assert SeriesRecorder(10.0).last_sizes() is None
 
 
 def test_a_condition_of_two_policies_is_recorded_once() -> None:
     explanation = an_explanation(at(0))
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     series.judged(replace(explanation, policies=explanation.policies * 2))
     assert len(series.picture(at(0)).curves) == 1
 
 
 def test_a_condition_that_stays_through_a_reload_keeps_its_past_and_a_new_one_has_none() -> None:
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     series.judged(judged_as(0, "busy", "idle"))
     series.judged(judged_as(10, "slow", "busy", value=60.0))
     curves = {curve.line.condition: curve.values for curve in series.picture(at(10)).curves}
@@ -62,7 +62,7 @@ def test_a_condition_that_stays_through_a_reload_keeps_its_past_and_a_new_one_ha
 
 
 def test_a_condition_over_another_window_begins_anew() -> None:
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     series.judged(judged_as(0, "busy"))
     after = judged_as(10, "busy")
     (policy,) = after.policies
@@ -73,7 +73,7 @@ def test_a_condition_over_another_window_begins_anew() -> None:
 
 
 def test_rows_older_than_half_an_hour_are_not_shown() -> None:
-    series = Series(600.0)
+    series = SeriesRecorder(600.0)
     for second in (0, 600, 1200, 1801):
         sized(series, second)
     picture = series.picture(at(1801))
@@ -82,14 +82,14 @@ def test_rows_older_than_half_an_hour_are_not_shown() -> None:
 
 
 def test_a_clock_that_was_set_back_takes_what_would_be_in_the_future() -> None:
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     for second in (0, 10, 20, 5):
         sized(series, second, desired=second)
     assert series.picture(at(20)).sizes.desired == (0.0, 5.0)
 
 
 def test_another_interval_leaves_what_was_recorded() -> None:
-    series = Series(30.0)
+    series = SeriesRecorder(30.0)
     for second in range(0, 300, 30):
         sized(series, second)
         series.judged(an_explanation(at(second)))
@@ -104,7 +104,7 @@ def test_another_interval_leaves_what_was_recorded() -> None:
 
 @given(st.floats(0.05, 3600.0), st.lists(st.floats(0.01, 100.0), max_size=900))
 def test_it_never_keeps_more_than_its_bound_and_always_the_newest(interval: float, steps: list[float]) -> None:
-    series, second = Series(interval), 0.0
+    series, second = SeriesRecorder(interval), 0.0
     for step in steps:
         second += step
         sized(series, second)

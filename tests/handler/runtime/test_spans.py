@@ -11,19 +11,32 @@ from handler.planning.attempts import LONGEST_PAUSE
 from handler.planning.desired import Builds
 from handler.planning.limits import limited_builds, limited_record, limited_state
 from handler.planning.pacing import LONGEST_BACK_OFF
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Attempts, Record
-from handler.ports.held import Difference, HeldClock
+from handler.ports.held_clock import ClockDifference, HeldClock
 from tests.support.beds import grown
 from tests.support.store import NOW, at, full_record, full_state
 from tests.support.worlds import WEB, name_of
 from trigger.moving import has_instants, instants_of, moved
-from trigger.requests import Ceiling, GroupState, Move, Queued, Quiet, Signal, Turn
+from trigger.requests import Ceiling, GroupState, Queued, Quiet, ServiceTurn, Signal, SizeChange
 
 DAY = 86400.0
 GRACE = 120.0
-KINDS = (GroupState, Quiet, Signal, Move, Ceiling, Turn, Queued, Record, Attempts, Builds, Binding, Roll)
+KINDS = (
+    GroupState,
+    Quiet,
+    Signal,
+    SizeChange,
+    Ceiling,
+    ServiceTurn,
+    Queued,
+    Record,
+    Attempts,
+    Builds,
+    BalancerProvision,
+    Roll,
+)
 
 
 def test_every_field_that_is_an_instant_is_known_to_be_one() -> None:
@@ -86,12 +99,12 @@ FUTURE = at(DAY)
             id="alert",
         ),
         pytest.param(
-            GroupState(moves=(Move(at=FUTURE, before=1, after=2),)),
-            GroupState(moves=(Move(at=NOW, before=1, after=2),)),
+            GroupState(moves=(SizeChange(at=FUTURE, before=1, after=2),)),
+            GroupState(moves=(SizeChange(at=NOW, before=1, after=2),)),
             id="pace",
         ),
         pytest.param(GroupState(grown_at=FUTURE), GroupState(grown_at=NOW), id="catching-up"),
-        pytest.param(GroupState(turn=Turn(began=FUTURE)), GroupState(turn=Turn(began=NOW)), id="turn"),
+        pytest.param(GroupState(turn=ServiceTurn(began=FUTURE)), GroupState(turn=ServiceTurn(began=NOW)), id="turn"),
         pytest.param(full_state(), full_state(), id="nothing-too-late"),
     ],
 )
@@ -128,14 +141,20 @@ def test_a_held_clock_goes_on_whatever_the_wall_clock_is_set_to_until_it_follows
 @pytest.mark.parametrize(
     ("before", "after", "step"),
     [
-        pytest.param(Difference(boot="a", seconds=5.0), Difference(boot="a", seconds=5.0 - DAY), -DAY, id="set-back"),
-        pytest.param(Difference(boot="a", seconds=5.0), Difference(boot="a", seconds=5.4), 0.0, id="too-little"),
-        pytest.param(Difference(boot="a", seconds=5.0), Difference(boot="b", seconds=DAY), 0.0, id="rebooted"),
-        pytest.param(Difference(boot="", seconds=5.0), Difference(boot="", seconds=DAY), 0.0, id="not-known"),
+        pytest.param(
+            ClockDifference(boot="a", seconds=5.0), ClockDifference(boot="a", seconds=5.0 - DAY), -DAY, id="set-back"
+        ),
+        pytest.param(
+            ClockDifference(boot="a", seconds=5.0), ClockDifference(boot="a", seconds=5.4), 0.0, id="too-little"
+        ),
+        pytest.param(
+            ClockDifference(boot="a", seconds=5.0), ClockDifference(boot="b", seconds=DAY), 0.0, id="rebooted"
+        ),
+        pytest.param(ClockDifference(boot="", seconds=5.0), ClockDifference(boot="", seconds=DAY), 0.0, id="not-known"),
     ],
 )
 def test_over_a_restart_only_a_clock_of_the_same_boot_tells_a_step(
-    before: Difference, after: Difference, step: float
+    before: ClockDifference, after: ClockDifference, step: float
 ) -> None:
     assert before.step_to(after) == step
 

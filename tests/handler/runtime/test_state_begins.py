@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from config.units import Instant
-from handler.planning.status import Began, MemberState
+from handler.planning.status import MemberState, StateSince
 from handler.planning.world import Phase
 from handler.runtime.state_begins import state_begins
 from tests.support.worlds import NOW, a_member, name_of
@@ -19,12 +19,12 @@ SERVING, UNKNOWN, LEAVING = MemberState.IN_SERVICE, MemberState.UNKNOWN, MemberS
 @pytest.mark.parametrize(
     ("before", "phase", "state", "at"),
     [
-        (Began(state=SERVING, at=JUST_NOW), Phase.IN_SERVICE, SERVING, JUST_NOW),
+        (StateSince(state=SERVING, at=JUST_NOW), Phase.IN_SERVICE, SERVING, JUST_NOW),
         (None, Phase.IN_SERVICE, SERVING, HOUR_AGO),
-        (Began(state=MemberState.JOINING, at=LONG_AGO), Phase.IN_SERVICE, SERVING, HOUR_AGO),
-        (Began(state=SERVING, at=HOUR_AGO), Phase.IN_SERVICE, UNKNOWN, NOW),
-        (Began(state=UNKNOWN, at=JUST_NOW), Phase.IN_SERVICE, SERVING, NOW),
-        (Began(state=SERVING, at=LONG_AGO), Phase.LEAVING, LEAVING, HOUR_AGO),
+        (StateSince(state=MemberState.JOINING, at=LONG_AGO), Phase.IN_SERVICE, SERVING, HOUR_AGO),
+        (StateSince(state=SERVING, at=HOUR_AGO), Phase.IN_SERVICE, UNKNOWN, NOW),
+        (StateSince(state=UNKNOWN, at=JUST_NOW), Phase.IN_SERVICE, SERVING, NOW),
+        (StateSince(state=SERVING, at=LONG_AGO), Phase.LEAVING, LEAVING, HOUR_AGO),
         (None, Phase.INTENDED, MemberState.BUILDING, HOUR_AGO),
         (None, Phase.IN_SERVICE, MemberState.BROKEN, NOW),
     ],
@@ -35,17 +35,17 @@ SERVING, UNKNOWN, LEAVING = MemberState.IN_SERVICE, MemberState.UNKNOWN, MemberS
     ],
 )  # fmt: skip
 def test_a_state_begins_when_it_is_seen_or_when_the_record_says(
-    before: Began | None, phase: Phase, state: MemberState, at: Instant
+    before: StateSince | None, phase: Phase, state: MemberState, at: Instant
 ) -> None:
     known = {} if before is None else {name_of(1): before}
     found = state_begins(known, [a_member(1, phase)], {name_of(1): state}, NOW)
-    assert found == {name_of(1): Began(state=state, at=at)}
+    assert found == {name_of(1): StateSince(state=state, at=at)}
 
 
 def test_a_record_of_the_future_is_not_believed() -> None:
     found = state_begins({}, [a_member(1, in_service_at=Instant(NOW + 60))], {name_of(1): SERVING}, NOW)
-    assert found == {name_of(1): Began(state=SERVING, at=NOW)}
+    assert found == {name_of(1): StateSince(state=SERVING, at=NOW)}
 
 
 def test_what_is_gone_is_forgotten() -> None:
-    assert state_begins({name_of(1): Began(state=SERVING, at=HOUR_AGO)}, [], {}, NOW) == {}
+    assert state_begins({name_of(1): StateSince(state=SERVING, at=HOUR_AGO)}, [], {}, NOW) == {}

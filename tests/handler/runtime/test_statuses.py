@@ -9,23 +9,23 @@ import pytest
 from collector.outages.misses import Miss
 from collector.samples import Reply
 from config.model.catalogue import Mode
-from config.model.schedules import Lasting, Limit, Once, ScheduledLimit
+from config.model.schedules import LastsFor, Once, ScheduledBound, ScheduledLimit
 from config.units import CounterId, Instant, MemberName, PolicyId
 from handler.planning.desired import Builds
 from handler.planning.plan import plan
 from handler.planning.status import GroupCondition
 from handler.planning.world import Phase
-from handler.runtime.rooms import Room, Seen
+from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.statuses import condition_of, messages_of, status_of
 from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_member, a_world, desired, limits
 from trigger.requests import Fleet, GroupState, Pause
 
 
-def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> Room:
+def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> GroupRuntime:
     """A room whose last pass found this many members in service, just as they should be."""
     definition = a_definition(mode=mode)
     world = replace(a_fleet(found) if found else a_world(), complete=complete)
-    seen = Seen(
+    seen = LastPass(
         at=NOW,
         world=world,
         plan=plan(desired(size), world, definition, limits(), NOW),
@@ -34,7 +34,7 @@ def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mod
         failures=(),
         retries=(),
     )
-    return Room(id=WEB, definition=definition, state=GroupState(desired=size), seen=seen)
+    return GroupRuntime(id=WEB, definition=definition, state=GroupState(desired=size), seen=seen)
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mod
         ),
     ],
 )
-def test_a_group_is_in_one_condition(room: Room, condition: GroupCondition) -> None:
+def test_a_group_is_in_one_condition(room: GroupRuntime, condition: GroupCondition) -> None:
     assert condition_of(room, NOW) is condition
 
 
 def test_bounds_are_those_that_schedules_leave_now() -> None:
     night = ScheduledLimit(
-        id=PolicyId("night"), times=Once(at=NOW), until=Lasting(span=60.0), limit=Limit.FLOOR, size=4
+        id=PolicyId("night"), times=Once(at=NOW), until=LastsFor(span=60.0), limit=ScheduledBound.FLOOR, size=4
     )  # fmt: skip
     room = a_room(4)
     declared = room.definition.group
@@ -96,13 +96,13 @@ def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
     assert condition_of(room, NOW) is GroupCondition.RUNNING
 
 
-def replaced_seen(room: Room, *, in_service: int) -> Room:
+def replaced_seen(room: GroupRuntime, *, in_service: int) -> GroupRuntime:
     assert room.seen is not None
     room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=in_service))
     return room
 
 
-def serving_none(size: int = 4, **changes: object) -> Room:
+def serving_none(size: int = 4, **changes: object) -> GroupRuntime:
     """A group of which nothing is listed."""
     room = a_room(size, found=0)
     for name, value in changes.items():
@@ -110,7 +110,7 @@ def serving_none(size: int = 4, **changes: object) -> Room:
     return room
 
 
-def of_intents(*attempts: int) -> Room:
+def of_intents(*attempts: int) -> GroupRuntime:
     """A group whose members are intended, each after so many calls that failed."""
     room = serving_none()
     assert room.seen is not None
@@ -121,7 +121,7 @@ def of_intents(*attempts: int) -> Room:
     return room
 
 
-def without_room() -> Room:
+def without_room() -> GroupRuntime:
     room = serving_none()
     assert room.seen is not None
     room.seen = replace(room.seen, plan=replace(room.seen.plan, quota="instances: 10 of 10"))
@@ -137,7 +137,7 @@ def without_room() -> Room:
     ],
     ids=["builds", "calls", "quota"],
 )
-def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: Room, because: str) -> None:
+def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: GroupRuntime, because: str) -> None:
     assert condition_of(room, NOW) is GroupCondition.ERROR
     assert messages_of(room, NOW)[0] == because
 
@@ -161,5 +161,5 @@ def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: 
         "one serves",
     ],
 )
-def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: Room) -> None:
+def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: GroupRuntime) -> None:
     assert condition_of(room, NOW) is not GroupCondition.ERROR

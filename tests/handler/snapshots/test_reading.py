@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from config.errors import DeclarationError
 from handler.cli.tables import plan_lines
 from handler.planning.desired import DesiredState, Limits, Rolling
+from handler.planning.evidence import Loss, LossEvidence, Testimony
 from handler.planning.steps import Create, Wait
-from handler.planning.testimony import Loss, Losses, Testimony
 from handler.planning.world import Attempts, Leaving, Member, Record, Seat, Seating, Server, World
 from handler.snapshots.parts import MOST_PROBLEMS
 from handler.snapshots.reading import read_snapshot
@@ -46,7 +46,20 @@ def test_the_example_of_the_document_plans_to_what_the_document_says() -> None:
 
 def test_the_document_names_every_field() -> None:
     told = {"group", "member", "claim"}  # by what holds them; planning reads no claim
-    kinds = (DesiredState, Limits, World, Member, Record, Attempts, Server, Seating, Seat, Losses, Loss, Testimony)
+    kinds = (
+        DesiredState,
+        Limits,
+        World,
+        Member,
+        Record,
+        Attempts,
+        Server,
+        Seating,
+        Seat,
+        LossEvidence,
+        Loss,
+        Testimony,
+    )
     names = {field.name for kind in kinds for field in fields(kind)} - told
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 

@@ -14,8 +14,8 @@ from config.errors import DeclarationError
 from config.model.catalogue import ProcessRecipe
 from config.model.repair import HealthRepair, Repair
 from handler.planning.desired import Rolling
+from handler.planning.evidence import Ground
 from handler.planning.plan import plan
-from handler.planning.testimony import Ground
 from handler.planning.world import World
 from handler.snapshots.writing import OF_GROUP, laid_out
 from tests.support.planning import SIZES, worlds

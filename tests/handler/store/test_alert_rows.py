@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.errors import StoreError
 from config.units import HookId
-from handler.ports.outside import AlertStatus
+from handler.ports.alerts import AlertStatus
 from handler.ports.store import Store
 from tests.support.memory_store import MemoryStore
 from tests.support.store import NOW, WEB, a_delivery, a_hook, at, full_hook, opened

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from config.model.schedules import Lasting, Limit, Once, ScheduledLimit, Standing
+from config.model.schedules import BoundInForce, LastsFor, Once, ScheduledBound, ScheduledLimit
 from config.units import AlertId, PolicyId
 from handler.store.decisions import told
 from tests.support.store import a_signal, an_answer, an_explanation, at
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, SignalKind
+from trigger.requests import Clamp, RequestCause, SignalKind
 
 
 def names(explanation, before=None):
@@ -37,11 +37,11 @@ def test_a_change_that_nobody_asked_for_has_no_author():
     assert names(an_explanation(reason=Reason.BOUNDS, sizes=(12, 10))) == [("bounds", "")]
 
 
-def a_limit(name: str, limit: Limit, size: int, *, active: bool = True) -> Standing:
+def a_limit(name: str, limit: ScheduledBound, size: int, *, active: bool = True) -> BoundInForce:
     schedule = ScheduledLimit(
-        id=PolicyId(name), times=Once(at=at(0)), until=Lasting(span=3600.0), limit=limit, size=size
+        id=PolicyId(name), times=Once(at=at(0)), until=LastsFor(span=3600.0), limit=limit, size=size
     )  # fmt: skip
-    return Standing(limit=schedule, since=at(0) if active else None, until=at(3600))
+    return BoundInForce(limit=schedule, since=at(0) if active else None, until=at(3600))
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def a_limit(name: str, limit: Limit, size: int, *, active: bool = True) -> Stand
 )
 def test_a_change_that_a_schedule_makes_names_the_schedule(sizes, by):
     limits = (
-        a_limit("days", Limit.FLOOR, 6),
-        a_limit("mornings", Limit.FLOOR, 4),
-        a_limit("nights", Limit.CEILING, 9),
-        a_limit("lunch", Limit.CEILING, 9),
-        a_limit("weekends", Limit.CEILING, 3, active=False),
+        a_limit("days", ScheduledBound.FLOOR, 6),
+        a_limit("mornings", ScheduledBound.FLOOR, 4),
+        a_limit("nights", ScheduledBound.CEILING, 9),
+        a_limit("lunch", ScheduledBound.CEILING, 9),
+        a_limit("weekends", ScheduledBound.CEILING, 3, active=False),
     )
     assert names(replace(an_explanation(reason=Reason.SCHEDULE, sizes=sizes), limits=limits)) == [("schedule", by)]
 
@@ -67,7 +67,7 @@ def test_a_change_that_the_floor_of_an_alert_makes_names_the_alert():
     assert names(explanation) == [("alert_floor", "alert rush")]
 
 
-@pytest.mark.parametrize("cause", [Cause.ALARM, Cause.PERSON])
+@pytest.mark.parametrize("cause", [RequestCause.ALARM, RequestCause.PERSON])
 def test_every_request_from_outside_is_told_and_its_answer_kept(cause):
     refused = an_answer(Reason.QUIET, cause=cause, by="ada", request="r9")
     tale = told(an_explanation(reason=Reason.QUIET, answers=(refused,)), {"ada": Reason.QUIET})
@@ -98,7 +98,7 @@ def test_a_policy_that_stopped_asking_is_told_again_when_it_is_refused_anew():
 
 
 def test_a_schedule_that_is_refused_again_and_again_is_told_once_and_keeps_no_promise():
-    refused = an_answer(Reason.QUIET, cause=Cause.SCHEDULE, by="night")
+    refused = an_answer(Reason.QUIET, cause=RequestCause.SCHEDULE, by="night")
     first = told(an_explanation(answers=(refused,)), {})
     assert [(event.name, event.by) for event in first.events] == [("quiet", "schedule night")]
     assert (first.refusals, first.answers) == ({"night": Reason.QUIET}, ())
@@ -106,12 +106,15 @@ def test_a_schedule_that_is_refused_again_and_again_is_told_once_and_keeps_no_pr
 
 
 def test_a_request_between_two_ticks_does_not_make_policies_forgotten():
-    alone = an_explanation(values=(), answers=(an_answer(Reason.QUIET, cause=Cause.ALARM),))
+    alone = an_explanation(values=(), answers=(an_answer(Reason.QUIET, cause=RequestCause.ALARM),))
     assert told(alone, {"out": Reason.AT_MAX}, evaluated=False).refusals == {"out": Reason.AT_MAX}
 
 
 def test_a_loser_is_told_with_the_size_that_it_did_not_change():
-    won, lost = an_answer(Reason.SCALED_OUT), an_answer(Reason.OUTBID, cause=Cause.ALARM, by="nagios", request="r2")
+    won, lost = (
+        an_answer(Reason.SCALED_OUT),
+        an_answer(Reason.OUTBID, cause=RequestCause.ALARM, by="nagios", request="r2"),
+    )
     change, refusal = told(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(won, lost)), {}).events
     assert (change.desired_from, change.desired_to) == (3, 5)
     assert (refusal.name, refusal.desired_from, refusal.desired_to) == ("outbid", 3, 3)

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.units import GroupId
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.ports.stored import EventKind
 from tests.support.store import LOCAL, WEB, a_tick, an_explanation, at
 from trigger.reasons import Reason
@@ -21,7 +21,7 @@ def told(empty):
     for ten in (0, 10, 20):
         empty.record((a_tick(an_explanation(at(ten), reason=Reason.SCALED_OUT, sizes=(ten, ten + 1))),))
         step = empty.begin_step(WEB, "create", None, at(ten + 1), (), LOCAL)
-        empty.end_step(step, Result.DONE, "", at(ten + 1.5), (), LOCAL)
+        empty.end_step(step, StepResult.DONE, "", at(ten + 1.5), (), LOCAL)
         empty.note(WEB, "observe", "ada", "", at(ten + 2))
     empty.note(GroupId("worker"), "observe", "ada", "", at(2))
     return empty

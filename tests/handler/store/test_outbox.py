@@ -7,7 +7,7 @@ from config.errors import StoreError
 from config.model.access import SecretRef
 from config.model.observability import NotifyCommand, NotifyUrl, Severity
 from config.units import GroupId
-from handler.ports.notices import Tried, Turn, delivered
+from handler.ports.notices import StateTurn, Tried, delivered
 from handler.ports.stored import EventKind
 from handler.store.schema import notices
 from tests.support.notices import PAGER, a_filed, a_notice, at
@@ -16,7 +16,7 @@ from tests.support.store import WEB, a_definition, opened
 DAY = 86400.0
 HOOK = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
 FIRST = a_filed(a_notice(since=0))
-OVER = a_filed(a_notice(turn=Turn.LEFT, since=0, told=60))
+OVER = a_filed(a_notice(turn=StateTurn.LEFT, since=0, told=60))
 OTHER = a_filed(a_notice("worker", since=5), target=HOOK)
 
 
@@ -73,7 +73,7 @@ def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
 
 def test_filing_decides_the_order_though_the_clock_went_back(store):
     store.file_notices((FIRST,))
-    earlier = a_filed(a_notice(turn=Turn.LEFT, since=0, told=-50))
+    earlier = a_filed(a_notice(turn=StateTurn.LEFT, since=0, told=-50))
     store.file_notices((earlier,))
     assert store.due_notices(at(0), 10) == (FIRST, earlier)
     assert store.last_notices() == (earlier.notice,)

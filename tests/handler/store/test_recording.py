@@ -14,7 +14,7 @@ from config.units import GroupId
 from handler.store.schema import spans
 from tests.support.store import WEB, a_definition, a_state, a_tick, an_answer, an_explanation, at, opened
 from trigger.reasons import Reason
-from trigger.requests import Cause
+from trigger.requests import RequestCause
 
 FRESH = itertools.count()
 
@@ -79,7 +79,7 @@ def test_flushing_twice_writes_once(store):
     [
         a_tick(an_explanation(at(60), reason=Reason.BLIND)),
         a_tick(an_explanation(at(60)), state=a_state()),
-        a_tick(an_explanation(at(60), answers=(an_answer(Reason.QUIET, cause=Cause.ALARM),))),
+        a_tick(an_explanation(at(60), answers=(an_answer(Reason.QUIET, cause=RequestCause.ALARM),))),
         a_tick(an_explanation(at(60), reason=Reason.AT_MAX, answers=(an_answer(Reason.AT_MAX),))),
     ],
     ids=["shape", "state", "answer", "refusal"],

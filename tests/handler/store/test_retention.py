@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from config.document.statement import Statement
 from config.model.edits import Act, Edit
 from config.units import GroupId
-from handler.planning.steps import Result
+from handler.planning.steps import StepResult
 from handler.planning.world import Phase
 from handler.ports.store import Edited
 from handler.store.schema import METADATA
@@ -25,7 +25,7 @@ from tests.support.store import (
     full_hook,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause
+from trigger.requests import RequestCause
 
 PLENTY = 1 << 30
 DAY = 86400.0
@@ -42,10 +42,10 @@ def counts(store) -> dict[str, int]:
 
 def tell(store, seconds: float, reason: Reason = Reason.SCALED_OUT, note: str = "") -> None:
     """A decision with its answer and span, a step and a note, all at one instant."""
-    answer = an_answer(reason, cause=Cause.ALARM, request=f"a{seconds}")
+    answer = an_answer(reason, cause=RequestCause.ALARM, request=f"a{seconds}")
     store.record((a_tick(an_explanation(at(seconds), reason=reason, sizes=(1, 2), answers=(answer,))),))
     step = store.begin_step(WEB, "create", None, at(seconds), (), LOCAL)
-    store.end_step(step, Result.DONE, note, at(seconds), (), LOCAL)
+    store.end_step(step, StepResult.DONE, note, at(seconds), (), LOCAL)
     store.note(WEB, "observe", "ada", note, at(seconds))
 
 

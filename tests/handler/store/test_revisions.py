@@ -24,9 +24,9 @@ from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment
 from handler.planning.declared import essence
 from handler.planning.desired import Definition
-from handler.planning.provisioning import Binding
+from handler.planning.provisioning import BalancerProvision
 from handler.planning.world import Phase, Record
-from handler.ports.outside import AlertStatus
+from handler.ports.alerts import AlertStatus
 from handler.ports.stored import Event, EventKind
 from handler.store.database import writer_engine
 from handler.store.revisions import MIGRATIONS, to_head
@@ -46,7 +46,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Observed, OlderStore, Turn
+from trigger.requests import Observed, OlderStore, ServiceTurn
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -151,7 +151,7 @@ def test_state_of_schema_0001_is_all_there(first):
     web, worker = store.groups()
     assert (web.id, web.state, web.definition) == (
         WEB,
-        replace(full_state(), signals=(), moves=(), observed=Observed(), watched=(), turn=Turn()),
+        replace(full_state(), signals=(), moves=(), observed=Observed(), watched=(), turn=ServiceTurn()),
         defined_then("web"),
     )
     assert (web.failed_builds, web.back_off_until, web.deleting) == (2, at(600), False)
@@ -192,7 +192,7 @@ def test_schema_0002_is_all_there(second):
     store = opened(second)
     web, worker = store.groups()
     assert (web.state, web.definition, worker.state.signals) == (
-        replace(full_state(), moves=(), observed=Observed(), watched=(), turn=Turn()),
+        replace(full_state(), moves=(), observed=Observed(), watched=(), turn=ServiceTurn()),
         defined_then("web"),
         (),
     )
@@ -206,7 +206,9 @@ def test_schema_0002_is_all_there(second):
 
 def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
     store = opened(fourth)
-    assert store.groups()[0].state == replace(full_state(), moves=(), observed=Observed(), watched=(), turn=Turn())
+    assert store.groups()[0].state == replace(
+        full_state(), moves=(), observed=Observed(), watched=(), turn=ServiceTurn()
+    )
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -214,7 +216,7 @@ def test_groups_of_schema_0004_have_not_moved_and_can(fourth):
 
 def test_nothing_was_advised_in_groups_of_schema_0005_and_can_be(fifth):
     store = opened(fifth)
-    assert store.groups()[0].state == replace(full_state(), observed=Observed(), watched=(), turn=Turn())
+    assert store.groups()[0].state == replace(full_state(), observed=Observed(), watched=(), turn=ServiceTurn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -222,7 +224,7 @@ def test_nothing_was_advised_in_groups_of_schema_0005_and_can_be(fifth):
 
 def test_schedules_of_groups_of_schema_0006_are_new(sixth):
     store = opened(sixth)
-    assert store.groups()[0].state == replace(full_state(), watched=(), turn=Turn())
+    assert store.groups()[0].state == replace(full_state(), watched=(), turn=ServiceTurn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -230,7 +232,7 @@ def test_schedules_of_groups_of_schema_0006_are_new(sixth):
 
 def test_nobody_of_schema_0007_waits_for_a_turn_and_anybody_can(seventh):
     store = opened(seventh)
-    assert store.groups()[0].state == replace(full_state(), turn=Turn())
+    assert store.groups()[0].state == replace(full_state(), turn=ServiceTurn())
     store.record((a_tick(state=full_state()),))
     assert store.groups()[0].state == full_state()
     store.close()
@@ -293,8 +295,8 @@ def test_members_of_schema_0014_have_no_parts(fourteenth):
 def test_nothing_was_made_for_groups_of_schema_0015_and_can_be_now(fifteenth):
     store = opened(fifteenth)
     assert store.bindings(WEB) == ()
-    store.bind(WEB, Binding(balancer=BalancerId("lb")))
-    assert store.bindings(WEB) == (Binding(balancer=BalancerId("lb")),)
+    store.bind(WEB, BalancerProvision(balancer=BalancerId("lb")))
+    assert store.bindings(WEB) == (BalancerProvision(balancer=BalancerId("lb")),)
     store.close()
 
 

@@ -9,8 +9,8 @@ from config.units import BalancerId, CloudId, GroupId, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
-from handler.planning.provisioning import Binding
-from handler.planning.steps import Result
+from handler.planning.provisioning import BalancerProvision
+from handler.planning.steps import StepResult
 from handler.planning.world import Leaving, Phase
 from handler.ports.store import Store
 from handler.ports.stored import Creates, Event, EventKind
@@ -37,7 +37,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Cause, Ceiling, GroupState, Observed, Pause, Shrunk, SignalKind
+from trigger.requests import Ceiling, GroupState, Observed, Pause, RequestCause, Shrunk, SignalKind
 
 WORKER = GroupId("worker")
 
@@ -90,7 +90,7 @@ CALLS = {
     "save": lambda store: store.save((a_record(),), LOCAL),
     "creates": lambda store: store.creates(WEB, LOCAL, NOW),
     "begin_step": lambda store: store.begin_step(WEB, "create", None, NOW, (), LOCAL),
-    "end_step": lambda store: store.end_step(1, Result.DONE, "", NOW, (), LOCAL),
+    "end_step": lambda store: store.end_step(1, StepResult.DONE, "", NOW, (), LOCAL),
     "note_steps": lambda store: store.note_steps((), (a_record(),), LOCAL),
     "note": lambda store: store.note(WEB, "pause", "ada", "", NOW),
     "history": lambda store: store.history(WEB, before=None, limit=1),
@@ -207,8 +207,8 @@ def test_state_of_a_group_that_is_not_there_is_refused_as_a_whole(store, write):
 
 
 def test_the_first_answer_to_a_request_is_the_answer(store):
-    grown = an_answer(Reason.SCALED_OUT, cause=Cause.ALARM, request="a1")
-    refused = an_answer(Reason.QUIET, cause=Cause.ALARM, request="a1")
+    grown = an_answer(Reason.SCALED_OUT, cause=RequestCause.ALARM, request="a1")
+    refused = an_answer(Reason.QUIET, cause=RequestCause.ALARM, request="a1")
     store.record((a_tick(an_explanation(at(1), reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(grown,))),))
     store.record((a_tick(an_explanation(at(2), sizes=(5, 5), answers=(refused,))),))
     answer = store.answered(WEB, "a1")
@@ -216,7 +216,7 @@ def test_the_first_answer_to_a_request_is_the_answer(store):
 
 
 def test_a_request_is_known_by_its_group_and_id(store):
-    store.record((a_tick(an_explanation(answers=(an_answer(cause=Cause.PERSON, request="a1"),))),))
+    store.record((a_tick(an_explanation(answers=(an_answer(cause=RequestCause.PERSON, request="a1"),))),))
     assert store.answered(WORKER, "a1") is None
     assert store.answered(WEB, "a2") is None
 
@@ -315,22 +315,29 @@ def test_a_step_is_under_way_until_it_is_ended(store):
     step = store.begin_step(WEB, "drain", member, at(1), (), LOCAL)
     (begun, _) = store.history(WEB, before=None, limit=2)
     assert begun == Event(at=at(1), group=WEB, kind=EventKind.STEP, name="drain", by=member)
-    store.end_step(step, Result.RETRY, "timed out", at(3.5), (), LOCAL)
+    store.end_step(step, StepResult.RETRY, "timed out", at(3.5), (), LOCAL)
     (ended, _) = store.history(WEB, before=None, limit=2)
-    assert ended == replace(begun, result=Result.RETRY, message="timed out", took=2.5)
+    assert ended == replace(begun, result=StepResult.RETRY, message="timed out", took=2.5)
 
 
 def test_records_go_with_the_steps_beginning_and_end(store):
     intended, made = a_record(phase=Phase.INTENDED), a_record(phase=Phase.MADE)
     step = store.begin_step(WEB, "create", None, at(1), (intended,), LOCAL)
     assert store.members(WEB) == (intended,)
-    store.end_step(step, Result.DONE, "", at(2), (made,), LOCAL)
+    store.end_step(step, StepResult.DONE, "", at(2), (made,), LOCAL)
     assert store.members(WEB) == (made,)
 
 
 def a_line(member: str, seconds: float, name: str = "confirm") -> Event:
     return Event(
-        at=at(seconds), group=WEB, kind=EventKind.STEP, name=name, by=member, result=Result.DONE, took=0.0, message="m"
+        at=at(seconds),
+        group=WEB,
+        kind=EventKind.STEP,
+        name=name,
+        by=member,
+        result=StepResult.DONE,
+        took=0.0,
+        message="m",
     )
 
 
@@ -355,7 +362,7 @@ def test_members_are_read_anew_after_every_kind_of_write(store):
     writes = [
         lambda: store.save((replace(record, phase=Phase.MADE),), LOCAL),
         lambda: store.begin_step(WEB, "drain", None, at(1), (replace(record, drained_at=at(1)),), LOCAL),
-        lambda: store.end_step(1, Result.DONE, "", at(2), (replace(record, destroy_attempts=1),), LOCAL),
+        lambda: store.end_step(1, StepResult.DONE, "", at(2), (replace(record, destroy_attempts=1),), LOCAL),
         lambda: store.note_steps((), (replace(record, absent_listings=1),), LOCAL),
         lambda: store.drop_group(WEB),
     ]
@@ -370,7 +377,7 @@ def test_members_are_read_anew_after_every_kind_of_write(store):
 def test_a_step_whose_line_was_pruned_still_saves_its_records(store):
     step = store.begin_step(WEB, "create", None, at(1), (), LOCAL)
     store.prune(before=at(100), bytes_at_most=1 << 30)
-    store.end_step(step, Result.DONE, "", at(200), (a_record(),), LOCAL)
+    store.end_step(step, StepResult.DONE, "", at(200), (a_record(),), LOCAL)
     assert store.members(WEB) == (a_record(),)
 
 
@@ -422,8 +429,8 @@ def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(stor
 
 def test_what_was_made_for_a_group_is_kept_until_it_is_gone_or_the_group_is(store):
     bare, whole = (
-        Binding(balancer=BalancerId("lb")),
-        Binding(balancer=BalancerId("lb"), parts={"loadbalancer": "7", "pool": "8"}, pending_since=at(3)),
+        BalancerProvision(balancer=BalancerId("lb")),
+        BalancerProvision(balancer=BalancerId("lb"), parts={"loadbalancer": "7", "pool": "8"}, pending_since=at(3)),
     )
     store.bind(WEB, bare)
     store.bind(WEB, whole)
@@ -514,7 +521,7 @@ def test_of_signals_only_what_changed_is_written_where_it_is_known_what_is_there
 
 
 def test_answers_to_many_requests_are_looked_up_at_once(store):
-    asked = tuple(an_answer(cause=Cause.ALARM, request=request) for request in ("r1", "r2"))
+    asked = tuple(an_answer(cause=RequestCause.ALARM, request=request) for request in ("r1", "r2"))
     store.record((a_tick(an_explanation(answers=asked)),))
     found = store.answers_to([(WEB, "r1"), (WEB, "r2"), (WEB, "r3"), (WORKER, "r1"), (WEB, 'r"1')])
     assert found == {(WEB, name): store.answered(WEB, name) for name in ("r1", "r2")}

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, select
 from config.units import GroupId, HookId, MemberName
 from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
-from handler.planning.status import Began, MemberState
+from handler.planning.status import MemberState, StateSince
 from handler.planning.world import Phase
 from handler.store import alert_rows, fleet, member_rows, rows
 from handler.store.schema import METADATA, deliveries, sequences
@@ -126,8 +126,8 @@ def test_a_signal_is_replaced_and_its_key_tells_it_from_others(declared):
 
 def test_a_member_is_in_one_state_at_a_time(declared):
     for state, moment in ((MemberState.BUILDING, at(0)), (MemberState.IN_SERVICE, at(60))):
-        rows.write_begun(declared, WEB, {MemberName("web-1"): Began(state=state, at=moment)}, ())
-    assert rows.read_begun(declared)[WEB] == {"web-1": Began(state=MemberState.IN_SERVICE, at=at(60))}
+        rows.write_begun(declared, WEB, {MemberName("web-1"): StateSince(state=state, at=moment)}, ())
+    assert rows.read_begun(declared)[WEB] == {"web-1": StateSince(state=MemberState.IN_SERVICE, at=at(60))}
 
 
 def test_what_was_abandoned_first_holds(connection):

@@ -10,13 +10,13 @@ from sqlalchemy.exc import OperationalError
 from config.errors import StoreError
 from handler.store.database import writer_engine
 from handler.store.schema import meta
-from handler.store.writer import Writer
+from handler.store.writer import StoreWriter
 from tests.support.waiting import PATIENT, until
 
 
 @pytest.fixture
 def writer(file):
-    writer = Writer(writer_engine(file), file)
+    writer = StoreWriter(writer_engine(file), file)
     writer.start()
     yield writer
     writer.close()
@@ -30,7 +30,7 @@ def names(connection: Connection) -> set[str]:
     return set(connection.execute(select(meta.c.name)).scalars()) - {"installation"}
 
 
-def together(writer: Writer, functions) -> list[object]:
+def together(writer: StoreWriter, functions) -> list[object]:
     """Run functions of as many threads, so that all of them wait while the first one is under way."""
     begun, go = threading.Event(), threading.Event()
 

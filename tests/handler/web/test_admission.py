@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from handler.web.admission import WITHIN, Phase, evicted, is_overdue
+from handler.web.admission import WITHIN, WaitPhase, evicted, is_overdue
 
 NOW = 1000.0
 
@@ -12,7 +12,7 @@ NOW = 1000.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     name: str = ""
-    phase: Phase = Phase.HEAD
+    phase: WaitPhase = WaitPhase.HEAD
     since: float = NOW
     peer: str = "127.0.0.1"
     trusted: bool = False
@@ -28,9 +28,9 @@ def test_the_idlest_makes_room_first() -> None:
     assert names(waiting, 2) == ["older", "old"]
 
 
-@pytest.mark.parametrize("phase", [Phase.HEAD, Phase.BODY, Phase.STALLED, Phase.CLOSING])
-def test_a_connection_that_waits_for_its_client_makes_room_before_one_that_is_being_answered(phase: Phase) -> None:
-    answered = Held(name="answered", phase=Phase.ANSWER, since=NOW - 60)
+@pytest.mark.parametrize("phase", [WaitPhase.HEAD, WaitPhase.BODY, WaitPhase.STALLED, WaitPhase.CLOSING])
+def test_a_connection_that_waits_for_its_client_makes_room_before_one_that_is_being_answered(phase: WaitPhase) -> None:
+    answered = Held(name="answered", phase=WaitPhase.ANSWER, since=NOW - 60)
     assert names([answered, Held(name="waiting", phase=phase)]) == ["waiting", "answered"]
 
 
@@ -40,7 +40,9 @@ def test_a_client_that_has_shown_the_token_makes_room_after_those_that_have_not(
 
 
 @pytest.mark.parametrize(
-    "request_", [Held(phase=Phase.ANSWER, trusted=True), Held(phase=Phase.ANSWER, reads=False)], ids=["token", "change"]
+    "request_",
+    [Held(phase=WaitPhase.ANSWER, trusted=True), Held(phase=WaitPhase.ANSWER, reads=False)],
+    ids=["token", "change"],
 )
 def test_a_request_with_the_token_or_that_may_change_something_is_never_cut_off(request_: Held) -> None:
     assert names([request_]) == []
@@ -52,10 +54,10 @@ def test_the_peer_that_holds_most_connections_makes_room_first() -> None:
     assert names([member, *crowd], 5) == ["crowd"] * 5
 
 
-@pytest.mark.parametrize("phase", list(Phase))
-def test_every_wait_for_a_client_has_an_end(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", list(WaitPhase))
+def test_every_wait_for_a_client_has_an_end(phase: WaitPhase) -> None:
     limit = WITHIN[phase]
-    if phase is Phase.ANSWER:
+    if phase is WaitPhase.ANSWER:
         assert limit is None
         assert not is_overdue(Held(phase=phase, since=0.0), NOW)
     else:

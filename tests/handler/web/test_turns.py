@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from handler.web.gate import BEARER, Message, Receive, Scope, Send
-from handler.web.turns import Turns
+from handler.web.turns import RequestTurns
 from tests.support.waiting import PATIENT
 
 
@@ -27,7 +27,7 @@ class Pages:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def ask(turns: Turns, path: str, *, method: str = "GET", bearer: bool = False) -> int:
+async def ask(turns: RequestTurns, path: str, *, method: str = "GET", bearer: bool = False) -> int:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -56,7 +56,7 @@ def play(scene: Callable[[Pages], Awaitable[None]]) -> None:
 
 def test_only_so_many_pages_are_made_at_once_and_the_others_in_their_order() -> None:
     async def scene(pages: Pages) -> None:
-        turns = Turns(pages, at_once=2)
+        turns = RequestTurns(pages, at_once=2)
         asked = [asyncio.create_task(ask(turns, path)) for path in ("/1", "/2", "/3", "/4")]
         await settle()
         assert pages.begun == ["/1", "/2"]
@@ -70,7 +70,7 @@ def test_only_so_many_pages_are_made_at_once_and_the_others_in_their_order() -> 
 
 def test_a_client_that_does_not_read_its_answer_holds_no_turn() -> None:
     async def scene(pages: Pages) -> None:
-        turns = Turns(pages, at_once=1)
+        turns = RequestTurns(pages, at_once=1)
         pages.made.set()
         asked = [asyncio.create_task(ask(turns, path)) for path in ("/unread", "/next")]
         await settle()
@@ -88,7 +88,7 @@ def test_a_client_that_does_not_read_its_answer_holds_no_turn() -> None:
 )
 def test_what_must_be_answered_waits_for_no_turn(path: str, method: str, bearer: bool) -> None:
     async def scene(pages: Pages) -> None:
-        turns = Turns(pages, at_once=1)
+        turns = RequestTurns(pages, at_once=1)
         crowd = [asyncio.create_task(ask(turns, "/page")) for _ in range(10)]
         await settle()
         asked = asyncio.create_task(ask(turns, path, method=method, bearer=bearer))
@@ -104,7 +104,7 @@ def test_what_must_be_answered_waits_for_no_turn(path: str, method: str, bearer:
 @pytest.mark.parametrize(("waiting_at_most", "within"), [(3, 60.0), (100, 0.01)], ids=["too many", "too long"])
 def test_one_that_cannot_have_its_turn_is_answered_so(waiting_at_most: int, within: float) -> None:
     async def scene(pages: Pages) -> None:
-        turns = Turns(pages, at_once=1, waiting_at_most=waiting_at_most, within=within)
+        turns = RequestTurns(pages, at_once=1, waiting_at_most=waiting_at_most, within=within)
         asked = [asyncio.create_task(ask(turns, "/page")) for _ in range(1 + 3 + 2)]
         done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         assert {task.result() for task in done} == {503}
@@ -120,7 +120,7 @@ def test_a_page_that_fails_gives_its_turn_back() -> None:
         raise LookupError(scope["path"])
 
     async def scene(_: Pages) -> None:
-        turns = Turns(broken, at_once=1, within=1.0)
+        turns = RequestTurns(broken, at_once=1, within=1.0)
         for _ in range(3):
             with pytest.raises(LookupError):
                 await ask(turns, "/1")

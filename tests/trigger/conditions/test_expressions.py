@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.model.native_dialect import parse
 from trigger.conditions.expressions import judge
-from trigger.conditions.spans import Known, Span, exactly
+from trigger.conditions.spans import Known, ValueSpan, exactly
 from trigger.verdicts import Truth
 
 T, F, U = Truth.TRUE, Truth.FALSE, Truth.UNKNOWN
@@ -75,7 +75,7 @@ _texts = st.recursive(
 def test_a_span_is_true_or_false_only_if_every_value_in_it_is(
     text: str, a: float, b: float, wider: float, other: float
 ) -> None:
-    around = {"a": Span(min(a, wider), max(a, wider)), "b": Span(min(b, other), max(b, other))}
+    around = {"a": ValueSpan(min(a, wider), max(a, wider)), "b": ValueSpan(min(b, other), max(b, other))}
     within: Mapping[str, Known] = {"a": exactly(a), "b": exactly(b)}
 
     wide = judge(parse(text), around)

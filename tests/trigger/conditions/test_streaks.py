@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from config.model.catalogue import InARow
 from config.units import Monotonic
 from trigger.conditions.streaks import long_enough, restarted, streak
-from trigger.verdicts import Streak, Truth
+from trigger.verdicts import PolicyStreak, Truth
 
 T, F, U = Truth.TRUE, Truth.FALSE, Truth.UNKNOWN
 THREE = InARow(times=3, every=60.0)
@@ -56,10 +56,10 @@ def test_evaluations_fall_on_ticks(every: float, seconds: tuple[float, ...], cou
 
 
 def test_a_change_of_size_counts_from_zero_and_keeps_the_spacing() -> None:
-    begun = restarted(Streak(true=3, judged_at=Monotonic(60.0)))
+    begun = restarted(PolicyStreak(true=3, judged_at=Monotonic(60.0)))
 
     assert streak(begun, T, Monotonic(90.0), THREE, 30.0) == (begun, False)
-    assert streak(begun, T, Monotonic(120.0), THREE, 30.0) == (Streak(true=1, judged_at=Monotonic(120.0)), True)
+    assert streak(begun, T, Monotonic(120.0), THREE, 30.0) == (PolicyStreak(true=1, judged_at=Monotonic(120.0)), True)
 
 
 @given(st.lists(st.tuples(st.sampled_from([1.0, 30.0, 31.0, 60.0, 400.0]), st.sampled_from(Truth)), max_size=30))

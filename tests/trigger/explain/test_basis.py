@@ -10,9 +10,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from aggregator.frames import Cell, Lack
-from config.model.adjustments import Load, Tracking, Verb
+from config.model.adjustments import AdjustmentVerb, TargetLoad, Tracking
 from config.model.catalogue import Catalogue, Compare, Holds, InARow, Mode
-from config.model.schedules import Lasting, Limit, Once, ScheduledChange, ScheduledLimit
+from config.model.schedules import LastsFor, Once, ScheduledBound, ScheduledChange, ScheduledLimit
 from config.units import ConditionId, Instant, Monotonic, PolicyId
 from handler.store.codec import from_text, to_text
 from tests.support.conditions import an_expression
@@ -42,17 +42,17 @@ from trigger.explain.basis import rerun
 from trigger.explain.explanation import Explanation, explain
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.schedules import due
-from trigger.requests import Ceiling, Decision, GroupState, Move, Observed, Pause, SignalKind, Watched
-from trigger.verdicts import Direction, Evaluation, Hold, Streak
+from trigger.requests import Ceiling, Decision, GroupState, Observed, Pause, SignalKind, SizeChange, Watched
+from trigger.verdicts import Direction, Evaluation, Hold, PolicyStreak
 
-AIMED = Tracking(by=ConditionId("busy"), verb=Verb.ADD, level=70.0, load=Load.EACH)
+AIMED = Tracking(by=ConditionId("busy"), verb=AdjustmentVerb.ADD, level=70.0, load=TargetLoad.EACH)
 VALUES = st.sampled_from([0.0, 25.0, 50.0, 85.0, 100.0])
 
 LAUNCH = ScheduledChange(
     id=PolicyId("launch"), times=Once(at=Instant(NOON)), adjustment=add(3), grace=60.0, quiet_time=0.0
 )
 DAYS = ScheduledLimit(
-    id=PolicyId("days"), times=Once(at=Instant(NOON)), until=Lasting(span=60.0), limit=Limit.FLOOR, size=8
+    id=PolicyId("days"), times=Once(at=Instant(NOON)), until=LastsFor(span=60.0), limit=ScheduledBound.FLOOR, size=8
 )
 WATCHED = Watched(policy=LAUNCH.id, times=LAUNCH.times, until=Instant(NOON - 60))
 
@@ -119,7 +119,7 @@ STATES = st.builds(
     grown_at=st.none() | st.just(Instant(NOON - 60)),
     quiets=st.sampled_from([(), (a_quiet(Direction.OUT),), (a_quiet(Direction.IN, until=-1.0),)]),
     signals=st.sampled_from([(), (a_signal(SignalKind.FLOOR, 6),), (a_signal(),)]),
-    moves=st.sampled_from([(), (Move(at=Instant(NOON), before=2, after=3),)]),
+    moves=st.sampled_from([(), (SizeChange(at=Instant(NOON), before=2, after=3),)]),
     watched=st.sampled_from([(), (WATCHED,)]),
     observed=st.sampled_from([Observed(), LOWER, replace(LOWER, seen=Instant(NOON - 60))]),
 )
@@ -142,8 +142,8 @@ KEPT = st.sampled_from(
         None,
         Hold(true_since=Monotonic(STEADY - 60), last_true=Monotonic(STEADY - 30)),
         Hold(true_since=Monotonic(STEADY - 90), last_true=Monotonic(STEADY - 60)),
-        Streak(true=1, judged_at=Monotonic(STEADY - 30)),
-        Streak(true=1, judged_at=Monotonic(STEADY - 5)),
+        PolicyStreak(true=1, judged_at=Monotonic(STEADY - 30)),
+        PolicyStreak(true=1, judged_at=Monotonic(STEADY - 5)),
     ]
 )
 

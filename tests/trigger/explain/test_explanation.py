@@ -35,7 +35,7 @@ from trigger.explain.shapes import shape
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState, Pause, Request, SignalKind
-from trigger.verdicts import Direction, Hold, Taken, Truth
+from trigger.verdicts import Direction, Hold, TakenStep, Truth
 
 BUSY = ConditionId("busy")
 CATALOGUE = a_catalogue(
@@ -98,8 +98,8 @@ def test_another_step_is_another_story_but_another_distance_is_not() -> None:
     steps = Steps(by=BUSY, steps=(Step(over=0, adjustment=add(1)), Step(over=10, adjustment=add(3))))
     catalogue = a_catalogue(policies=[a_policy(does=steps, duration=60)])
     near, nearer, far = (explained({"busy": measured(value)}, catalogue=catalogue) for value in (85, 81, 92))
-    assert near.policies[0].taken == Taken(condition=BUSY, over=5, adjustment=add(1))
-    assert far.policies[0].taken == Taken(condition=BUSY, over=12, adjustment=add(3))
+    assert near.policies[0].taken == TakenStep(condition=BUSY, over=5, adjustment=add(1))
+    assert far.policies[0].taken == TakenStep(condition=BUSY, over=12, adjustment=add(3))
     assert shape(near) == shape(nearer) != shape(far)
 
 

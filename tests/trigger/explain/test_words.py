@@ -15,8 +15,8 @@ from trigger.explain.explanation import AnswerExplanation, ConditionExplanation,
 from trigger.explain.measure_words import say_range
 from trigger.explain.words import brief, say, sentence_of
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Pause, Quiet, Signal, SignalKind
-from trigger.verdicts import Counted, Direction, Taken, Truth
+from trigger.requests import Clamp, Pause, Quiet, RequestCause, Signal, SignalKind
+from trigger.verdicts import Direction, StreakCount, TakenStep, Truth
 
 
 def a_condition(
@@ -72,7 +72,7 @@ def a_policy(
 def an_answer(
     reason: Reason,
     *,
-    cause: Cause = Cause.POLICY,
+    cause: RequestCause = RequestCause.POLICY,
     by: str = "out",
     wanted: int | None = 6,
     clamps: tuple[Clamp, ...] = (),
@@ -145,7 +145,7 @@ def test_a_steady_group_on_one_screen() -> None:
 )
 def test_the_step_that_is_taken_is_told(does: Adjustment, over: float, said_of_it: str) -> None:
     judged = a_condition(97.0, Truth.TRUE)
-    step = Taken(condition=judged.condition, over=over, adjustment=does)
+    step = TakenStep(condition=judged.condition, over=over, adjustment=does)
     alone = replace(a_policy(judged, reason=Reason.HOLDING, held=30), taken=step)
     beside = replace(a_policy(judged, a_condition(97.0, Truth.TRUE), reason=Reason.HOLDING), taken=step)
     lines = said(an_explanation(alone, beside))
@@ -198,7 +198,7 @@ def test_what_a_policy_waits_for(policy: PolicyExplanation, line: str) -> None:
 
 
 def test_what_is_counted_is_told_in_times_and_not_in_seconds() -> None:
-    counted = replace(a_policy(a_condition(), held=60, needed=180), in_a_row=Counted(true=1, times=3, every=60.0))
+    counted = replace(a_policy(a_condition(), held=60, needed=180), in_a_row=StreakCount(true=1, times=3, every=60.0))
 
     waiting, holding = (
         say(an_explanation(replace(counted, reason=reason)), Instant(NOON))
@@ -316,7 +316,7 @@ def test_the_first_size_comes_from_nowhere() -> None:
 
 
 def test_requests_from_outside_have_a_line_of_their_own() -> None:
-    answer = an_answer(Reason.CATCHING_UP, cause=Cause.ALARM, by="grafana", until=90)
+    answer = an_answer(Reason.CATCHING_UP, cause=RequestCause.ALARM, by="grafana", until=90)
     assert said(an_explanation(answers=(answer,)))[2:] == (
         "alarm grafana: asked for size 6: earlier growth is not in service yet until 12:01:30 (90 s left)",
     )

@@ -8,7 +8,7 @@ import pytest
 
 from config.model.calendars import Calendar
 from config.model.catalogue import Group
-from config.model.effects import Way
+from config.model.effects import FrozenDirection
 from config.model.freezes import FreezeWindow
 from config.units import Instant
 from tests.support.trigger import (
@@ -35,7 +35,7 @@ from trigger.requests import Decision, GroupState, Request, Signal, SignalKind
 ELEVEN = Calendar(cron="0 11 * * *")
 
 
-def frozen(way: Way = Way.BOTH, hours: float = 2.0) -> Group:
+def frozen(way: FrozenDirection = FrozenDirection.BOTH, hours: float = 2.0) -> Group:
     """From 11:00 on; it is noon."""
     return replace(a_group(), freezes=(FreezeWindow(calendar=ELEVEN, duration=hours * 3600, way=way),))
 
@@ -47,18 +47,20 @@ def asked(group: Group, *requests: Request, desired: int = 10, signals: tuple[Si
 @pytest.mark.parametrize(
     ("way", "request_", "reason"),
     [
-        pytest.param(Way.BOTH, a_request(add(1)), Reason.FROZEN, id="policy-out"),
-        pytest.param(Way.BOTH, a_request(remove(1)), Reason.FROZEN, id="policy-in"),
-        pytest.param(Way.BOTH, an_alarm(add(1)), Reason.FROZEN, id="alarm-out"),
-        pytest.param(Way.BOTH, a_person(12), Reason.SCALED_OUT, id="person-out"),
-        pytest.param(Way.BOTH, a_person(8), Reason.SCALED_IN, id="person-in"),
-        pytest.param(Way.IN, a_request(add(1)), Reason.SCALED_OUT, id="in-lets-out-pass"),
-        pytest.param(Way.IN, a_request(remove(1)), Reason.FROZEN, id="in-stops-in"),
-        pytest.param(Way.OUT, a_request(add(1)), Reason.FROZEN, id="out-stops-out"),
-        pytest.param(Way.OUT, a_request(remove(1)), Reason.SCALED_IN, id="out-lets-in-pass"),
+        pytest.param(FrozenDirection.BOTH, a_request(add(1)), Reason.FROZEN, id="policy-out"),
+        pytest.param(FrozenDirection.BOTH, a_request(remove(1)), Reason.FROZEN, id="policy-in"),
+        pytest.param(FrozenDirection.BOTH, an_alarm(add(1)), Reason.FROZEN, id="alarm-out"),
+        pytest.param(FrozenDirection.BOTH, a_person(12), Reason.SCALED_OUT, id="person-out"),
+        pytest.param(FrozenDirection.BOTH, a_person(8), Reason.SCALED_IN, id="person-in"),
+        pytest.param(FrozenDirection.IN, a_request(add(1)), Reason.SCALED_OUT, id="in-lets-out-pass"),
+        pytest.param(FrozenDirection.IN, a_request(remove(1)), Reason.FROZEN, id="in-stops-in"),
+        pytest.param(FrozenDirection.OUT, a_request(add(1)), Reason.FROZEN, id="out-stops-out"),
+        pytest.param(FrozenDirection.OUT, a_request(remove(1)), Reason.SCALED_IN, id="out-lets-in-pass"),
     ],
 )
-def test_a_window_stops_wishes_of_its_direction_but_never_a_person(way: Way, request_: Request, reason: Reason) -> None:
+def test_a_window_stops_wishes_of_its_direction_but_never_a_person(
+    way: FrozenDirection, request_: Request, reason: Reason
+) -> None:
     answer = asked(frozen(way), request_).answers[0]
     assert answer.reason is reason
     assert answer.until == (NOON + 3600 if reason is Reason.FROZEN else None)
@@ -92,7 +94,10 @@ def test_of_an_alert_and_a_window_the_later_end_is_told() -> None:
     ("group", "line"),
     [
         (frozen(), 'freeze window "0 11 * * *" UTC freezes scaling of web until 2026-01-01 13:00 UTC (1h left)'),
-        (frozen(Way.IN), 'freeze window "0 11 * * *" UTC freezes scale-in of web until 2026-01-01 13:00 UTC (1h left)'),
+        (
+            frozen(FrozenDirection.IN),
+            'freeze window "0 11 * * *" UTC freezes scale-in of web until 2026-01-01 13:00 UTC (1h left)',
+        ),
         (frozen(hours=0.5), 'freeze window "0 11 * * *" UTC: next at 2026-01-02 11:00 UTC, for 30m'),
     ],
 )

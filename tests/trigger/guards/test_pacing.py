@@ -14,14 +14,14 @@ from tests.support.trigger import NOON, a_fleet, a_group, a_request, add, at, re
 from trigger.decide import decide
 from trigger.guards.pacing import allowance, held_high_until, remembered
 from trigger.reasons import Reason
-from trigger.requests import Cause, GroupState, Move
+from trigger.requests import GroupState, RequestCause, SizeChange
 from trigger.verdicts import Direction
 
 OUT, IN = Direction.OUT, Direction.IN
 
 
-def moved(*steps: tuple[float, int, int]) -> tuple[Move, ...]:
-    return tuple(Move(at=Instant(NOON + seconds), before=before, after=after) for seconds, before, after in steps)
+def moved(*steps: tuple[float, int, int]) -> tuple[SizeChange, ...]:
+    return tuple(SizeChange(at=Instant(NOON + seconds), before=before, after=after) for seconds, before, after in steps)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def moved(*steps: tuple[float, int, int]) -> tuple[Move, ...]:
     ],
 )
 def test_how_many_may_still_come_or_leave(
-    pace: Pace, moves: tuple[Move, ...], base: int, direction: Direction, left: int
+    pace: Pace, moves: tuple[SizeChange, ...], base: int, direction: Direction, left: int
 ) -> None:
     assert allowance(pace, moves, base, direction, Instant(NOON)) == left
 
@@ -60,7 +60,7 @@ DAMPING = FlapDamping(reversals=2, within=600, hold=1800)
         pytest.param(moved((0, 2, 3), (60, 3, 2), (120, 2, 3), (180, 3, 2)), 1980, id="a-third-prolongs"),
     ],
 )
-def test_a_size_that_goes_to_and_fro_is_held_high(moves: tuple[Move, ...], until: float | None) -> None:
+def test_a_size_that_goes_to_and_fro_is_held_high(moves: tuple[SizeChange, ...], until: float | None) -> None:
     assert held_high_until(DAMPING, moves) == (None if until is None else NOON + until)
 
 
@@ -95,7 +95,7 @@ def test_a_person_is_neither_counted_nor_stopped() -> None:
     state = replace(GroupState(desired=10), moves=moved((-10, 9, 10)))
 
     decision = decide(
-        group, [a_request(add(5), cause=Cause.PERSON)], a_fleet(in_service=10), state, at(), evaluation=None
+        group, [a_request(add(5), cause=RequestCause.PERSON)], a_fleet(in_service=10), state, at(), evaluation=None
     )
 
     assert decision.desired_to == 15

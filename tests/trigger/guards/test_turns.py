@@ -28,21 +28,21 @@ from trigger.explain.basis import basis_of, rerun
 from trigger.explain.time_words import say_queued
 from trigger.guards.turns import KEPT, Peer, ahead, peer, scales
 from trigger.reasons import Reason
-from trigger.requests import Decision, Fleet, GroupState, Pause, Queued, Request, SignalKind, Turn
+from trigger.requests import Decision, Fleet, GroupState, Pause, Queued, Request, ServiceTurn, SignalKind
 
 SHOP = replace(a_group(), service="shop")
 BEHIND = replace(a_fleet(), ahead=GroupId("db"))
-NEVER = Turn()
+NEVER = ServiceTurn()
 
 
 def asked(
-    *requests: Request, fleet: Fleet = BEHIND, turn: Turn = NEVER, group: Group = SHOP, late: float = 0.0
+    *requests: Request, fleet: Fleet = BEHIND, turn: ServiceTurn = NEVER, group: Group = SHOP, late: float = 0.0
 ) -> Decision:
     return decided(*requests, group=group, fleet=fleet, state=GroupState(turn=turn), now=at(late))
 
 
-def waiting(request: Request, since: float = 0.0) -> Turn:
-    return Turn(queued=Queued(request=request, since=at(since).wall, until=Instant(at(since).wall + KEPT)))
+def waiting(request: Request, since: float = 0.0) -> ServiceTurn:
+    return ServiceTurn(queued=Queued(request=request, since=at(since).wall, until=Instant(at(since).wall + KEPT)))
 
 
 def reasons(decision: Decision) -> list[tuple[str, Reason]]:
@@ -66,7 +66,7 @@ def test_a_wish_waits_while_another_group_comes_first_and_is_kept(request_: Requ
 def test_a_kept_wish_is_carried_out_when_nobody_is_ahead() -> None:
     decision = asked(fleet=a_fleet(), turn=waiting(an_alarm(add(2))), late=60)
     assert (decision.desired_to, decision.reason) == (6, Reason.SCALED_OUT)
-    assert decision.state.turn == Turn(began=at(60).wall)
+    assert decision.state.turn == ServiceTurn(began=at(60).wall)
 
 
 def test_a_policys_kept_wish_waits_for_a_tick_at_which_policies_can_agree() -> None:
@@ -82,13 +82,13 @@ def test_a_kept_wish_passes_all_guards_anew_and_their_answer_is_final() -> None:
     state = GroupState(turn=waiting(an_alarm(remove(1))), signals=(a_signal(SignalKind.SHIELD),))
     decision = decided(group=SHOP, state=state)
     assert reasons(decision) == [("a1", Reason.SHIELDED)]
-    assert decision.state.turn == Turn()
+    assert decision.state.turn == ServiceTurn()
 
 
 def test_what_a_guard_refuses_is_not_kept() -> None:
     decision = asked(a_request(add(2)), group=replace(SHOP, maximum=4))
     assert reasons(decision) == [("r1", Reason.AT_MAX)]
-    assert decision.state.turn == Turn()
+    assert decision.state.turn == ServiceTurn()
 
 
 def test_a_newer_wish_takes_the_place_of_the_older_which_is_told_so() -> None:
@@ -110,7 +110,7 @@ def test_a_policy_that_asks_again_at_every_tick_is_one_wish() -> None:
 def test_a_wish_that_waited_too_long_is_answered_so() -> None:
     decision = asked(turn=waiting(an_alarm(add(2))), late=KEPT)
     assert reasons(decision) == [("a1", Reason.EXPIRED)]
-    assert (decision.reason, decision.desired_to, decision.state.turn) == (Reason.EXPIRED, 4, Turn())
+    assert (decision.reason, decision.desired_to, decision.state.turn) == (Reason.EXPIRED, 4, ServiceTurn())
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_why_says_what_waits_and_behind_whom() -> None:
 def test_a_turn_lasts_until_the_size_is_there_or_patience_ends(
     in_service: int, leaving: int, late: float, expected: bool
 ) -> None:
-    state = GroupState(desired=6, turn=Turn(began=at().wall))
+    state = GroupState(desired=6, turn=ServiceTurn(began=at().wall))
     assert scales(SHOP, state, a_fleet(in_service=in_service, leaving=leaving), at(late).wall) is expected
 
 

@@ -27,7 +27,7 @@ from tests.support.trigger import (
 from trigger.conditions.timers import Kept, restarted
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.reasons import Reason
-from trigger.verdicts import Counted, Evaluation, Truth
+from trigger.verdicts import Evaluation, StreakCount, Truth
 
 OUT = PolicyId("out")
 
@@ -73,7 +73,7 @@ def test_what_was_counted_begins_anew_after_a_change_of_size_and_what_was_held_i
     assert kept.keys() == {"in"}
     after = evaluate(catalogue, WEB, a_frame(catalogue, HIGH, now=at(120)), kept, at(120))
     assert [advice.reason for advice in after.advices] == [Reason.HOLDING, Reason.HOLDING]
-    assert after.advices[1].in_a_row == Counted(true=1, times=2, every=60.0)
+    assert after.advices[1].in_a_row == StreakCount(true=1, times=2, every=60.0)
 
 
 def test_ticks_that_jitter_do_not_cost_a_tick() -> None:

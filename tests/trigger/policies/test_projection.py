@@ -35,7 +35,7 @@ from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.projection import least_safe
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Decision, GroupState, Request
-from trigger.verdicts import NOBODY_SAYS, Headroom
+from trigger.verdicts import NOBODY_SAYS, ProjectedLoad
 
 IDLE = a_condition("idle", Compare.BELOW, 30, counter="load")
 BUSY = a_condition("busy", Compare.ABOVE, 75)
@@ -211,10 +211,10 @@ def test_no_scale_in_makes_a_projected_condition_hold(
 
 @given(st.floats(1, 50, exclude_min=True), st.integers(1, 1000))
 def test_the_least_safe_size_is_safe_and_no_larger_than_it_must_be(factor: float, carrying: int) -> None:
-    size = least_safe(Headroom(of_those_in_service=factor), carrying, carrying + 5)
+    size = least_safe(ProjectedLoad(of_those_in_service=factor), carrying, carrying + 5)
     assert carrying / size < factor
     assert size == 1 or carrying / (size - 1) >= factor * (1 - 1e-6)
 
 
 def test_where_nobody_says_or_carries_anything_every_size_with_a_member_is_safe() -> None:
-    assert (least_safe(NOBODY_SAYS, 9, 9), least_safe(Headroom(of_those_in_service=1.5), 0, 9)) == (0, 1)
+    assert (least_safe(NOBODY_SAYS, 9, 9), least_safe(ProjectedLoad(of_those_in_service=1.5), 0, 9)) == (0, 1)

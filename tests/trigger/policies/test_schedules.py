@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from config.model.adjustments import Adjustment
 from config.model.calendars import Calendar
 from config.model.catalogue import Group, Mode
-from config.model.schedules import End, Lasting, Limit, Once, Schedule, ScheduledChange, ScheduledLimit, Times
+from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times
 from config.units import Instant, PolicyId
 from tests.support.trigger import (
     NOON,
@@ -44,17 +44,19 @@ from trigger.verdicts import Direction, Evaluation
 ELEVEN, NOON_DAILY, ONE = (Calendar(cron=f"0 {hour} * * *") for hour in (11, 12, 13))
 
 
-def a_limit(limit: Limit, size: int, *, times: Times = ELEVEN, until: End = ONE, id: str = "days") -> ScheduledLimit:
+def a_limit(
+    limit: ScheduledBound, size: int, *, times: Times = ELEVEN, until: End = ONE, id: str = "days"
+) -> ScheduledLimit:
     """From 11:00 to 13:00; it is noon."""
     return ScheduledLimit(id=PolicyId(id), times=times, until=until, limit=limit, size=size)
 
 
 def floor(size: int, id: str = "days") -> ScheduledLimit:
-    return a_limit(Limit.FLOOR, size, id=id)
+    return a_limit(ScheduledBound.FLOOR, size, id=id)
 
 
 def ceiling(size: int, id: str = "nights") -> ScheduledLimit:
-    return a_limit(Limit.CEILING, size, id=id)
+    return a_limit(ScheduledBound.CEILING, size, id=id)
 
 
 def a_change(
@@ -73,7 +75,7 @@ def asked(group: Group, *requests: Request, desired: int = 10, state: GroupState
 
 
 class Door:
-    """A group whose ticks follow each other, as `handler.runtime.door` lets them."""
+    """A group whose ticks follow each other, as `handler.runtime.decision_queue` lets them."""
 
     def __init__(self, group: Group, desired: int = 4) -> None:
         self.group = group
@@ -120,12 +122,12 @@ def test_limits_move_the_bounds_and_the_size_follows(
 
 
 def test_a_limit_that_does_not_stand_does_nothing() -> None:
-    later = a_limit(Limit.FLOOR, 6, times=ONE, until=Lasting(span=60.0))
+    later = a_limit(ScheduledBound.FLOOR, 6, times=ONE, until=LastsFor(span=60.0))
     assert asked(with_schedules(later), desired=4).reason is Reason.STEADY
 
 
 def test_when_a_limit_ends_the_size_stays() -> None:
-    door = Door(with_schedules(a_limit(Limit.FLOOR, 6, times=NOON_DAILY, until=Lasting(span=60.0))))
+    door = Door(with_schedules(a_limit(ScheduledBound.FLOOR, 6, times=NOON_DAILY, until=LastsFor(span=60.0))))
     assert [door.tick(seconds).desired_to for seconds in (-30, 0, 30, 60, 90)] == [4, 6, 6, 6, 6]
 
 
@@ -184,7 +186,7 @@ def test_advice_says_where_a_limit_would_bring_the_size_and_leaves_it() -> None:
 
 
 @given(
-    schedules=st.lists(st.builds(a_limit, st.sampled_from(Limit), st.integers(0, 60)), max_size=4),
+    schedules=st.lists(st.builds(a_limit, st.sampled_from(ScheduledBound), st.integers(0, 60)), max_size=4),
     desired=st.integers(2, 40),
 )
 def test_no_schedule_leaves_the_declared_bounds(schedules: list[ScheduledLimit], desired: int) -> None:
@@ -394,7 +396,9 @@ def told(group: Group, decision: Decision, seconds: float = 0.0) -> tuple[str, .
 
 
 def test_a_limit_is_said_with_since_when_and_until_when() -> None:
-    group = with_schedules(floor(6), ceiling(20), a_limit(Limit.FLOOR, 9, times=ONE, until=Lasting(span=60.0), id="x"))
+    group = with_schedules(
+        floor(6), ceiling(20), a_limit(ScheduledBound.FLOOR, 9, times=ONE, until=LastsFor(span=60.0), id="x")
+    )
     lines = told(group, asked(group))
     assert lines[1].startswith("size 10 in 6..20")
     assert lines[-3:] == (

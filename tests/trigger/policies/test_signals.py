@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model.catalogue import Group, Mode
-from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, FrozenDirection, RaiseFloor, Shield
 from config.units import AlertId, GroupId, Instant, PolicyId
 from tests.support.trigger import (
     NOON,
@@ -31,7 +31,7 @@ from tests.trigger.test_decide import EVALUATIONS, FLEETS, GROUPS, REQUESTS, SIG
 from trigger.decide import decide
 from trigger.policies.signals import blinded, ended, floor_of, lasting, signalled, signals_of
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp, Fleet, GroupState, Pause, Request, Signal, SignalKind
+from trigger.requests import Clamp, Fleet, GroupState, Pause, Request, RequestCause, Signal, SignalKind
 from trigger.verdicts import Direction, Evaluation
 
 NOW = Instant(NOON)
@@ -56,9 +56,9 @@ def a_state(*signals: Signal) -> GroupState:
     [
         pytest.param(RaiseFloor(size=8), [(FLOOR, 8)], id="floor"),
         pytest.param(Shield(), [(SHIELD, None)], id="shield"),
-        pytest.param(Freeze(way=Way.OUT), [(FREEZE_OUT, None)], id="freeze-out"),
-        pytest.param(Freeze(way=Way.IN), [(FREEZE_IN, None)], id="freeze-in"),
-        pytest.param(Freeze(way=Way.BOTH), [(FREEZE_IN, None), (FREEZE_OUT, None)], id="freeze-both"),
+        pytest.param(Freeze(way=FrozenDirection.OUT), [(FREEZE_OUT, None)], id="freeze-out"),
+        pytest.param(Freeze(way=FrozenDirection.IN), [(FREEZE_IN, None)], id="freeze-in"),
+        pytest.param(Freeze(way=FrozenDirection.BOTH), [(FREEZE_IN, None), (FREEZE_OUT, None)], id="freeze-both"),
         pytest.param(FirePolicy(policy=PolicyId("out")), [], id="a-policy-that-fires-is-a-request"),
         pytest.param(BringValue(field="depth"), [], id="a-value-is-a-reading"),
     ],
@@ -344,7 +344,7 @@ def test_no_policy_and_no_alarm_moves_a_group_where_an_alert_says_no(
 ) -> None:
     decision = decide(group, requests, fleet, state, at(), evaluation=evaluation)
     winner = decision.winner
-    if winner is None or winner.request.cause is Cause.PERSON:
+    if winner is None or winner.request.cause is RequestCause.PERSON:
         return
     base = winner.clamps[0].after if winner.clamps and winner.clamps[0].guard in _UNASKED else decision.desired_from
     went = decision.advised_to if group.mode is Mode.ADVISE else decision.desired_to

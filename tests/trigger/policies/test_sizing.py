@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model.adjustments import Adjustment, Rounding, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 from tests.support.trigger import add, remove, set_to
 from trigger.policies.sizing import resized
 
@@ -86,19 +86,19 @@ def test_whole_members_are_not_rounded(rounding: Rounding, change: Adjustment) -
 
 @given(
     desired=st.integers(0, 10_000),
-    verb=st.sampled_from(Verb),
+    verb=st.sampled_from(AdjustmentVerb),
     amount=st.integers(0, 500),
     percent=st.booleans(),
     at_least=st.integers(0, 20),
     rounding=st.sampled_from(Rounding),
 )
 def test_add_never_shrinks_and_remove_never_grows(
-    desired: int, verb: Verb, amount: int, percent: bool, at_least: int, rounding: Rounding
+    desired: int, verb: AdjustmentVerb, amount: int, percent: bool, at_least: int, rounding: Rounding
 ) -> None:
     change = Adjustment(verb=verb, amount=amount, percent=percent, at_least=at_least, rounding=rounding)
     size = resized(desired, change)
     assert size >= 0
-    if verb is Verb.ADD:
+    if verb is AdjustmentVerb.ADD:
         assert size >= desired
-    if verb is Verb.REMOVE:
+    if verb is AdjustmentVerb.REMOVE:
         assert size <= desired

@@ -33,7 +33,7 @@ from trigger.conditions.judging import judge
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.stepping import taken
 from trigger.reasons import Reason
-from trigger.verdicts import Advice, Taken
+from trigger.verdicts import Advice, TakenStep
 
 BUSY = ConditionId("busy")
 
@@ -112,7 +112,7 @@ def test_the_step_is_what_is_asked_for_and_what_the_policy_could_do_is_all_of_th
     now = at(0)
     seen = evaluate(catalogue, WEB, a_frame(catalogue, {"busy": measured(97)}, now=now), {}, now)
     advice = seen.advices[0]
-    assert advice.taken == Taken(condition=BUSY, over=17.0, adjustment=add(25, percent=True))
+    assert advice.taken == TakenStep(condition=BUSY, over=17.0, adjustment=add(25, percent=True))
     assert advice.action == OUT
     (request,) = requests_from(catalogue, seen)
     assert decided(request, desired=10).desired_to == 13

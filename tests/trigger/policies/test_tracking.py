@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Cell
-from config.model.adjustments import Action, Adjustment, Load, Tracking, Verb
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb, TargetLoad, Tracking
 from config.model.catalogue import Catalogue, Compare, Condition, Group, Projection
 from config.units import ConditionId
 from tests.support.trigger import (
@@ -36,13 +36,16 @@ TOLERANCE = 0.1
 
 
 def a_target(
-    level: float = 60.0, load: Load = Load.EACH, *, at_most: tuple[Adjustment | None, Adjustment | None] = (None, None)
+    level: float = 60.0,
+    load: TargetLoad = TargetLoad.EACH,
+    *,
+    at_most: tuple[Adjustment | None, Adjustment | None] = (None, None),
 ) -> Catalogue:
     """`keep`, both ways, as `config.build.targets` makes it."""
-    total = load is Load.TOTAL
+    total = load is TargetLoad.TOTAL
     sides = (
-        ("keep.out", Verb.ADD, Compare.ABOVE, 1 + TOLERANCE),
-        ("keep.in", Verb.REMOVE, Compare.BELOW, 1 - TOLERANCE),
+        ("keep.out", AdjustmentVerb.ADD, Compare.ABOVE, 1 + TOLERANCE),
+        ("keep.in", AdjustmentVerb.REMOVE, Compare.BELOW, 1 - TOLERANCE),
     )
     conditions: list[Condition] = []
     actions: dict[str, Action] = {}
@@ -86,18 +89,20 @@ def test_the_size_is_what_bears_the_load_at_the_target(value: float, size: int) 
 @pytest.mark.parametrize(
     ("load", "value", "in_service", "size"),
     [
-        pytest.param(Load.WHOLE, 90, 10, 15, id="a-level-of-all-in-service"),
-        pytest.param(Load.WHOLE, 90, 6, 10, id="growth-never-shrinks-the-group"),
-        pytest.param(Load.WHOLE, 30, 12, 6, id="to-shrink-those-that-leave-count"),
-        pytest.param(Load.WHOLE, 30, 8, 5, id="and-those-that-are-not-seen-in-service"),
-        pytest.param(Load.WHOLE, 30, 0, 5, id="as-before-the-first-listing"),
-        pytest.param(Load.TOTAL, 900, 10, 15, id="a-total-of-60-each"),
-        pytest.param(Load.TOTAL, 900, 3, 15, id="whoever-is-in-service"),
-        pytest.param(Load.TOTAL, 660, 10, 10, id="tolerance-is-of-the-total"),
-        pytest.param(Load.TOTAL, 300, 10, 5, id="half-the-total"),
+        pytest.param(TargetLoad.WHOLE, 90, 10, 15, id="a-level-of-all-in-service"),
+        pytest.param(TargetLoad.WHOLE, 90, 6, 10, id="growth-never-shrinks-the-group"),
+        pytest.param(TargetLoad.WHOLE, 30, 12, 6, id="to-shrink-those-that-leave-count"),
+        pytest.param(TargetLoad.WHOLE, 30, 8, 5, id="and-those-that-are-not-seen-in-service"),
+        pytest.param(TargetLoad.WHOLE, 30, 0, 5, id="as-before-the-first-listing"),
+        pytest.param(TargetLoad.TOTAL, 900, 10, 15, id="a-total-of-60-each"),
+        pytest.param(TargetLoad.TOTAL, 900, 3, 15, id="whoever-is-in-service"),
+        pytest.param(TargetLoad.TOTAL, 660, 10, 10, id="tolerance-is-of-the-total"),
+        pytest.param(TargetLoad.TOTAL, 300, 10, 5, id="half-the-total"),
     ],
 )
-def test_a_level_and_a_total_become_sizes_each_in_its_way(load: Load, value: float, in_service: int, size: int) -> None:
+def test_a_level_and_a_total_become_sizes_each_in_its_way(
+    load: TargetLoad, value: float, in_service: int, size: int
+) -> None:
     grown = replace(a_group(policies=("keep.out", "keep.in")), build_timeout=1.0)
     decision = decided(a_target(load=load), measured(value, expected=1, heard=1), in_service=in_service, group=grown)
     assert decision.desired_to == size
@@ -106,9 +111,9 @@ def test_a_level_and_a_total_become_sizes_each_in_its_way(load: Load, value: flo
 def test_from_no_members_a_total_brings_as_many_as_it_takes() -> None:
     scaled_to_zero = a_group(minimum=0, policies=("keep.out", "keep.in"))
     backlog = measured(70, expected=1, heard=1)
-    assert decided(a_target(30, Load.TOTAL), backlog, 0, group=scaled_to_zero).desired_to == 3
+    assert decided(a_target(30, TargetLoad.TOTAL), backlog, 0, group=scaled_to_zero).desired_to == 3
     nothing = measured(0, expected=1, heard=1)
-    assert decided(a_target(30, Load.TOTAL), nothing, 0, group=scaled_to_zero).reason is Reason.STEADY
+    assert decided(a_target(30, TargetLoad.TOTAL), nothing, 0, group=scaled_to_zero).reason is Reason.STEADY
 
 
 def test_members_that_warm_up_are_there_when_it_grows_and_busy_when_it_shrinks() -> None:
@@ -126,7 +131,7 @@ def test_the_unheard_count_against_shrinking_and_a_loss_of_data_never_shrinks() 
 
 
 def test_the_largest_change_at_once_bounds_both_ways() -> None:
-    paced = a_target(at_most=(Adjustment(verb=Verb.ADD, amount=50, percent=True), remove(1)))
+    paced = a_target(at_most=(Adjustment(verb=AdjustmentVerb.ADD, amount=50, percent=True), remove(1)))
     assert decided(paced, measured(200)).desired_to == 15
     assert decided(paced, measured(6)).desired_to == 9
 
@@ -147,7 +152,7 @@ def test_a_target_that_its_size_fits_objects_to_a_scale_in_by_another_policy() -
 
 
 def test_before_there_is_a_size_a_condition_per_member_is_unknown() -> None:
-    catalogue = a_target(load=Load.TOTAL)
+    catalogue = a_target(load=TargetLoad.TOTAL)
     frame = a_frame(catalogue, {"keep.out": measured(900), "keep.in": measured(900)})
     evaluation = evaluate(catalogue, WEB, frame, {}, at(), size=None)
     assert [advice.reason for advice in evaluation.advices] == [Reason.BLIND, Reason.BLIND]
@@ -171,12 +176,14 @@ def test_a_scale_in_of_another_policy_heeds_what_a_member_bears_of_a_total() -> 
 @pytest.mark.parametrize(
     ("load", "cell", "lines"),
     [
-        pytest.param(Load.EACH, measured(75), "the load of 12.5 members at 60 %", id="each"),
-        pytest.param(Load.WHOLE, measured(75), "1.25 times the target of 60 %", id="whole"),
-        pytest.param(Load.TOTAL, measured(900), "above 660 %, 66 for each member; the load of 15 members", id="total"),
+        pytest.param(TargetLoad.EACH, measured(75), "the load of 12.5 members at 60 %", id="each"),
+        pytest.param(TargetLoad.WHOLE, measured(75), "1.25 times the target of 60 %", id="whole"),
+        pytest.param(
+            TargetLoad.TOTAL, measured(900), "above 660 %, 66 for each member; the load of 15 members", id="total"
+        ),
     ],
 )
-def test_the_load_that_a_size_is_made_of_is_said(load: Load, cell: Cell, lines: str) -> None:
+def test_the_load_that_a_size_is_made_of_is_said(load: TargetLoad, cell: Cell, lines: str) -> None:
     catalogue = a_target(load=load)
     frame = a_frame(catalogue, {"keep.out": cell, "keep.in": cell})
     evaluation = evaluate(catalogue, WEB, frame, {}, at(), size=10)
@@ -187,21 +194,23 @@ def test_the_load_that_a_size_is_made_of_is_said(load: Load, cell: Cell, lines: 
     assert lines in "\n".join(said)
 
 
-@pytest.mark.parametrize("load", Load)
+@pytest.mark.parametrize("load", TargetLoad)
 @pytest.mark.parametrize("value", [1e300, 1.7e308, float("inf")])
 @pytest.mark.parametrize("in_service", [0, 10])
-def test_a_value_beyond_all_numbers_is_a_load_beyond_every_group(load: Load, value: float, in_service: int) -> None:
+def test_a_value_beyond_all_numbers_is_a_load_beyond_every_group(
+    load: TargetLoad, value: float, in_service: int
+) -> None:
     decision = decided(a_target(1e-6, load), measured(value), in_service=in_service)
     assert decision.answers[0].wanted in {10, 10**12 - 1000, 10**12}  # nobody in service bears a level of all
 
 
-@given(st.floats(0, 1e6), st.integers(0, 200), st.integers(0, 200), st.sampled_from(Verb), st.booleans())
+@given(st.floats(0, 1e6), st.integers(0, 200), st.integers(0, 200), st.sampled_from(AdjustmentVerb), st.booleans())
 def test_an_aim_never_goes_the_other_way_and_no_further_than_the_load(
-    load: float, desired: int, in_service: int, verb: Verb, relative: bool
+    load: float, desired: int, in_service: int, verb: AdjustmentVerb, relative: bool
 ) -> None:
     size = wished(desired, in_service, Aim(verb=verb, load=load, relative=relative, level=1.0))
-    bearing = load * (in_service if verb is Verb.ADD else max(in_service, desired)) if relative else load
-    if verb is Verb.ADD:
+    bearing = load * (in_service if verb is AdjustmentVerb.ADD else max(in_service, desired)) if relative else load
+    if verb is AdjustmentVerb.ADD:
         assert size >= desired
         assert size == desired or size - 1 < bearing
     else:

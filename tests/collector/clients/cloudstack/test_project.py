@@ -9,7 +9,7 @@ import pytest
 from collector.clients.cloudstack.project import TAKING
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.balancers.cloudstack.driver import CloudstackRuleDriver
 from handler.balancers.cloudstack.making import RuleProvisioner
@@ -126,7 +126,7 @@ def test_a_rule_that_is_made_for_a_project_is_made_and_found_there() -> None:
         driver = RuleProvisioner(
             declared, cloud, HERE, lambda: Instant(0.0), lambda ref: secrets[ref.env or ""], lambda _: None
         )
-        driver.create(Part.ADDRESS, driver.parts())
-        driver.create(Part.RULE, driver.parts())
+        driver.create(ManagedPart.ADDRESS, driver.parts())
+        driver.create(ManagedPart.RULE, driver.parts())
         assert [each.project for each in wire.rules] == [wire.things["project"][0]["id"]]
         assert len(driver.parts()) == 2

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from collector.clients.http.client import Answer, Failure, HttpClient, Question
+from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest, HttpResponse
 from collector.samples import Reply
 from config.errors import Refused
-from config.model.access import OPEN, Basic, Bearer, HttpAccess, SecretRef, Trust
+from config.model.access import OPEN, Basic, BearerToken, HttpAccess, SecretRef, Trust
 from tests.support.collector import a_moment, no_secret, real_clock
 from tests.support.http_servers import (
     Certificates,
@@ -32,35 +32,35 @@ from tests.support.waiting import PATIENT
 TOKEN = SecretRef(env="TOKEN")
 
 
-def a_question(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> Question:
-    return Question(url=url, access=access, timeout=timeout)
+def a_question(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> HttpRequest:
+    return HttpRequest(url=url, access=access, timeout=timeout)
 
 
 def asked_of(
     handler: Handler, *, timeout: float = PATIENT, access: HttpAccess = OPEN, token: str = ""
-) -> Answer | Failure:
-    async def scene() -> Answer | Failure:
+) -> HttpResponse | HttpFailure:
+    async def scene() -> HttpResponse | HttpFailure:
         async with a_server(handler) as port, a_client({"TOKEN": token}) as client:
             return await client.ask(a_question(f"http://127.0.0.1:{port}/", timeout=timeout, access=access))
 
     return asyncio.run(scene())
 
 
-def asked(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> Answer | Failure:
-    async def scene() -> Answer | Failure:
+def asked(url: str, *, access: HttpAccess = OPEN, timeout: float = PATIENT) -> HttpResponse | HttpFailure:
+    async def scene() -> HttpResponse | HttpFailure:
         async with a_client() as client:
             return await client.ask(a_question(url, access=access, timeout=timeout))
 
     return asyncio.run(scene())
 
 
-def failed(answer: Answer | Failure) -> Failure:
-    assert isinstance(answer, Failure), answer
+def failed(answer: HttpResponse | HttpFailure) -> HttpFailure:
+    assert isinstance(answer, HttpFailure), answer
     return answer
 
 
-def whole(answer: Answer | Failure) -> Answer:
-    assert isinstance(answer, Answer), answer
+def whole(answer: HttpResponse | HttpFailure) -> HttpResponse:
+    assert isinstance(answer, HttpResponse), answer
     return answer
 
 
@@ -133,7 +133,7 @@ def test_certificates_that_were_replaced_are_believed_without_a_restart(
     believed.write_bytes(made.self_signed[0].read_bytes())
     question = a_question(nginx.url("/value", tls="good"), access=HttpAccess(trust=Trust(ca=str(believed))))
 
-    async def scene() -> tuple[Answer | Failure, ...]:
+    async def scene() -> tuple[HttpResponse | HttpFailure, ...]:
         async with a_client() as client:
             before = await client.ask(question)
             believed.write_bytes(made.ca.read_bytes())
@@ -141,7 +141,7 @@ def test_certificates_that_were_replaced_are_believed_without_a_restart(
 
     before, first, second = asyncio.run(scene())
     assert failed(before).reply is Reply.UNTRUSTED
-    assert Answer in {type(first), type(second)}, (first, second)
+    assert HttpResponse in {type(first), type(second)}, (first, second)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_an_authority_that_cannot_be_read_is_named(tmp_path: Path, content: str 
 
     failure = failed(asked("https://127.0.0.1:1/", access=HttpAccess(trust=Trust(ca=str(file)))))
 
-    assert failure == Failure(reply=Reply.UNTRUSTED, said=f"{file} cannot be used as ca: {said}")
+    assert failure == HttpFailure(reply=Reply.UNTRUSTED, said=f"{file} cannot be used as ca: {said}")
 
 
 @pytest.mark.real("nginx", "openssl")
@@ -181,7 +181,7 @@ def test_tls_spoken_to_a_port_without_it_says_so(nginx: Nginx) -> None:
     ],
 )
 def test_what_a_real_server_refuses_is_no_answer(nginx: Nginx, path: str, reply: Reply, said: str) -> None:
-    assert failed(asked(nginx.url(path))) == Failure(reply=reply, said=said)
+    assert failed(asked(nginx.url(path))) == HttpFailure(reply=reply, said=said)
 
 
 @pytest.mark.real("nginx", "openssl")
@@ -265,7 +265,7 @@ async def another_protocol(reader: asyncio.StreamReader, writer: asyncio.StreamW
 def test_a_server_that_misbehaves_is_a_failure_with_a_kind(handler: Handler, reply: Reply | None) -> None:
     answer = asked_of(handler, timeout=0.3 if reply is Reply.TIMEOUT else PATIENT)
 
-    assert (answer.reply if isinstance(answer, Failure) else None) == reply
+    assert (answer.reply if isinstance(answer, HttpFailure) else None) == reply
 
 
 def test_an_answer_that_unpacks_to_too_much_takes_no_memory() -> None:
@@ -323,7 +323,7 @@ def test_a_kept_connection_that_died_is_replaced_once_for_what_only_reads(
 ) -> None:
     heard: list[str] = []
 
-    async def scene() -> Answer | Failure:
+    async def scene() -> HttpResponse | HttpFailure:
         async with a_server(closing_after(1, heard)) as port, a_client() as client:
             body = None if method == "GET" else b"query=up"
             question = a_question(f"http://127.0.0.1:{port}/")
@@ -348,7 +348,7 @@ def test_a_server_that_always_closes_is_asked_twice_and_no_more() -> None:
 
 
 def test_a_question_that_waits_for_silent_servers_has_all_its_time_left() -> None:
-    async def scene() -> Answer | Failure:
+    async def scene() -> HttpResponse | HttpFailure:
         async with a_server(silent) as mute, a_server(says(a_response(b"42"))) as port, a_client() as client:
             silence = [client.ask(a_question(f"http://127.0.0.1:{mute}/", timeout=2.5)) for _ in range(600)]
             waiting = asyncio.gather(*silence)
@@ -378,7 +378,7 @@ def test_who_asks_us_to_wait_is_not_asked_again_until_then() -> None:
     heard: list[str] = []
     now = 100.0
 
-    async def scene() -> list[Answer | Failure]:
+    async def scene() -> list[HttpResponse | HttpFailure]:
         nonlocal now
         busy = says(a_response(b"", status="429 Slow Down", headers={"Retry-After": "60"}), heard)
         client = HttpClient(clock=lambda: a_moment(now), read_secret=no_secret)
@@ -399,7 +399,7 @@ def test_who_asks_us_to_wait_is_not_asked_again_until_then() -> None:
 def test_a_server_that_asks_for_a_year_is_asked_again_after_five_minutes() -> None:
     now = 0.0
 
-    async def scene() -> Answer | Failure:
+    async def scene() -> HttpResponse | HttpFailure:
         nonlocal now
         client = HttpClient(clock=lambda: a_moment(now), read_secret=no_secret)
         busy = says(a_response(b"", status="503 x", headers={"Retry-After": "99999999999999999999"}))
@@ -423,7 +423,7 @@ SECRETS = ["correct-horse", "two\r\nX-Admin: yes", "nul\x00nul", "pass\udcffword
 @pytest.mark.parametrize("secret", SECRETS, ids=["plain", "line break", "nul", "no text", "accent", "long"])
 @pytest.mark.parametrize(
     "access",
-    [HttpAccess(credentials=Bearer(token=TOKEN)), HttpAccess(credentials=Basic(user="u", password=TOKEN))],
+    [HttpAccess(credentials=BearerToken(token=TOKEN)), HttpAccess(credentials=Basic(user="u", password=TOKEN))],
     ids=["bearer", "basic"],
 )
 @pytest.mark.parametrize("status", ["401 {}", "200 {}"])
@@ -433,7 +433,7 @@ def test_a_secret_never_comes_back_in_what_is_said(secret: str, access: HttpAcce
 
     answer = asked_of(says(head), access=access, token=secret)
 
-    said = answer.said if isinstance(answer, Failure) else ""
+    said = answer.said if isinstance(answer, HttpFailure) else ""
     assert not any(part in said for part in (secret, secret[:5], "horse", "X-Admin"))
 
 
@@ -443,7 +443,7 @@ def test_a_header_cannot_be_smuggled_in_with_a_token() -> None:
     failure = failed(
         asked_of(
             says(a_response(b"42"), heard),
-            access=HttpAccess(credentials=Bearer(token=TOKEN)),
+            access=HttpAccess(credentials=BearerToken(token=TOKEN)),
             token="a\r\nX-Admin: yes",
         )
     )
@@ -457,15 +457,15 @@ def test_a_secret_that_is_not_there_is_told_before_anybody_is_asked() -> None:
     def missing(ref: SecretRef) -> str:
         raise Refused(f"the environment variable {ref.env} holds no secret")
 
-    async def scene() -> Answer | Failure:
+    async def scene() -> HttpResponse | HttpFailure:
         client = HttpClient(clock=real_clock, read_secret=missing)
         try:
-            access = HttpAccess(credentials=Bearer(token=TOKEN))
+            access = HttpAccess(credentials=BearerToken(token=TOKEN))
             return await client.ask(a_question("http://127.0.0.1:1/", access=access))
         finally:
             await client.close()
 
-    expected = Failure(reply=Reply.AUTH, said="the environment variable TOKEN holds no secret")
+    expected = HttpFailure(reply=Reply.AUTH, said="the environment variable TOKEN holds no secret")
     assert asyncio.run(scene()) == expected
 
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.clients.http.parsing import ALLOWED, INLINE, SHARE, Parser
 from collector.samples import Reply
 from config.units import Instant, Moment, Monotonic
@@ -40,7 +40,7 @@ def test_who_has_cost_more_than_its_share_is_put_off_until_time_has_paid_for_it_
         assert await parser.run("heavy", LONG, lambda: burning(cost)) == "parsed"
 
         late = await parser.run("heavy", LONG, lambda: "parsed")
-        assert isinstance(late, Failure)
+        assert isinstance(late, HttpFailure)
         assert late.reply is Reply.PUT_OFF
         assert "more than its share" in late.said
         assert parser.put_off("light") is None
@@ -63,7 +63,7 @@ def test_of_many_answers_that_wait_only_those_within_the_share_are_parsed() -> N
     found = asyncio.run(scene())
 
     assert found[:3] == ["parsed"] * 3
-    assert all(isinstance(one, Failure) for one in found[4:])
+    assert all(isinstance(one, HttpFailure) for one in found[4:])
 
 
 def test_cheap_answers_are_never_counted_however_many_they_are() -> None:
@@ -84,8 +84,8 @@ def test_short_answers_are_parsed_at_once_and_long_ones_beside_the_event_loop() 
             await parser.run("a", LONG, lambda: threading.current_thread().name),
         )
         parser.close()
-        assert not isinstance(names[0], Failure)
-        assert not isinstance(names[1], Failure)
+        assert not isinstance(names[0], HttpFailure)
+        assert not isinstance(names[1], HttpFailure)
         return names[0], names[1]
 
     short, long = asyncio.run(scene())

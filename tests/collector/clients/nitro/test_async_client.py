@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from collector.clients.http.client import HttpClient
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Call, Login
+from collector.clients.nitro.session import Login, NitroCall
 from collector.samples import Layout, Reply, Sheet
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -44,10 +44,10 @@ class Scene:
             raise TrimtabError(f"{ref.env} is not set")
         return self.secret
 
-    async def get(self, path: str = PATH, *, within: float = 2.0) -> Answered | Failure:
+    async def get(self, path: str = PATH, *, within: float = 2.0) -> Answered | HttpFailure:
         sheet = Sheet(Layout(series=(), counted=np.zeros(0, dtype=np.bool_)))
         asked = Round(catalogue=a_catalogue([]), targets=(), sheet=sheet, clock=self._clock, read_secret=self._read)
-        return await self.client.get(Call(path=path), asked, within=within)
+        return await self.client.get(NitroCall(path=path), asked, within=within)
 
 
 def played(scene: Callable[[Scene], Awaitable[None]], **netscaler: object) -> FakeNetscaler:
@@ -67,8 +67,8 @@ def played(scene: Callable[[Scene], Awaitable[None]], **netscaler: object) -> Fa
     return asyncio.run(play())
 
 
-def kind(found: Answered | Failure) -> Reply:
-    return found.reply if isinstance(found, Failure) else Reply.OK
+def kind(found: Answered | HttpFailure) -> Reply:
+    return found.reply if isinstance(found, HttpFailure) else Reply.OK
 
 
 def test_many_who_ask_at_once_share_one_login_and_leave_nothing_behind() -> None:
@@ -141,7 +141,7 @@ def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None
         stage.secret = "wrong-one"
         stage.netscaler.instead = lambda path: said(401, 355, "Invalid password wrong-one") if "login" in path else None
         found = await stage.get()
-        assert isinstance(found, Failure)
+        assert isinstance(found, HttpFailure)
         assert found.said == "error 355: Invalid password …"
         assert "not tried again for 60 s" in (await stage.get()).said  # type: ignore[union-attr]
         assert "wrong-one" not in repr(stage.client._session._denial)
@@ -153,7 +153,7 @@ def test_an_appliance_that_repeats_the_password_in_another_answer_does_not_bring
     async def scene(stage: Scene) -> None:
         stage.netscaler.instead = lambda path: said(429, 447, f"not with {PASSWORD}") if "stat/" in path else None
         found = await stage.get()
-        assert isinstance(found, Failure)
+        assert isinstance(found, HttpFailure)
         assert found.said == "error 447: not with …"
 
     played(scene)
@@ -173,7 +173,7 @@ def test_a_secret_that_is_not_there_is_said_and_nobody_is_asked() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = None
         found = await stage.get()
-        assert found == Failure(reply=Reply.AUTH, said="NS is not set")
+        assert found == HttpFailure(reply=Reply.AUTH, said="NS is not set")
 
     assert played(scene).asked == []
 

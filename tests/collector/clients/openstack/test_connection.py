@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from collector.clients.http.pool import Pool
-from collector.clients.openstack.connection import COMPUTE, LOAD_BALANCER, Connection
+from collector.clients.openstack.connection import COMPUTE, LOAD_BALANCER, OpenstackConnection
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.model.openstack import CloudsYaml
@@ -27,8 +27,10 @@ def stage() -> Iterator[OpenstackStage]:
         yield stage
 
 
-def connection(stage: OpenstackStage, **fields: object) -> Connection:
-    return Connection(CloudId("prod"), an_access(stage.auth_url, **fields), lambda ref: stage.secrets[ref.env or ""])
+def connection(stage: OpenstackStage, **fields: object) -> OpenstackConnection:
+    return OpenstackConnection(
+        CloudId("prod"), an_access(stage.auth_url, **fields), lambda ref: stage.secrets[ref.env or ""]
+    )
 
 
 def asking(stage: OpenstackStage, **fields: object) -> Callable[[], object]:
@@ -181,7 +183,7 @@ def test_a_secret_that_cannot_be_read_is_permanent(stage: OpenstackStage) -> Non
         raise Refused("SECRET is not set")
 
     with pytest.raises(Permanent, match="prod: SECRET is not set"):
-        Connection(CloudId("prod"), an_access(stage.auth_url), unreadable).ask(COMPUTE, "GET", _PATH)
+        OpenstackConnection(CloudId("prod"), an_access(stage.auth_url), unreadable).ask(COMPUTE, "GET", _PATH)
 
 
 @pytest.mark.parametrize(

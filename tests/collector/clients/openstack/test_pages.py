@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from collector.clients.openstack.connection import NETWORK, Connection
+from collector.clients.openstack.connection import NETWORK, OpenstackConnection
 from collector.clients.openstack.pages import Collection, Read, read_whole
 from config.errors import Transient
 from config.units import CloudId
@@ -24,7 +24,9 @@ def stage() -> Iterator[OpenstackStage]:
 
 
 def read(stage: OpenstackStage, **query: str) -> Read:
-    connection = Connection(CloudId("prod"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""])
+    connection = OpenstackConnection(
+        CloudId("prod"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""]
+    )
     return read_whole(connection, PORTS, query)
 
 

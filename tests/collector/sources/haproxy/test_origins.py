@@ -17,7 +17,7 @@ from collector.samples import Reply, Scrape
 from collector.sources.haproxy.source import HaproxySource
 from collector.sources.poll import Poller
 from config.model.access import Basic, HaproxyStats, HttpAccess, SecretRef
-from config.model.counters import Counter, HaproxyField, Kind, Per
+from config.model.counters import Counter, CounterKind, HaproxyField, Per
 from config.units import CounterId, SourceId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.haproxy import PAGE_PASSWORD, PAGE_USER, Haproxy, requests, running_haproxy, two_servers
@@ -35,7 +35,7 @@ def a_page(url: str, *, user: str = PAGE_USER, timeout: float = PATIENT) -> Hapr
 
 def a_field(field: str, per: Per = Per.MEMBER) -> Counter:
     source = HaproxyField(field=field, server=PAGE_ID)
-    return Counter(id=CounterId(f"{field}-{per.value}"), source=source, per=per, kind=Kind.RISING)
+    return Counter(id=CounterId(f"{field}-{per.value}"), source=source, per=per, kind=CounterKind.RISING)
 
 
 async def polled(page: HaproxyStats, *counters: Counter) -> Scrape:

@@ -17,7 +17,7 @@ from collector.sources.haproxy import origins as haproxy_origins
 from collector.sources.haproxy.source import HaproxySource
 from collector.sources.poll import Poller
 from config.model.balancers import ServerTemplate
-from config.model.counters import Kind, Per
+from config.model.counters import CounterKind, Per
 from tests.support.collector import (
     Answers,
     a_balancer,
@@ -283,7 +283,7 @@ def balanced(tmp_path: Path) -> Iterator[Haproxy]:
 
 def measured(running: Haproxy, *fields: str) -> Scrape:
     catalogue = a_catalogue(
-        [a_column(field, kind=Kind.RISING) for field in fields], balancers=[a_balancer(running.socket)]
+        [a_column(field, kind=CounterKind.RISING) for field in fields], balancers=[a_balancer(running.socket)]
     )
     return asyncio.run(a_poller(a_source()).poll(catalogue, rosters(MEMBERS), timeout=PATIENT))
 
@@ -340,7 +340,7 @@ def test_a_member_in_a_server_of_a_template_is_known_by_its_address_and_port(tmp
         requests(running, 3)
         template = ServerTemplate(prefix="slot", map=str(running.map))
         edge = replace(a_balancer(running.socket), template=template)
-        catalogue = a_catalogue([a_column("stot", kind=Kind.RISING)], balancers=[edge])
+        catalogue = a_catalogue([a_column("stot", kind=CounterKind.RISING)], balancers=[edge])
         (group,) = catalogue.groups.values()
         use = replace(group.balancers[0], port=ports["a"])
         catalogue = replace(catalogue, groups={group.id: replace(group, balancers=(use,))})

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
-from collector.sources.haproxy.table import Table, cell, decode_answer, decode_page
+from collector.sources.haproxy.table import StatTable, cell, decode_answer, decode_page
 from tests.support.haproxy import running_haproxy
 
 PAGE = """# pxname,svname,scur,lastsess,lastchg,type,
@@ -26,14 +26,14 @@ api,BACKEND,0,-1,61,1,
 ANSWER = "Name: HAProxy\nUptime_sec: 61\n\n" + PAGE + "\n"
 
 
-def a_page(text: str = PAGE) -> Table:
+def a_page(text: str = PAGE) -> StatTable:
     table = decode_page(text)
-    assert isinstance(table, Table)
+    assert isinstance(table, StatTable)
     return table
 
 
-def what(value: float | Failure) -> float | Reply:
-    return value.reply if isinstance(value, Failure) else value
+def what(value: float | HttpFailure) -> float | Reply:
+    return value.reply if isinstance(value, HttpFailure) else value
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_line_that_comes_twice_is_ambiguous() -> None:
 
 @pytest.mark.parametrize("lost", range(1, 60))
 def test_an_answer_that_was_cut_short_is_never_read(lost: int) -> None:
-    assert isinstance(decode_answer(ANSWER[:-lost]), Failure)
+    assert isinstance(decode_answer(ANSWER[:-lost]), HttpFailure)
 
 
 @pytest.mark.parametrize("lost", range(1, 20))
 def test_a_page_that_was_cut_within_a_line_is_never_read(lost: int) -> None:
-    assert isinstance(decode_page(PAGE[:-lost]), Failure)
+    assert isinstance(decode_page(PAGE[:-lost]), HttpFailure)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_page_that_was_cut_within_a_line_is_never_read(lost: int) -> None:
 def test_what_is_no_csv_of_haproxy_is_malformed_and_says_what_it_is(text: str, said: str) -> None:
     failure = decode_page(text)
 
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, HttpFailure)
     assert failure.reply is Reply.MALFORMED
     assert said in failure.said
 
@@ -113,7 +113,7 @@ def test_what_is_no_csv_of_haproxy_is_malformed_and_says_what_it_is(text: str, s
 def test_garbage_is_a_table_or_a_failure_and_never_an_error(text: str) -> None:
     for decode in (decode_page, decode_answer):
         table = decode(text)
-        if isinstance(table, Table):
+        if isinstance(table, StatTable):
             assert all(len(row) >= len(table.columns) for row in table.rows.values())
 
 
@@ -122,6 +122,6 @@ def test_what_a_real_haproxy_says_is_read_whole(tmp_path: Path) -> None:
     with running_haproxy(tmp_path, {"web": {"a": 9, "b": 9}}) as running:
         table = decode_answer(running.ask("show info;show stat -1 6 -1"))
 
-    assert isinstance(table, Table)
+    assert isinstance(table, StatTable)
     assert set(table.rows) == {("web", "a"), ("web", "b"), ("web", None)}
     assert {"scur", "stot", "bin", "bout", "hrsp_5xx", "qcur", "rtime"} <= table.columns.keys()

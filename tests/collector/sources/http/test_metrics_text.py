@@ -10,9 +10,9 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import Reply
-from collector.sources.http.metrics_text import MOST_SAMPLES, OPENMETRICS, Samples, samples_of
+from collector.sources.http.metrics_text import MOST_SAMPLES, OPENMETRICS, FamilySamples, samples_of
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,7 +44,7 @@ def test_the_lines_of_one_family_give_what_the_whole_page_gives(name: str, kind:
 
     found = samples_of(page, kind, name)
 
-    assert not isinstance(found, Failure), found
+    assert not isinstance(found, HttpFailure), found
     assert [(one.name, one.labels, one.value) for one in found.all if one.name == name] == whole
 
 
@@ -74,21 +74,21 @@ def test_whatever_the_whole_page_gives_is_found_among_the_lines_of_its_family(
 
     found = samples_of(page.encode(), TEXT, name)
 
-    if isinstance(found, Failure):
+    if isinstance(found, HttpFailure):
         assert not whole or found.reply is Reply.INCOMPLETE
     elif families:
         assert [(one.name, one.value) for one in found.all if one.name == name] == whole
 
 
 def test_a_page_without_any_sample_is_whole() -> None:
-    assert samples_of(b"# EOF\n", OPENMETRICS, "jobs") == Samples([], frozenset())
-    assert samples_of(b"", TEXT, "jobs") == Samples([], frozenset())
+    assert samples_of(b"# EOF\n", OPENMETRICS, "jobs") == FamilySamples([], frozenset())
+    assert samples_of(b"", TEXT, "jobs") == FamilySamples([], frozenset())
 
 
 def test_another_family_may_be_broken() -> None:
     found = samples_of(b"jobs 42\nbroken{ 1\n", TEXT, "jobs")
 
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, HttpFailure)
     assert [one.value for one in found.all] == [42.0]
 
 
@@ -108,7 +108,7 @@ def test_another_family_may_be_broken() -> None:
 def test_a_page_that_cannot_be_read_says_why(page: bytes, kind: str, reply: Reply, said: str) -> None:
     found = samples_of(page, kind, "jobs")
 
-    assert isinstance(found, Failure)
+    assert isinstance(found, HttpFailure)
     assert found.reply is reply
     assert found.said.startswith(said)
 
@@ -122,7 +122,7 @@ def test_one_sample_of_a_long_page_costs_little() -> None:
     found = samples_of(page, TEXT, "jobs")
 
     assert time.process_time() - began < 0.05  # 0.2 s if every line were parsed
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, HttpFailure)
     assert [one.value for one in found.all] == [42.0]
 
 
@@ -130,7 +130,9 @@ def test_one_sample_of_a_long_page_costs_little() -> None:
 def test_no_bytes_are_an_exception(noise: bytes, kind: str) -> None:
     found = samples_of(b"# TYPE a counter\na_total" + noise + b"\n# EOF\n", kind, "a_total")
 
-    assert bool(found.said) if isinstance(found, Failure) else all(isinstance(one.value, float) for one in found.all)
+    assert (
+        bool(found.said) if isinstance(found, HttpFailure) else all(isinstance(one.value, float) for one in found.all)
+    )
 
 
 TWICE = {
@@ -147,7 +149,7 @@ TWICE = {
 def test_a_series_that_is_there_twice_is_said_to_be_so_in_both_formats(lines: str, kind: str) -> None:
     found = samples_of(f"# TYPE load gauge\n{lines}# EOF\n".encode(), kind, "load")
 
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, HttpFailure)
     assert {name for name, _ in found.twice} == {"load"}
 
 
@@ -155,7 +157,7 @@ def test_a_series_that_is_there_twice_is_said_to_be_so_in_both_formats(lines: st
 def test_series_that_differ_in_a_label_are_there_once(kind: str) -> None:
     found = samples_of(b'# TYPE load gauge\nload{a="1"} 1\nload{a="2"} 1\nload 1\n# EOF\n', kind, "load")
 
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, HttpFailure)
     assert (len(found.all), found.twice) == (3, frozenset())
 
 
@@ -166,5 +168,5 @@ def test_a_metric_with_too_many_samples_is_refused_before_they_are_parsed() -> N
     found = samples_of(page, TEXT, "load")
 
     assert time.process_time() - began < 0.5
-    assert isinstance(found, Failure)
+    assert isinstance(found, HttpFailure)
     assert found.said == "the metric has more than 10,000 samples"

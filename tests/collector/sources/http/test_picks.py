@@ -6,27 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.http.client import Failure
+from collector.clients.http.client import HttpFailure
 from collector.samples import Reply
-from collector.sources.http.picks import LONGEST_JSON, Row, picked
+from collector.sources.http.picks import LONGEST_JSON, PickedNumber, picked
 from config.model.counters import JsonPick, MetricPick
 
 
-def at(path: str, document: object) -> list[float] | Failure:
+def at(path: str, document: object) -> list[float] | HttpFailure:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     (found,) = picked(body, "application/json", [JsonPick(path=path)])
-    return found if isinstance(found, Failure) else [row.value for row in found]
+    return found if isinstance(found, HttpFailure) else [row.value for row in found]
 
 
-def rows(page: str, pick: MetricPick, kind: str = "text/plain") -> list[Row]:
+def rows(page: str, pick: MetricPick, kind: str = "text/plain") -> list[PickedNumber]:
     (found,) = picked(page.encode(), kind, [pick])
-    assert not isinstance(found, Failure), found
+    assert not isinstance(found, HttpFailure), found
     return list(found)
 
 
-def failed(page: str, pick: MetricPick, kind: str = "text/plain") -> Failure:
+def failed(page: str, pick: MetricPick, kind: str = "text/plain") -> HttpFailure:
     (found,) = picked(page.encode(), kind, [pick])
-    assert isinstance(found, Failure), found
+    assert isinstance(found, HttpFailure), found
     return found
 
 
@@ -54,18 +54,18 @@ def test_a_number_or_text_that_is_one_is_read(document: object, value: float) ->
     ],
 )
 def test_what_is_no_number_is_no_value(found: object, reply: Reply, said: str) -> None:
-    assert at("$.a", {"a": found}) == Failure(reply=reply, said=said)
+    assert at("$.a", {"a": found}) == HttpFailure(reply=reply, said=said)
 
 
 def test_a_path_that_finds_nothing_is_absence() -> None:
-    nothing = Failure(reply=Reply.NO_SUCH_COUNTER, said="$.a.b finds nothing")
+    nothing = HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="$.a.b finds nothing")
 
     for document in ({}, {"a": {}}, {"a": []}, [], 42, None):
         assert at("$.a.b", document) == nothing
 
 
 def test_one_row_that_is_no_number_spoils_them_all() -> None:
-    assert at("$[*].n", [{"n": 1}, {"n": None}, {"n": 3}]) == Failure(reply=Reply.NO_SUCH_COUNTER, said="null")
+    assert at("$[*].n", [{"n": 1}, {"n": None}, {"n": 3}]) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="null")
 
 
 def test_rows_of_an_object_have_names_and_those_of_a_list_have_none() -> None:
@@ -73,8 +73,8 @@ def test_rows_of_an_object_have_names_and_those_of_a_list_have_none() -> None:
 
     named, listed = picked(body, "", [JsonPick(path="$.by.*.n"), JsonPick(path="$.list[*].n")])
 
-    assert not isinstance(named, Failure)
-    assert not isinstance(listed, Failure)
+    assert not isinstance(named, HttpFailure)
+    assert not isinstance(listed, HttpFailure)
     assert [row.name for row in named] == ["$['by']['a']['n']", "$['by']['b']['n']"]
     assert [row.name for row in listed] == [None]
 
@@ -95,7 +95,7 @@ def test_rows_of_an_object_have_names_and_those_of_a_list_have_none() -> None:
 def test_what_is_no_document_is_no_value(body: bytes, reply: Reply) -> None:
     answer = at("$.a", body)
 
-    assert isinstance(answer, Failure)
+    assert isinstance(answer, HttpFailure)
     assert answer.reply is reply
 
 
@@ -137,7 +137,7 @@ def test_a_label_that_is_missing_is_as_good_as_empty() -> None:
     ],
 )
 def test_a_sample_that_is_not_there_is_absence(pick: MetricPick, said: str) -> None:
-    assert failed(PAGE, pick) == Failure(reply=Reply.NO_SUCH_COUNTER, said=said)
+    assert failed(PAGE, pick) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)
 
 
 def test_a_count_knows_when_it_began_and_a_sample_when_it_was_taken() -> None:
@@ -145,7 +145,7 @@ def test_a_count_knows_when_it_began_and_a_sample_when_it_was_taken() -> None:
 
     found = rows(page, MetricPick(name="hits_total"), "application/openmetrics-text; version=1.0.0")
 
-    assert found == [Row(value=7.0, name="[('a', '1')]", taken=1000.5, created=900.0)]
+    assert found == [PickedNumber(value=7.0, name="[('a', '1')]", taken=1000.5, created=900.0)]
 
 
 def test_prometheus_text_has_milliseconds() -> None:
@@ -164,7 +164,7 @@ JSON = st.recursive(
 def test_no_document_is_an_exception_and_only_numbers_are_values(document: object, path: str) -> None:
     found = at(path, document)
 
-    assert isinstance(found, Failure) or all(isinstance(value, float) for value in found)
+    assert isinstance(found, HttpFailure) or all(isinstance(value, float) for value in found)
 
 
 @given(body=st.binary(max_size=100), kind=st.sampled_from(["", "text/plain", "application/openmetrics-text"]))

@@ -15,7 +15,16 @@ from prometheus_client import Counter as Counted
 
 from collector.samples import Reply, Scrape
 from collector.sources.http.source import HttpSource
-from config.model.counters import Counter, FixedAddress, HttpValue, JsonPick, Kind, MemberAddress, MetricPick, Per
+from config.model.counters import (
+    Counter,
+    CounterKind,
+    FixedAddress,
+    HttpValue,
+    JsonPick,
+    MemberAddress,
+    MetricPick,
+    Per,
+)
 from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
@@ -35,7 +44,7 @@ def a_value(
     path: str = "/",
     url: str | None = None,
     id: str = "v",
-    kind: Kind = Kind.GAUGE,
+    kind: CounterKind = CounterKind.GAUGE,
     rows: Reduce | None = None,
     timeout: float = PATIENT,
 ) -> Counter:
@@ -117,7 +126,7 @@ def test_a_program_with_prometheus_client_is_read() -> None:
             a_value(MetricPick(name="jobs", labels={"queue": "mail"}), port=port, id="mail"),
             a_value(MetricPick(name="jobs"), port=port, id="all", rows=Reduce.SUM),
             a_value(MetricPick(name="jobs"), port=port, id="one"),
-            a_value(MetricPick(name="hits_total"), port=port, id="hits", kind=Kind.RISING),
+            a_value(MetricPick(name="hits_total"), port=port, id="hits", kind=CounterKind.RISING),
         ]
         scrape = asyncio.run(polled(counters))[0]
 
@@ -135,7 +144,7 @@ def test_a_program_with_prometheus_client_is_read() -> None:
 def test_a_count_that_was_reset_and_has_overtaken_itself_is_seen_by_its_beginning() -> None:
     with a_python_program() as (port, _, hits):
         hits.inc(7)
-        counter = a_value(MetricPick(name="hits_total"), port=port, kind=Kind.RISING)
+        counter = a_value(MetricPick(name="hits_total"), port=port, kind=CounterKind.RISING)
 
         async def scene() -> tuple[Scrape, Scrape]:
             async with a_client() as client:

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import pytest
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
-from collector.sources.netscaler.answers import Thing
 from collector.sources.netscaler.members import Bound, only
-from collector.targets import Member
+from collector.sources.netscaler.parsing import Thing
+from collector.targets import MemberTarget
 from config.units import MemberName
 from tests.support.netscaler import a_group_member, a_service
 
 
-def a_member(name: str = "web-1", address: str = "10.0.0.1") -> Member:
-    return Member(name=MemberName(name), address=address, counted=True)
+def a_member(name: str = "web-1", address: str = "10.0.0.1") -> MemberTarget:
+    return MemberTarget(name=MemberName(name), address=address, counted=True)
 
 
-def found(bound: Sequence[Thing], member: Member, doubt: str = "") -> Thing | Reply:
+def found(bound: Sequence[Thing], member: MemberTarget, doubt: str = "") -> Thing | Reply:
     thing = Bound.of(bound).of_member(member, doubt)
-    return thing.reply if isinstance(thing, Failure) else thing
+    return thing.reply if isinstance(thing, HttpFailure) else thing
 
 
 OTHER = a_group_member("10.0.0.9", "10.0.0.9")
@@ -83,5 +83,5 @@ def test_virtual_servers_are_told_apart_by_name_in_any_case() -> None:
     ]
 
 
-def _reply(found: Thing | Failure) -> Reply | None:
-    return found.reply if isinstance(found, Failure) else None
+def _reply(found: Thing | HttpFailure) -> Reply | None:
+    return found.reply if isinstance(found, HttpFailure) else None

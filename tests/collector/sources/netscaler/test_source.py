@@ -16,7 +16,7 @@ from collector.sources.poll import Poller
 from config.errors import TrimtabError
 from config.model.access import NetscalerStats, SecretRef
 from config.model.catalogue import Catalogue
-from config.model.counters import Counter, Kind, NetscalerField, Per
+from config.model.counters import Counter, CounterKind, NetscalerField, Per
 from config.units import CounterId, Instant, Moment, Monotonic, SourceId
 from tests.support.collector import Answers, a_catalogue, answers, rosters
 from tests.support.netscaler import (
@@ -75,13 +75,13 @@ class Asking:
         await self._poller.close()
 
 
-def a_field(field: str, per: Per = Per.MEMBER, *, kind: Kind = Kind.GAUGE) -> Counter:
+def a_field(field: str, per: Per = Per.MEMBER, *, kind: CounterKind = CounterKind.GAUGE) -> Counter:
     return Counter(id=CounterId(field), source=NetscalerField(field=field, server=NS), per=per, kind=kind)
 
 
 CONNECTIONS = a_field("curclntconnections")
 HITS = a_field("tothits", Per.GROUP)
-REQUESTS = a_field("totalrequests", kind=Kind.RISING)
+REQUESTS = a_field("totalrequests", kind=CounterKind.RISING)
 
 
 def a_netscaler() -> FakeNetscaler:

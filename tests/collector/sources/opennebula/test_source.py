@@ -17,7 +17,7 @@ from collector.sources.poll import Poller
 from config.errors import TrimtabError
 from config.model.access import SecretRef
 from config.model.catalogue import Catalogue, OneflowCloud, OpennebulaCloud
-from config.model.counters import Counter, Kind, OpennebulaAttribute
+from config.model.counters import Counter, CounterKind, OpennebulaAttribute
 from config.units import CloudId, CounterId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.opennebula import an_opennebula
@@ -39,7 +39,7 @@ def cloud(wire: OpennebulaWire) -> Iterator[OpennebulaCloud]:
         yield an_opennebula(endpoint)
 
 
-def an_attribute(name: str, kind: Kind = Kind.GAUGE) -> Counter:
+def an_attribute(name: str, kind: CounterKind = CounterKind.GAUGE) -> Counter:
     return Counter(id=CounterId(name), source=OpennebulaAttribute(name=name), kind=kind)
 
 
@@ -152,7 +152,7 @@ def test_a_measurement_is_as_old_as_opennebula_says(wire: OpennebulaWire, cloud:
 def test_one_cloud_is_asked_once_for_several_groups_and_counters(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:
     a_member(wire, A, CPU="1", NETTX="9")
 
-    poll(cloud, an_attribute("CPU"), an_attribute("NETTX", Kind.RISING))
+    poll(cloud, an_attribute("CPU"), an_attribute("NETTX", CounterKind.RISING))
 
     assert (wire.count("vmpool.infoextended"), wire.count("vmpool.monitoring")) == (1, 1)
 

@@ -9,7 +9,7 @@ import pytest
 
 from collector.samples import Reply
 from config.model.catalogue import OpenstackCloud
-from config.model.counters import Counter, GnocchiMetric, Kind
+from config.model.counters import Counter, CounterKind, GnocchiMetric
 from config.units import CounterId
 from tests.support.collector import Answers, answers
 from tests.support.openstack import an_openstack
@@ -43,7 +43,9 @@ def cloud(wire: OpenstackWire) -> Iterator[OpenstackCloud]:
         yield an_openstack(auth_url)
 
 
-def a_metric(name: str = "memory.usage", *, kind: Kind = Kind.GAUGE, lag: float = 0.0, **more: object) -> Counter:
+def a_metric(
+    name: str = "memory.usage", *, kind: CounterKind = CounterKind.GAUGE, lag: float = 0.0, **more: object
+) -> Counter:
     asked = {"aggregation": "mean", "granularity": 10.0, **more}
     return Counter(id=CounterId(name), source=GnocchiMetric(name=name, **asked), kind=kind, lag=lag)  # type: ignore[arg-type]
 
@@ -91,7 +93,7 @@ def test_a_period_that_is_read_twice_is_one_sample(
 ) -> None:
     measured(gnocchi, nova.member(A).id, (5, 17e9), metric="cpu")
 
-    first, second = Watch(cloud).polls(a_metric("cpu", kind=Kind.RISING), members=(A,), times=2)
+    first, second = Watch(cloud).polls(a_metric("cpu", kind=CounterKind.RISING), members=(A,), times=2)
 
     assert first.replied_at[0] == second.replied_at[0]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.clients.http.failures import Failure
+from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
 from collector.sources.openstack.keystone_grants import COMPUTE, METRIC, Grant, begun
 from config.model.access import Trust
@@ -35,17 +35,17 @@ def auth_url(wire: OpenstackWire) -> Iterator[str]:
         yield url
 
 
-def begin(auth_url: str, **more: object) -> Grant | Failure:
+def begin(auth_url: str, **more: object) -> Grant | HttpFailure:
     return begun(an_access(auth_url, **more), lambda _: SECRET)
 
 
-def begin_with(file: Path, text: str) -> Grant | Failure:
+def begin_with(file: Path, text: str) -> Grant | HttpFailure:
     file.write_text(text, encoding="utf-8")
     return begun(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=5.0), lambda _: "")
 
 
-def reply_of(found: Grant | Failure) -> Reply:
-    return found.reply if isinstance(found, Failure) else Reply.OK
+def reply_of(found: Grant | HttpFailure) -> Reply:
+    return found.reply if isinstance(found, HttpFailure) else Reply.OK
 
 
 def test_a_token_comes_with_the_places_of_both_services(wire: OpenstackWire, auth_url: str) -> None:
@@ -119,5 +119,5 @@ def test_without_the_library_it_is_told_how_to_install_it(auth_url: str, monkeyp
 
     found = begin(auth_url)
 
-    assert isinstance(found, Failure)
+    assert isinstance(found, HttpFailure)
     assert "the extra openstack" in found.said

@@ -10,7 +10,7 @@ import pytest
 
 from collector.samples import Reply
 from config.model.catalogue import OpenstackCloud
-from config.model.counters import Counter, Kind, NovaField
+from config.model.counters import Counter, CounterKind, NovaField
 from config.model.reductions import Reduce
 from config.units import CounterId
 from tests.support.collector import Answers, answers
@@ -41,12 +41,12 @@ def cloud(wire: OpenstackWire) -> Iterator[OpenstackCloud]:
         yield an_openstack(auth_url)
 
 
-def a_field(name: str, kind: Kind = Kind.GAUGE, rows: Reduce | None = None) -> Counter:
+def a_field(name: str, kind: CounterKind = CounterKind.GAUGE, rows: Reduce | None = None) -> Counter:
     return Counter(id=CounterId(name), source=NovaField(name=name), kind=kind, rows=rows)
 
 
 USED = a_field("memory_details.used")
-RECEIVED = a_field("nic_details.rx_octets", Kind.RISING, Reduce.SUM)
+RECEIVED = a_field("nic_details.rx_octets", CounterKind.RISING, Reduce.SUM)
 
 
 def test_members_answer_with_what_their_hypervisors_say(

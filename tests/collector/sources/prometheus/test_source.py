@@ -12,8 +12,8 @@ import pytest
 from collector.samples import Reply, Scrape
 from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
-from config.model.access import Bearer, HttpAccess, SecretRef
-from config.model.counters import Kind
+from config.model.access import BearerToken, HttpAccess, SecretRef
+from config.model.counters import CounterKind
 from config.model.reductions import Reduce
 from tests.support.collector import a_poller, answers, no_secret, real_clock, rosters
 from tests.support.http_servers import a_client, a_response, a_server, request
@@ -104,7 +104,7 @@ def test_a_count_that_rises_is_as_old_as_its_scrape(prometheus: Prometheus) -> N
     async def scene() -> tuple[Scrape, Scrape]:
         async with a_client() as client:
             poller = a_poller(PrometheusSource(client))
-            catalogue = asking(prometheus.url, [a_query("hits_total", kind=Kind.RISING)])
+            catalogue = asking(prometheus.url, [a_query("hits_total", kind=CounterKind.RISING)])
             first = second = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
             while second.replied_at[0] - first.replied_at[0] < 3.0:
                 await asyncio.sleep(0.1)
@@ -306,7 +306,7 @@ def test_an_error_that_repeats_our_token_is_shown_without_it() -> None:
 
     async def scene() -> Scrape:
         async with a_server(replying(echo, status="400 x")) as port, a_client({"TOKEN": "secret-1"}) as client:
-            access = HttpAccess(credentials=Bearer(token=SecretRef(env="TOKEN")))
+            access = HttpAccess(credentials=BearerToken(token=SecretRef(env="TOKEN")))
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("x")], access=access)
             return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=PATIENT)
 

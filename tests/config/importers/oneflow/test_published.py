@@ -7,7 +7,7 @@ import math
 import pytest
 
 from config.importers.oneflow.template import Fate
-from config.model.adjustments import Adjustment, Rounding, Verb
+from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 from config.model.catalogue import InARow, OnVanish
 from config.model.schedules import ScheduledChange
 from tests.support.oneflow import (
@@ -34,10 +34,13 @@ def test_the_first_published_example_comes_to_two_policies() -> None:
     group = catalogue.groups["frontend"]  # type: ignore[index]  # ids are text
     out, down = (catalogue.policies[policy] for policy in group.policies)
     assert (group.minimum, group.maximum, group.on_vanish) == (1, 5, OnVanish.SHRINK)
-    assert (out.in_a_row, out.adjustment) == (InARow(times=3, every=10.0), Adjustment(verb=Verb.ADD, amount=2))
+    assert (out.in_a_row, out.adjustment) == (
+        InARow(times=3, every=10.0),
+        Adjustment(verb=AdjustmentVerb.ADD, amount=2),
+    )
     assert down.in_a_row is None
     assert down.adjustment == Adjustment(
-        verb=Verb.REMOVE, amount=10, percent=True, at_least=2, rounding=Rounding.TRUNCATE
+        verb=AdjustmentVerb.REMOVE, amount=10, percent=True, at_least=2, rounding=Rounding.TRUNCATE
     )
 
 

@@ -11,16 +11,16 @@ import pytest
 
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.made_rule import Algorithm, HealthCheck, MadeRule, RuleProtocol, Stickiness, StickinessMethod
-from config.model.managed import ManagedBalancer, Part
+from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import BalancerId, Instant, MemberName
 from handler.balancers.cloudstack.making import RuleProvisioner
 from handler.planning.provisioning import (
     Act,
     Await,
-    Done,
     Make,
     PartStatus,
     Provision,
+    Provisioned,
     Unmake,
     next_to_make,
     next_to_unmake,
@@ -34,7 +34,7 @@ from tests.support.cloudstack_wire import KEY, SECRET, error
 from tests.support.fake_cloud import Killed
 from tests.support.wire_server import LOST, UNREACHED
 
-*_, ADDRESS, RULE, STICKINESS, HEALTHCHECK = Part
+*_, ADDRESS, RULE, STICKINESS, HEALTHCHECK = ManagedPart
 MARK = f"trimtab-{HERE}-front"
 PLAIN = MadeRule(private_port=8080, network="tier")
 WHOLE = replace(
@@ -74,13 +74,13 @@ def stage() -> Iterator[Stage]:
         yield Stage(wire, endpoint)
 
 
-def bring(driver: RuleProvisioner, next_act: Callable[..., Act]) -> list[Part]:
+def bring(driver: RuleProvisioner, next_act: Callable[..., Act]) -> list[ManagedPart]:
     """Act until nothing is left to do, as provisions do; which parts were made or deleted, in order."""
-    acted: list[Part] = []
+    acted: list[ManagedPart] = []
     for _ in range(60):
         found = driver.parts()
         act = next_act(driver.declared, found)
-        if isinstance(act, Done):
+        if isinstance(act, Provisioned):
             return acted
         if isinstance(act, Make):
             driver.create(act.part, found)
@@ -361,7 +361,7 @@ def test_a_job_that_does_not_end_in_time_goes_on_and_is_found(stage: Stage) -> N
 
 
 @pytest.mark.parametrize("part", [RULE, STICKINESS, HEALTHCHECK])
-def test_what_is_gone_already_is_deleted(stage: Stage, part: Part) -> None:
+def test_what_is_gone_already_is_deleted(stage: Stage, part: ManagedPart) -> None:
     driver = stage.driver(WHOLE)
     bring(driver, next_to_make)
     found = driver.parts()

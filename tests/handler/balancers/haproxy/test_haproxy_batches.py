@@ -12,9 +12,9 @@ from collector.clients.circuit import Position
 from collector.clients.circuits import Circuits
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.haproxy.several import haproxy
+from handler.balancers.haproxy.several_endpoints import haproxy
 from handler.planning.world import SeatState
-from handler.ports.balancer import Batched, Change, Move, Reverting
+from handler.ports.balancer import Batched, MemberMove, RegistrationChange, Reverting
 from tests.support.balancers import HaproxyStage, a_name, haproxy_stage, several_stage, state_of
 from tests.support.circuits import circuits_by
 from tests.support.fake_cloud import FakeClock
@@ -52,12 +52,15 @@ def driver_on(stage: HaproxyStage, way: NarrowWay, circuits: Circuits | None = N
     return driver
 
 
-def joining(names: Sequence[MemberName]) -> list[Change]:
-    return [Change(move=Move.JOIN, member=name, at=("127.0.0.1", at)) for at, name in enumerate(names, start=1001)]
+def joining(names: Sequence[MemberName]) -> list[RegistrationChange]:
+    return [
+        RegistrationChange(move=MemberMove.JOIN, member=name, at=("127.0.0.1", at))
+        for at, name in enumerate(names, start=1001)
+    ]
 
 
-def each(move: Move, names: Sequence[MemberName]) -> list[Change]:
-    return [Change(move=move, member=name) for name in names]
+def each(move: MemberMove, names: Sequence[MemberName]) -> list[RegistrationChange]:
+    return [RegistrationChange(move=move, member=name) for name in names]
 
 
 def states(stage: HaproxyStage) -> dict[MemberName, SeatState]:
@@ -68,9 +71,9 @@ def test_a_hundred_members_cost_one_connection(stage: HaproxyStage, way: NarrowW
     driver, names = driver_on(stage, way), [a_name() for _ in range(MANY)]
 
     for changes, after in (
-        ([*joining(names), *each(Move.ENABLE, names)], SERVING),
-        (each(Move.DRAIN, names), DRAINING),
-        (each(Move.LEAVE, names), None),
+        ([*joining(names), *each(MemberMove.ENABLE, names)], SERVING),
+        (each(MemberMove.DRAIN, names), DRAINING),
+        (each(MemberMove.LEAVE, names), None),
     ):
         way.connections = 0
         assert set(driver.apply(changes)) == {None}
@@ -84,13 +87,13 @@ def test_each_change_has_the_answer_that_is_its_own(stage: HaproxyStage, way: Na
 
     answers = driver_on(stage, way).apply(
         [
-            Change(move=Move.DRAIN, member=a_name()),  # an empty answer, or one in words: success
-            Change(move=Move.JOIN, member=one, at=("a-name", 80)),
-            Change(move=Move.ENABLE, member=one),
-            Change(move=Move.ENABLE, member=two),
-            Change(move=Move.LEAVE, member=MemberName("database")),
-            Change(move=Move.JOIN, member=three, at=("127.0.0.1", 1003)),
-            Change(move=Move.ENABLE, member=three),
+            RegistrationChange(move=MemberMove.DRAIN, member=a_name()),  # an empty answer, or one in words: success
+            RegistrationChange(move=MemberMove.JOIN, member=one, at=("a-name", 80)),
+            RegistrationChange(move=MemberMove.ENABLE, member=one),
+            RegistrationChange(move=MemberMove.ENABLE, member=two),
+            RegistrationChange(move=MemberMove.LEAVE, member=MemberName("database")),
+            RegistrationChange(move=MemberMove.JOIN, member=three, at=("127.0.0.1", 1003)),
+            RegistrationChange(move=MemberMove.ENABLE, member=three),
         ]
     )
 
@@ -103,15 +106,15 @@ def test_each_change_has_the_answer_that_is_its_own(stage: HaproxyStage, way: Na
 def test_a_member_moves_within_a_batch_and_another_takes_its_place(stage: HaproxyStage, way: NarrowWay) -> None:
     one, two = a_name(), a_name()
     driver = driver_on(stage, way)
-    driver.apply([Change(move=Move.JOIN, member=one, at=("127.0.0.1", 1001))])
+    driver.apply([RegistrationChange(move=MemberMove.JOIN, member=one, at=("127.0.0.1", 1001))])
 
     answers = driver.apply(
         [
-            Change(move=Move.JOIN, member=one, at=("127.0.0.2", 1001)),
-            Change(move=Move.JOIN, member=two, at=("127.0.0.1", 1001)),
-            *each(Move.ENABLE, [two]),
-            *each(Move.LEAVE, [one]),
-            Change(move=Move.JOIN, member=one, at=("127.0.0.3", 1001)),
+            RegistrationChange(move=MemberMove.JOIN, member=one, at=("127.0.0.2", 1001)),
+            RegistrationChange(move=MemberMove.JOIN, member=two, at=("127.0.0.1", 1001)),
+            *each(MemberMove.ENABLE, [two]),
+            *each(MemberMove.LEAVE, [one]),
+            RegistrationChange(move=MemberMove.JOIN, member=one, at=("127.0.0.3", 1001)),
         ]
     )
 
@@ -121,7 +124,7 @@ def test_a_member_moves_within_a_batch_and_another_takes_its_place(stage: Haprox
 
 def test_wherever_the_connection_is_cut_nothing_looks_made_that_was_not(stage: HaproxyStage, way: NarrowWay) -> None:
     names = [a_name() for _ in range(4)]
-    changes = [*joining(names), *each(Move.ENABLE, names)]
+    changes = [*joining(names), *each(MemberMove.ENABLE, names)]
     driver = driver_on(stage, way)
     driver.apply(changes)
     whole = way.answered
@@ -136,11 +139,13 @@ def test_wherever_the_connection_is_cut_nothing_looks_made_that_was_not(stage: H
         now = states(stage)
         for change, answer in zip(changes, answers, strict=False):
             if answer is None:
-                assert now.get(change.member) in ({PARKED, SERVING} if change.move is Move.JOIN else {SERVING}), cut
+                assert now.get(change.member) in ({PARKED, SERVING} if change.move is MemberMove.JOIN else {SERVING}), (
+                    cut
+                )
         assert len(answers) in (0, len(changes))
         way.cut_after = None
         assert set(driver.apply(changes)) == {None}
-        assert set(driver.apply(each(Move.LEAVE, names))) == {None}
+        assert set(driver.apply(each(MemberMove.LEAVE, names))) == {None}
 
 
 def test_a_connection_that_is_cut_has_failed_once_however_many_changes_were_to_follow(
@@ -150,7 +155,7 @@ def test_a_connection_that_is_cut_has_failed_once_however_many_changes_were_to_f
     driver, names = driver_on(stage, way, circuits), [a_name() for _ in range(20)]
     driver.apply(joining(names))
     cut_after = way.answered - 200
-    driver.apply(each(Move.LEAVE, names))
+    driver.apply(each(MemberMove.LEAVE, names))
     way.cut_after = cut_after
 
     answers = driver.apply(joining(names))
@@ -179,7 +184,7 @@ def test_on_several_processes_all_are_changed_and_who_forgot_is_reminded(tmp_pat
         assert set(stage.balancer.apply(joining(names))) == {None}
         stage.others[0].restart()
 
-        assert set(stage.balancer.apply(each(Move.ENABLE, names))) == {None}
+        assert set(stage.balancer.apply(each(MemberMove.ENABLE, names))) == {None}
 
         assert states(stage) == dict.fromkeys(names, SERVING)
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.octavia.answers import Entry, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 from handler.balancers.octavia.driver import OctaviaDriver
+from handler.balancers.octavia.parsing import PoolMember, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 from handler.planning.world import Health, SeatState
-from handler.ports.balancer import Attendance, Batched, Change, Move
+from handler.ports.balancer import Batched, ListsForeignMembers, MemberMove, RegistrationChange
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.waiting import PATIENT
@@ -204,7 +204,7 @@ def together(stage: OctaviaStage, driver: OctaviaDriver, verb: str, sequences: A
 
 def test_it_takes_batches_and_tells_who_sits_there(stage: OctaviaStage) -> None:
     assert isinstance(stage.driver(), Batched)
-    assert isinstance(stage.driver(), Attendance)
+    assert isinstance(stage.driver(), ListsForeignMembers)
 
 
 def test_who_waits_for_the_same_pool_is_changed_in_one_batch(stage: OctaviaStage) -> None:
@@ -224,8 +224,8 @@ def test_what_is_handed_over_together_is_one_batch_joined_and_enabled_in_one_go(
         change
         for sequence in range(1, 17)
         for change in (
-            Change(move=Move.JOIN, member=name(sequence), at=(f"10.0.0.{sequence}", 80)),
-            Change(move=Move.ENABLE, member=name(sequence)),
+            RegistrationChange(move=MemberMove.JOIN, member=name(sequence), at=(f"10.0.0.{sequence}", 80)),
+            RegistrationChange(move=MemberMove.ENABLE, member=name(sequence)),
         )
     ]
 
@@ -242,11 +242,11 @@ def test_each_change_of_a_batch_has_its_answer(stage: OctaviaStage) -> None:
 
     ended = driver.apply(
         [
-            Change(move=Move.JOIN, member=name(1), at=("10.0.0.1", 80)),
-            Change(move=Move.ENABLE, member=name(1)),
-            Change(move=Move.JOIN, member=name(2), at=("10.0.0.2", 80)),
-            Change(move=Move.ENABLE, member=name(3)),
-            Change(move=Move.LEAVE, member=MemberName("database")),
+            RegistrationChange(move=MemberMove.JOIN, member=name(1), at=("10.0.0.1", 80)),
+            RegistrationChange(move=MemberMove.ENABLE, member=name(1)),
+            RegistrationChange(move=MemberMove.JOIN, member=name(2), at=("10.0.0.2", 80)),
+            RegistrationChange(move=MemberMove.ENABLE, member=name(3)),
+            RegistrationChange(move=MemberMove.LEAVE, member=MemberName("database")),
         ]
     )
 
@@ -260,7 +260,10 @@ def test_who_leaves_together_leaves_one_by_one(stage: OctaviaStage) -> None:
         stage.octavia.seat(stage.pool, name(sequence), f"10.0.0.{sequence}")
     driver = stage.driver()
 
-    assert driver.apply([Change(move=Move.LEAVE, member=name(sequence)) for sequence in (1, 3)]) == [None, None]
+    assert driver.apply([RegistrationChange(move=MemberMove.LEAVE, member=name(sequence)) for sequence in (1, 3)]) == [
+        None,
+        None,
+    ]
 
     assert stage.octavia.changes == ["DELETE /lbaas/pools/{id}/members/{id}"] * 2
     assert stage.names() == [name(2)]
@@ -498,6 +501,6 @@ def test_a_pool_that_was_renamed_is_known_by_its_id(stage: OctaviaStage) -> None
 @given(JSON)
 def test_whatever_is_answered_is_read_or_malformed(body: Any) -> None:
     for page in (page_of(body), page_of({"members": [body]})):
-        assert page is None or all(isinstance(entry, Entry) for entry in page[0])
+        assert page is None or all(isinstance(entry, PoolMember) for entry in page[0])
     assert isinstance(pool_of(body), PoolStatus | None)
     assert isinstance(load_balancer_of({"loadbalancer": body}), Tree | None)

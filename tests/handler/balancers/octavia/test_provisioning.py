@@ -9,21 +9,21 @@ from config.errors import Permanent, Transient
 from config.model.access import SecretRef
 from config.model.managed import (
     HealthMonitor,
-    Listener,
+    ListenerSpec,
     ManagedBalancer,
+    ManagedPart,
     Method,
-    Part,
     Persistence,
-    Pool,
+    PoolSpec,
     Probe,
     SessionPersistence,
     Vip,
 )
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.octavia.provisioning import OctaviaProvisioner
-from handler.planning.provisioning import Act, Done, Make, Provision, Unmake, next_to_make, next_to_unmake
+from handler.planning.provisioning import Act, Make, Provision, Provisioned, Unmake, next_to_make, next_to_unmake
 from handler.planning.world import SeatState
-from handler.ports.balancer import Attendance, Batched, Provisioner
+from handler.ports.balancer import Batched, ListsForeignMembers, Provisioner
 from tests.support.openstack import HERE, an_access
 from tests.support.openstack_bed import an_access as access_of_the_bed
 from tests.support.openstack_bed import no_secrets, wall
@@ -33,7 +33,7 @@ from tests.support.orchestrators import Clock, installation
 from tests.support.waiting import until
 from tests.support.wire_server import answered
 
-LB, LISTENER, POOL, MONITOR, *_ = Part
+LB, LISTENER, POOL, MONITOR, *_ = ManagedPart
 SUBNET = mint("subnet")
 NAME = MemberName("web-k3f9ab-1")
 PLAIN = ManagedBalancer(
@@ -64,12 +64,12 @@ def stage() -> Iterator[Stage]:
         yield Stage(wire, octavia, auth_url)
 
 
-def bring(driver: OctaviaProvisioner, next_act: Callable[..., Act]) -> list[Part]:
+def bring(driver: OctaviaProvisioner, next_act: Callable[..., Act]) -> list[ManagedPart]:
     """Act until nothing is left to do, as provisions do; which parts were made or deleted, in order."""
-    acted: list[Part] = []
+    acted: list[ManagedPart] = []
     for _ in range(60):
         act = step(driver, next_act)
-        if isinstance(act, Done):
+        if isinstance(act, Provisioned):
             return acted
         if isinstance(act, Make | Unmake):
             acted.append(act.part)
@@ -88,7 +88,7 @@ def step(driver: OctaviaProvisioner, next_act: Callable[..., Act]) -> Act:
 
 def test_it_is_what_convergence_asks_for(stage: Stage) -> None:
     assert isinstance(stage.driver(), Provisioner)
-    assert isinstance(stage.driver(), Attendance)
+    assert isinstance(stage.driver(), ListsForeignMembers)
     assert isinstance(stage.driver(), Batched)
 
 
@@ -115,8 +115,8 @@ def test_octavia_is_told_every_property(stage: Stage) -> None:
     declared = replace(
         PLAIN,
         vip=Vip(subnet=SUBNET, address="192.0.2.10", admin_state_up=False),
-        listener=Listener(port=8080, connection_limit=2000),
-        pool=Pool(
+        listener=ListenerSpec(port=8080, connection_limit=2000),
+        pool=PoolSpec(
             lb_method=Method.LEAST_CONNECTIONS,
             session_persistence=SessionPersistence(kind=Persistence.APP_COOKIE, cookie_name="JSESSIONID"),
         ),
@@ -185,7 +185,7 @@ def test_a_pool_and_its_monitor_that_exist_are_used_by_their_ids(stage: Stage) -
     pool = stage.octavia.put("pools", "web", stage.octavia.put("listeners", "web", above))
     monitor = stage.octavia.put("healthmonitors", "web", pool)
     declared = replace(
-        PLAIN, vip=None, loadbalancer=above, pool=Pool(id=pool), health_monitor=HealthMonitor(id=monitor)
+        PLAIN, vip=None, loadbalancer=above, pool=PoolSpec(id=pool), health_monitor=HealthMonitor(id=monitor)
     )
     driver = stage.driver(declared)
     assert {part: status.id for part, status in driver.parts().items()} == {LB: above, POOL: pool, MONITOR: monitor}
@@ -246,8 +246,8 @@ def test_a_real_octavia_makes_and_deletes_it() -> None:
     declared = replace(
         PLAIN,
         vip=Vip(subnet="net-v4"),
-        listener=Listener(port=8081, connection_limit=2000),
-        pool=Pool(
+        listener=ListenerSpec(port=8081, connection_limit=2000),
+        pool=PoolSpec(
             subnet="net-v4",
             session_persistence=SessionPersistence(kind=Persistence.APP_COOKIE, cookie_name="JSESSIONID"),
         ),
@@ -266,12 +266,12 @@ def test_a_real_octavia_makes_and_deletes_it() -> None:
 
         until(done, every=0.2)
 
-    patiently(lambda: isinstance(step(driver, next_to_make), Done))
+    patiently(lambda: isinstance(step(driver, next_to_make), Provisioned))
     assert [*driver.parts()] == [LB, LISTENER, POOL, MONITOR]
     patiently(lambda: driver.join(NAME, "10.20.9.7", 8080) is None)
     patiently(lambda: driver.enable(NAME) is None)
     assert driver.occupants() == {("10.20.9.7", 8080): NAME}
-    patiently(lambda: isinstance(step(driver, next_to_unmake), Done))
+    patiently(lambda: isinstance(step(driver, next_to_unmake), Provisioned))
     assert driver.parts() == {}
 
 

@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from handler.balancers.shared_listener.protocol import Active, Dismiss, Hello, Refused, Start, Stop, Stopped, Welcome
+from handler.balancers.shared_listener.holder_socket import HolderSocket
+from handler.balancers.shared_listener.protocol import (
+    Active,
+    Dismiss,
+    Hello,
+    RefusedMessage,
+    Start,
+    Stop,
+    Stopped,
+    Welcome,
+)
 from handler.balancers.shared_listener.seat import keep_seat
-from handler.balancers.shared_listener.wire import Wire
 from tests.support.waiting import PATIENT
 from tests.support.wires import a_listening_socket, heard, running
 
@@ -47,10 +56,10 @@ class Gate:
         self._socket.setblocking(False)
 
     @contextlib.asynccontextmanager
-    async def visitor(self) -> AsyncIterator[Wire]:
+    async def visitor(self) -> AsyncIterator[HolderSocket]:
         async with asyncio.timeout(PATIENT):
             connection, _ = await asyncio.get_running_loop().sock_accept(self._socket)
-        wire = Wire(connection)
+        wire = HolderSocket(connection)
         try:
             yield wire
         finally:
@@ -77,7 +86,7 @@ def a_hello(*, was: str | None = None, of: str | None = None, socket: bool = Fal
     return Hello(seat="web-k3f9ab-1", was=was, of=of, socket=socket)  # type: ignore[arg-type]
 
 
-async def report(wire: Wire) -> Active | Stopped:
+async def report(wire: HolderSocket) -> Active | Stopped:
     message = await heard(wire)
     assert isinstance(message, Active | Stopped)
     return message
@@ -127,7 +136,7 @@ def test_a_connection_that_arrives_with_the_order_to_stop_is_answered_or_left_to
             writer.write(b"ok")
             writer.close()
 
-    async def stop_as_a_client_comes(wire: Wire, listening: socket.socket) -> None:
+    async def stop_as_a_client_comes(wire: HolderSocket, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         wire.send(Start(), listening)
         await report(wire)
@@ -194,9 +203,9 @@ def test_a_dismissed_member_stops_and_gives_nothing_back(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "order", [Active(connections=1), Refused(why="taken", final=False)], ids=["nonsense", "refused"]
+    "order", [Active(connections=1), RefusedMessage(why="taken", final=False)], ids=["nonsense", "refused"]
 )
-def test_a_holder_that_cannot_be_obeyed_is_left_and_tried_again(tmp_path: Path, order: Active | Refused) -> None:
+def test_a_holder_that_cannot_be_obeyed_is_left_and_tried_again(tmp_path: Path, order: Active | RefusedMessage) -> None:
     async def scene() -> None:
         async with seated(tmp_path, Program()) as gate:
             async with gate.visitor() as wire:

@@ -21,7 +21,7 @@ from handler import logs
 from handler.ingest.alerts.alerting import Alerting, Bounds
 from handler.ingest.alerts.receiver import Knock
 from handler.ingest.alerts.signatures import SIGNATURE
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.tokens import NewWebhook
 from tests.support.alerting import Outside, play
 from tests.support.hooks import alertmanager, an_alert, body, grafana
 from trigger.verdicts import Direction
@@ -182,7 +182,7 @@ def test_a_webhook_does_only_what_it_may(tmp_path: Path) -> None:
             ("web", "floor", told["effects"][0]["reason"]), ("api", "nothing", "not_permitted"),
         }  # fmt: skip
 
-    wanted = Wanted(name="floors", groups=(WEB,), effects=(EffectKind.FLOOR,), directions=(Direction.OUT,))
+    wanted = NewWebhook(name="floors", groups=(WEB,), effects=(EffectKind.FLOOR,), directions=(Direction.OUT,))
     play(tmp_path, scene, wanted=wanted)
 
 
@@ -239,7 +239,7 @@ def test_tokens_rotate_and_end(tmp_path: Path) -> None:
         with pytest.raises(Refused, match="revoked"):
             await desk.webhooks.rotate("prometheus")
         with pytest.raises(Refused, match="not used twice"):
-            await desk.webhooks.make(Wanted(name="prometheus"))
+            await desk.webhooks.make(NewWebhook(name="prometheus"))
 
     play(tmp_path, scene)
 
@@ -267,7 +267,7 @@ def test_no_token_is_in_the_store_the_log_or_the_list(tmp_path: Path) -> None:
 def test_a_webhook_needs_a_plain_name(tmp_path: Path, name: str) -> None:
     async def scene(outside: Outside) -> None:
         with pytest.raises(Refused, match="is no name"):
-            await outside.daemon.desk.webhooks.make(Wanted(name=name))
+            await outside.daemon.desk.webhooks.make(NewWebhook(name=name))
 
     play(tmp_path, scene)
 
@@ -291,7 +291,7 @@ def test_a_signed_webhook_takes_only_what_is_signed(tmp_path: Path) -> None:
         assert (await outside.send(b"garbage", headers={}))[0] == 401
         assert outside.counted("unknown", "forged") == 4
 
-    play(tmp_path, scene, wanted=Wanted(name="grafana", hmac_secret=SecretRef(file=str(secret))))
+    play(tmp_path, scene, wanted=NewWebhook(name="grafana", hmac_secret=SecretRef(file=str(secret))))
     secret.unlink()
 
     async def later(outside: Outside) -> None:

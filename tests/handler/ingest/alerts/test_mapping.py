@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.model.effects import Alert, BringValue, Effect, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, Way
+from config.model.effects import (
+    Alert,
+    BringValue,
+    Effect,
+    EffectKind,
+    FirePolicy,
+    Freeze,
+    FrozenDirection,
+    RaiseFloor,
+    Shield,
+)
 from config.units import GroupId, Instant, PolicyId
 from handler.ingest.alerts.mapping import (
     EVERYTHING,
@@ -12,7 +22,7 @@ from handler.ingest.alerts.mapping import (
     Act,
     Begin,
     Bring,
-    End,
+    EndAlert,
     Fire,
     Mapped,
     Nothing,
@@ -121,8 +131,8 @@ def test_a_policy_is_not_fired_by_an_alert_that_does_not_say_when_it_began() -> 
     [
         (RaiseFloor(size=8), [SignalKind.FLOOR]),
         (Shield(), [SignalKind.SHIELD]),
-        (Freeze(way=Way.OUT), [SignalKind.FREEZE_OUT]),
-        (Freeze(way=Way.BOTH), [SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT]),
+        (Freeze(way=FrozenDirection.OUT), [SignalKind.FREEZE_OUT]),
+        (Freeze(way=FrozenDirection.BOTH), [SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT]),
     ],
 )
 def test_what_lasts_begins_with_its_alert_and_lives_for_its_time(effect: Effect, expected: list[SignalKind]) -> None:
@@ -135,7 +145,7 @@ def test_what_lasts_begins_with_its_alert_and_lives_for_its_time(effect: Effect,
 
 @pytest.mark.parametrize("effect", [FirePolicy(policy=PolicyId("out")), RaiseFloor(size=2), BringValue(field="B")])
 def test_a_resolved_alert_ends_what_lasts_of_it(effect: Effect) -> None:
-    assert act(effect, resolved()) == End()
+    assert act(effect, resolved()) == EndAlert()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,8 @@ _FOR_WANT_OF_DATA = {"grafana_state_reason": "NoData"}
 
 @pytest.mark.parametrize("name", ["DatasourceNoData", "DatasourceError"])
 @pytest.mark.parametrize(
-    "effect", [FirePolicy(policy=PolicyId("out")), RaiseFloor(size=8), BringValue(field="B"), Freeze(way=Way.OUT)]
+    "effect",
+    [FirePolicy(policy=PolicyId("out")), RaiseFloor(size=8), BringValue(field="B"), Freeze(way=FrozenDirection.OUT)],
 )
 def test_missing_data_make_blind_and_nothing_else(effect: Effect, name: str) -> None:
     assert kinds(act(effect, told(**{**_NO_DATA, "alertname": name}))) == [SignalKind.BLIND]
@@ -185,7 +196,7 @@ def test_missing_data_that_a_rule_of_grafana_takes_for_a_breach_make_blind() -> 
 
 
 def test_blindness_ends_when_it_is_resolved() -> None:
-    assert act(FirePolicy(policy=PolicyId("out")), resolved(**_NO_DATA)) == End()
+    assert act(FirePolicy(policy=PolicyId("out")), resolved(**_NO_DATA)) == EndAlert()
 
 
 @pytest.mark.parametrize("reason", ["NoData", "Error"])
@@ -195,7 +206,7 @@ def test_an_alert_that_is_resolved_for_want_of_data_ends_nothing(reason: str) ->
 
 
 def test_an_alert_whose_series_went_away_is_resolved() -> None:
-    assert act(Shield(), resolved(annotations={"grafana_state_reason": "MissingSeries"})) == End()
+    assert act(Shield(), resolved(annotations={"grafana_state_reason": "MissingSeries"})) == EndAlert()
 
 
 def test_missing_data_of_another_rule_mean_nothing() -> None:
@@ -230,11 +241,11 @@ def test_missing_data_that_name_no_group_blind_every_group_of_the_rule() -> None
         (RaiseFloor(size=8), may(directions=(IN,)), False),
         (RaiseFloor(size=8), may(directions=(OUT,)), True),
         (Shield(), may(directions=()), True),
-        (Freeze(way=Way.BOTH), may(directions=()), True),
+        (Freeze(way=FrozenDirection.BOTH), may(directions=()), True),
         (BringValue(field="B"), may(directions=()), True),
         (FirePolicy(policy=PolicyId("out")), may(effects=(EffectKind.SHIELD,)), False),
         (Shield(), may(effects=(EffectKind.SHIELD,)), True),
-        (Freeze(way=Way.IN), may(effects=(EffectKind.SHIELD,)), False),
+        (Freeze(way=FrozenDirection.IN), may(effects=(EffectKind.SHIELD,)), False),
         (Shield(), may(groups=("api",)), False),
         (Shield(), may(groups=("api", "web")), True),
     ],

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handler.ingest.alerts.payloads import ALERTS_AT_MOST, Payload, Sender, ToldAlert, Unreadable, instant_of, read
-from handler.ports.outside import AlertStatus
+from handler.ingest.alerts.payloads import (
+    ALERTS_AT_MOST,
+    Payload,
+    Sender,
+    ToldAlert,
+    UnreadablePayload,
+    instant_of,
+    read,
+)
+from handler.ports.alerts import AlertStatus
 from tests.support.hooks import FINGERPRINT, a_grafana_alert, alertmanager, an_alert, body, grafana
 from tests.support.trigger import NOON
 
@@ -26,7 +34,7 @@ def _only(payload: object) -> ToldAlert:
 
 def _problem(payload: object) -> str:
     found = read(body(payload))
-    assert isinstance(found, Unreadable), found
+    assert isinstance(found, UnreadablePayload), found
     return found.message
 
 
@@ -145,7 +153,7 @@ def test_another_shape_is_refused_with_what_was_understood_and_what_was_expected
 def test_more_alerts_than_are_taken_at_once_are_too_large() -> None:
     assert isinstance(read(body(alertmanager(*[an_alert()] * ALERTS_AT_MOST))), Payload)
     found = read(body(alertmanager(*[an_alert()] * (ALERTS_AT_MOST + 1))))
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePayload)
     assert found.too_large
     assert "max_alerts" in found.message
 
@@ -157,7 +165,7 @@ def test_more_alerts_than_are_taken_at_once_are_too_large() -> None:
 )
 def test_bytes_that_are_no_payload_are_refused_in_words(raw: bytes) -> None:
     found = read(raw)
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePayload)
     assert len(found.message) < 400
 
 
@@ -168,7 +176,7 @@ def test_a_message_quotes_little_of_a_stranger() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_payload_or_a_reason(raw: bytes) -> None:
-    assert isinstance(read(raw), Payload | Unreadable)
+    assert isinstance(read(raw), Payload | UnreadablePayload)
 
 
 _ANY = st.recursive(
@@ -192,4 +200,4 @@ def test_a_payload_with_anything_in_any_place_gives_a_payload_or_a_reason(
 ) -> None:
     broken = {**payload, "alerts": [{**payload["alerts"][0], **inner}], **outer}
     found = read(json.dumps(broken).encode("utf-8", "surrogatepass"))
-    assert isinstance(found, Payload | Unreadable)
+    assert isinstance(found, Payload | UnreadablePayload)

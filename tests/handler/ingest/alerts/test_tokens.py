@@ -7,7 +7,7 @@ import pytest
 from config.model.effects import EffectKind
 from config.units import Instant
 from handler.ingest.alerts.tokens import finished, hashed, holder, is_name, mint, mint_id, rotated
-from handler.ports.outside import StoredHook
+from handler.ports.alerts import StoredHook
 from tests.support.trigger import NOON
 from trigger.verdicts import Direction
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.ingest.pushes import bulk
-from handler.ingest.pushes.said import VALUES_AT_MOST, Said, Unreadable
+from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
 from tests.support.pushes import said
 
 
-def read(told: object) -> tuple[Said, ...] | Unreadable:
+def read(told: object) -> tuple[PushedEntry, ...] | UnreadablePush:
     return bulk.read(json.dumps(told).encode())
 
 
@@ -32,7 +32,7 @@ def read(told: object) -> tuple[Said, ...] | Unreadable:
         pytest.param({"values": {"büro = 1": -7}}, (said("büro = 1", -7.0),), id="any-name"),
     ],
 )
-def test_objects_and_lists_of_values_are_understood(told: object, expected: tuple[Said, ...]) -> None:
+def test_objects_and_lists_of_values_are_understood(told: object, expected: tuple[PushedEntry, ...]) -> None:
     assert read(told) == expected
 
 
@@ -57,22 +57,22 @@ def test_objects_and_lists_of_values_are_understood(told: object, expected: tupl
     ],
 )
 def test_what_is_not_understood_is_said_with_its_place(body: str, message: str) -> None:
-    assert bulk.read(body.encode()) == Unreadable(message=message)
+    assert bulk.read(body.encode()) == UnreadablePush(message=message)
 
 
 def test_a_number_too_long_for_a_float_is_none() -> None:
-    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 400 + b"}}"), Unreadable)
-    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 9000 + b"}}"), Unreadable)
+    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 400 + b"}}"), UnreadablePush)
+    assert isinstance(bulk.read(b'{"values": {"A": 1' + b"0" * 9000 + b"}}"), UnreadablePush)
 
 
 def test_more_values_than_one_request_may_bring_are_too_large() -> None:
     told = read({"values": {f"A{number}": 1 for number in range(VALUES_AT_MOST + 1)}})
-    assert isinstance(told, Unreadable)
+    assert isinstance(told, UnreadablePush)
     assert told.too_large
 
 
 def test_json_that_is_nested_without_end_is_refused() -> None:
-    assert isinstance(bulk.read(b"[" * 100_000), Unreadable)
+    assert isinstance(bulk.read(b"[" * 100_000), UnreadablePush)
 
 
 _JSON = st.recursive(
@@ -83,4 +83,4 @@ _JSON = st.recursive(
 
 @given(st.binary() | _JSON.map(lambda told: json.dumps(told).encode()))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
-    assert isinstance(bulk.read(body), tuple | Unreadable)
+    assert isinstance(bulk.read(body), tuple | UnreadablePush)

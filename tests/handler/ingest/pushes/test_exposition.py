@@ -11,11 +11,11 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from prometheus_client.parser import text_string_to_metric_families
 
 from handler.ingest.pushes import exposition
-from handler.ingest.pushes.said import VALUES_AT_MOST, Said, Unreadable
+from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
 from tests.support.pushes import said
 
 
-def text(body: str) -> tuple[Said, ...] | Unreadable:
+def text(body: str) -> tuple[PushedEntry, ...] | UnreadablePush:
     return exposition.read(body.encode(), openmetrics=False)
 
 
@@ -39,7 +39,7 @@ def text(body: str) -> tuple[Said, ...] | Unreadable:
         pytest.param("\n# nothing\n", (), id="nothing"),
     ],
 )
-def test_samples_are_understood(body: str, expected: tuple[Said, ...]) -> None:
+def test_samples_are_understood(body: str, expected: tuple[PushedEntry, ...]) -> None:
     assert text(body) == expected
 
 
@@ -58,7 +58,7 @@ def test_samples_are_understood(body: str, expected: tuple[Said, ...]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_said(body: str, message: str) -> None:
-    assert text(body) == Unreadable(message=message)
+    assert text(body) == UnreadablePush(message=message)
 
 
 def test_times_of_openmetrics_are_in_seconds() -> None:
@@ -69,13 +69,13 @@ def test_times_of_openmetrics_are_in_seconds() -> None:
 
 @pytest.mark.parametrize("body", [b"orders 12\n", b"orders 12\n# EO", b"", b"# EOF\norders 12\n"])
 def test_openmetrics_without_its_end_is_not_whole(body: bytes) -> None:
-    assert exposition.read(body, openmetrics=True) == Unreadable(
+    assert exposition.read(body, openmetrics=True) == UnreadablePush(
         message="the text is not whole: OpenMetrics ends with # EOF"
     )
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    assert exposition.read(b"orders 1\xff", openmetrics=False) == Unreadable(
+    assert exposition.read(b"orders 1\xff", openmetrics=False) == UnreadablePush(
         message="expected metrics as text in UTF-8"
     )
 
@@ -141,9 +141,9 @@ def test_hostile_text_takes_no_longer_than_its_length(body: str) -> None:
 
 def test_more_values_than_one_request_may_bring_are_too_large() -> None:
     told = text("\n".join(f"a{number} 1" for number in range(VALUES_AT_MOST + 1)))
-    assert isinstance(told, Unreadable)
+    assert isinstance(told, UnreadablePush)
     assert told.too_large
 
 
 def test_a_name_does_not_run_into_its_value() -> None:
-    assert isinstance(text("hits836.2\n"), Unreadable)
+    assert isinstance(text("hits836.2\n"), UnreadablePush)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from config.units import GroupId, Instant, MemberName
-from handler.ingest.pushes.judging import Listener, Reading, Refusal, Result, Speaker, judged
-from handler.ingest.pushes.said import Said
+from handler.ingest.pushes.judging import PushListener, PushReading, PushRefusal, PushResult, Speaker, judged
+from handler.ingest.pushes.pushed_values import PushedEntry
 from tests.support.pushes import API, ONE, OTHER, TWO, WEB, a_listener, application, member, said
 
 NOON = Instant(1_767_268_800.0)
@@ -15,15 +15,15 @@ BOTH = {WEB: a_listener(), API: a_listener(members={OTHER: "41"})}
 
 
 def judge(
-    speaker: Speaker, *told: Said, listeners: Mapping[GroupId, Listener] | None = None
-) -> tuple[Reading, ...] | Refusal:
+    speaker: Speaker, *told: PushedEntry, listeners: Mapping[GroupId, PushListener] | None = None
+) -> tuple[PushReading, ...] | PushRefusal:
     return judged(speaker, told, {WEB: a_listener()} if listeners is None else listeners, NOON)
 
 
 def reading(
     name: str = "CPU", value: float | None = 42.0, *, of: MemberName | None = ONE, group: GroupId = WEB
-) -> Reading:
-    return Reading(group=group, member=of, name=name, value=value)
+) -> PushReading:
+    return PushReading(group=group, member=of, name=name, value=value)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,9 @@ def reading(
         pytest.param(application(WEB, API), said(member="42"), reading(of=TWO), id="the-group-of-a-clouds-id"),
     ],
 )
-def test_what_can_be_taken_is_a_reading_of_whom_it_is(speaker: Speaker, told: Said, expected: Reading) -> None:
+def test_what_can_be_taken_is_a_reading_of_whom_it_is(
+    speaker: Speaker, told: PushedEntry, expected: PushReading
+) -> None:
     assert judge(speaker, told, listeners=BOTH) == (expected,)
 
 
@@ -56,108 +58,108 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
     ("speaker", "told", "result", "message"),
     [
         pytest.param(
-            member(), said("CPUX"), Result.UNKNOWN_NAME,
+            member(), said("CPUX"), PushResult.UNKNOWN_NAME,
             'no counter of group web reads "CPUX"; its counters read "CPU", "JOBS", "ORDERS"', id="unknown-name",
         ),
         pytest.param(
-            member(), said(member=TWO), Result.NOT_PERMITTED,
+            member(), said(member=TWO), PushResult.NOT_PERMITTED,
             f'this token speaks for {ONE} alone, not for "{TWO}"', id="a-member-for-another",
         ),
         pytest.param(
-            member(), said(member="42"), Result.NOT_PERMITTED,
+            member(), said(member="42"), PushResult.NOT_PERMITTED,
             f'this token speaks for {ONE} alone, not for "42"', id="a-member-for-anothers-id",
         ),
         pytest.param(
-            member(), said(group="api"), Result.NOT_PERMITTED,
+            member(), said(group="api"), PushResult.NOT_PERMITTED,
             'this token does not speak for group "api"', id="a-member-for-another-group",
         ),
         pytest.param(
-            member(), said("ORDERS"), Result.NOT_PERMITTED,
+            member(), said("ORDERS"), PushResult.NOT_PERMITTED,
             '"ORDERS" is read of group web as a whole: a member\'s token does not speak for it', id="a-member-for-all",
         ),
         pytest.param(
-            member(GONE), said(), Result.NOT_PERMITTED, f"{GONE} is no member of group web any more", id="no-member-now"
+            member(GONE), said(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more", id="no-member-now"
         ),
         pytest.param(
-            member(COMING), said(), Result.NOT_READY,
+            member(COMING), said(), PushResult.NOT_READY,
             f"{COMING} is not listed as a member of group web yet", id="no-member-yet",
         ),
         pytest.param(
-            application(), said(group="api"), Result.NOT_PERMITTED,
+            application(), said(group="api"), PushResult.NOT_PERMITTED,
             'this token does not speak for group "api"', id="another-group",
         ),
         pytest.param(
-            application(), said(member=OTHER), Result.NOT_PERMITTED,
+            application(), said(member=OTHER), PushResult.NOT_PERMITTED,
             f"this token does not speak for group api of {OTHER}", id="a-member-of-another-group",
         ),
         pytest.param(
-            application(WEB, GroupId("db")), said(member=OTHER), Result.NOT_PERMITTED,
+            application(WEB, GroupId("db")), said(member=OTHER), PushResult.NOT_PERMITTED,
             f"this token does not speak for group api of {OTHER}", id="a-member-of-none-of-these-groups",
         ),
         pytest.param(
-            application(), said(member="nobody"), Result.UNKNOWN_MEMBER,
+            application(), said(member="nobody"), PushResult.UNKNOWN_MEMBER,
             'there is no member "nobody" in web', id="unknown-member",
         ),
         pytest.param(
-            application(), said(member=GONE), Result.UNKNOWN_MEMBER,
+            application(), said(member=GONE), PushResult.UNKNOWN_MEMBER,
             f'there is no member "{GONE}" in web', id="a-member-that-left",
         ),
         pytest.param(
-            application(WEB, API), said(member="nobody"), Result.UNKNOWN_MEMBER,
+            application(WEB, API), said(member="nobody"), PushResult.UNKNOWN_MEMBER,
             'there is no member "nobody" in api, web', id="unknown-in-both",
         ),
         pytest.param(
-            application(WEB, API), said("ORDERS"), Result.UNCLEAR, '"ORDERS": say of which group: api, web', id="whose"
+            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": say of which group: api, web', id="whose"
         ),
         pytest.param(
-            application(WEB, API), said(member="41"), Result.UNCLEAR,
+            application(WEB, API), said(member="41"), PushResult.UNCLEAR,
             'say of which group "41" is: api, web', id="an-id-in-two-groups",
         ),
         pytest.param(
-            application(), said("CPU"), Result.UNCLEAR,
+            application(), said("CPU"), PushResult.UNCLEAR,
             '"CPU" is read of every member of group web: say of which', id="of-which-member",
         ),
         pytest.param(
-            application(), said("ORDERS", member=ONE), Result.UNCLEAR,
+            application(), said("ORDERS", member=ONE), PushResult.UNCLEAR,
             '"ORDERS" is read of group web as a whole: name no member', id="of-no-member",
         ),
         pytest.param(
-            application(GroupId("db")), said("ORDERS"), Result.NOT_PERMITTED,
+            application(GroupId("db")), said("ORDERS"), PushResult.NOT_PERMITTED,
             "group db is not declared any more", id="a-group-that-left-the-file",
         ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_taken_is_refused_with_what_would_help(
-    speaker: Speaker, told: Said, result: Result, message: str
+    speaker: Speaker, told: PushedEntry, result: PushResult, message: str
 ) -> None:
-    assert judge(speaker, told, listeners=BOTH) == Refusal(result=result, message=message)
+    assert judge(speaker, told, listeners=BOTH) == PushRefusal(result=result, message=message)
 
 
 @pytest.mark.parametrize("speaker", [member(), application()], ids=["a-member", "an-application"])
 def test_until_members_are_listed_whoever_speaks_for_one_comes_back(speaker: Speaker) -> None:
-    listeners = {WEB: Listener(reads=a_listener().reads, members=None, fresh=90.0)}
+    listeners = {WEB: PushListener(reads=a_listener().reads, members=None, fresh=90.0)}
     told = judge(speaker, said(member=ONE), listeners=listeners)
-    assert told == Refusal(result=Result.NOT_READY, message="the members of group web are not listed yet")
+    assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group web are not listed yet")
     assert judge(application(), said("ORDERS"), listeners=listeners) == (reading("ORDERS", of=None),)
 
 
 def test_a_stranger_may_be_of_the_group_that_is_not_listed_yet() -> None:
-    listeners = {WEB: a_listener(), API: Listener(reads={}, members=None, fresh=90.0)}
+    listeners = {WEB: a_listener(), API: PushListener(reads={}, members=None, fresh=90.0)}
     told = judge(application(WEB, API), said(member="77"), listeners=listeners)
-    assert told == Refusal(result=Result.NOT_READY, message="the members of group api are not listed yet")
+    assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group api are not listed yet")
 
 
 def test_a_group_without_pushed_counters_says_so() -> None:
     told = judge(member(), said("CPU"), listeners={WEB: a_listener(per_member=(), whole=())})
-    assert told == Refusal(
-        result=Result.UNKNOWN_NAME, message='no counter of group web reads "CPU"; none of its counters is pushed'
+    assert told == PushRefusal(
+        result=PushResult.UNKNOWN_NAME, message='no counter of group web reads "CPU"; none of its counters is pushed'
     )
 
 
 def test_an_id_that_two_members_have_means_neither() -> None:
     listeners = {WEB: a_listener(members={ONE: "7", TWO: "7"})}
     told = judge(application(), said(member="7"), listeners=listeners)
-    assert told == Refusal(result=Result.UNKNOWN_MEMBER, message='there is no member "7" in web')
+    assert told == PushRefusal(result=PushResult.UNKNOWN_MEMBER, message='there is no member "7" in web')
 
 
 @pytest.mark.parametrize(
@@ -177,10 +179,10 @@ def test_a_senders_clock_can_only_show_that_a_value_is_old(before_noon: float, m
     if message is None:
         assert told == (reading(),)
     else:
-        assert isinstance(told, Refusal)
-        assert (told.result, told.message[: len(message)]) == (Result.STALE, message)
+        assert isinstance(told, PushRefusal)
+        assert (told.result, told.message[: len(message)]) == (PushResult.STALE, message)
 
 
 def test_if_one_value_cannot_be_taken_none_is() -> None:
-    assert isinstance(judge(member(), said(), said("JOBS"), said("CPUX")), Refusal)
+    assert isinstance(judge(member(), said(), said("JOBS"), said("CPUX")), PushRefusal)
     assert judge(member(), said(), said("JOBS")) == (reading(), reading("JOBS"))

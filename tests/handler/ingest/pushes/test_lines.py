@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.ingest.pushes import lines
-from handler.ingest.pushes.said import VALUES_AT_MOST, Said, Unreadable
+from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
 
 
 def told(body: bytes) -> list[tuple[str, float | None]]:
@@ -56,13 +56,13 @@ def test_what_clients_of_onegate_send_is_understood(body: bytes, expected: list[
     ],
 )
 def test_what_is_not_understood_is_said(body: bytes, message: str) -> None:
-    assert lines.read(body) == Unreadable(message=message)
+    assert lines.read(body) == UnreadablePush(message=message)
 
 
 def test_more_values_than_one_request_may_bring_are_too_large() -> None:
     body = "\n".join(f"A{number}=1" for number in range(VALUES_AT_MOST + 1)).encode()
     read = lines.read(body)
-    assert isinstance(read, Unreadable)
+    assert isinstance(read, UnreadablePush)
     assert read.too_large
     assert isinstance(lines.read(body.rpartition(b"\n")[0]), tuple)
 
@@ -71,4 +71,6 @@ def test_more_values_than_one_request_may_bring_are_too_large() -> None:
 def test_any_bytes_are_read_or_refused_and_every_value_is_finite(body: bytes) -> None:
     read = lines.read(body)
     if isinstance(read, tuple):
-        assert all(isinstance(one, Said) and (one.value is None or abs(one.value) < float("inf")) for one in read)
+        assert all(
+            isinstance(one, PushedEntry) and (one.value is None or abs(one.value) < float("inf")) for one in read
+        )

@@ -17,9 +17,9 @@ from prometheus_client.exposition import basic_auth_handler, pushadd_to_gateway
 from config.errors import Refused
 from config.units import GroupId, MemberName, Monotonic
 from handler import logs
-from handler.ingest.alerts.tokens import Wanted
+from handler.ingest.alerts.tokens import NewWebhook
 from handler.ingest.pushes import pushing
-from handler.ingest.pushes.pushing import Pace, Rate
+from handler.ingest.pushes.pushing import PushRate, Rate
 from tests.support.engines import House
 from tests.support.pushing import MODEL, ONE, TWO, Senders, play
 
@@ -149,7 +149,7 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
 
 def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
-        alerts, values = await senders.up.desk.webhooks.make(Wanted(name="prometheus")), await senders.group_token()
+        alerts, values = await senders.up.desk.webhooks.make(NewWebhook(name="prometheus")), await senders.group_token()
         assert (await senders.send({"values": {"ORDERS": 1}}, alerts)).status == 401
         assert (await senders.send({"values": {"ORDERS": 1}}, "the-daemons-own")).status == 401
         assert (await senders.send({}, values, path="/hooks/alerts")).status == 404
@@ -160,14 +160,14 @@ def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted(name="shop", pushes=True, effects=()), "say of which groups"),
-        (Wanted(name="shop", pushes=True, groups=(GroupId("web"),)), "takes no alerts"),
-        (Wanted(name="shop", pushes=True, groups=(GroupId("db"),), effects=()), "there is no group db"),
+        (NewWebhook(name="shop", pushes=True, effects=()), "say of which groups"),
+        (NewWebhook(name="shop", pushes=True, groups=(GroupId("web"),)), "takes no alerts"),
+        (NewWebhook(name="shop", pushes=True, groups=(GroupId("db"),), effects=()), "there is no group db"),
     ],
     ids=["of-no-group", "with-effects", "of-a-group-that-is-not-there"],
 )
 def test_a_token_for_values_is_bound_to_groups_and_to_nothing_else(
-    tmp_path: Path, wanted: Wanted, message: str
+    tmp_path: Path, wanted: NewWebhook, message: str
 ) -> None:
     async def scene(senders: Senders) -> None:
         with pytest.raises(Refused, match=message):
@@ -370,26 +370,26 @@ def test_what_is_pushed_is_what_conditions_see(tmp_path: Path) -> None:
 RATE = Rate(per_second=2.0, at_once=3.0)
 
 
-def admitted(bucket: Pace, *times: float, who: str = "a") -> list[bool]:
+def admitted(bucket: PushRate, *times: float, who: str = "a") -> list[bool]:
     return [bucket.admits(who, RATE, Monotonic(time)) for time in times]
 
 
 def test_so_many_at_once_and_then_so_many_in_the_long_run() -> None:
-    assert admitted(Pace(), 0, 0, 0, 0, 0.25, 0.5, 0.6, 1.0) == [True, True, True, False, False, True, False, True]
+    assert admitted(PushRate(), 0, 0, 0, 0, 0.25, 0.5, 0.6, 1.0) == [True, True, True, False, False, True, False, True]
 
 
 def test_whoever_kept_still_may_knock_as_often_as_at_first() -> None:
-    assert admitted(Pace(), 0, 0, 0, 0, 100, 100, 100, 100) == [True, True, True, False, True, True, True, False]
+    assert admitted(PushRate(), 0, 0, 0, 0, 100, 100, 100, 100) == [True, True, True, False, True, True, True, False]
 
 
 def test_one_does_not_use_up_what_another_may() -> None:
-    bucket = Pace()
+    bucket = PushRate()
     assert (admitted(bucket, 0, 0, 0, 0), admitted(bucket, 0, who="b")) == ([True, True, True, False], [True])
 
 
 def test_the_buckets_of_those_who_are_quiet_are_forgotten(monkeypatch) -> None:
     monkeypatch.setattr(pushing, "_KEPT", 10)
-    bucket = Pace()
+    bucket = PushRate()
     for number in range(1000):
         bucket.admits(f"m{number}", RATE, Monotonic(number / 10))
     assert len(bucket._left) <= 16
@@ -398,7 +398,7 @@ def test_the_buckets_of_those_who_are_quiet_are_forgotten(monkeypatch) -> None:
 @given(st.lists(st.floats(0, 100)))
 def test_nobody_ever_has_more_than_the_rate_allows(times: list[float]) -> None:
     times = sorted(times)
-    let = [time for time, ok in zip(times, admitted(Pace(), *times), strict=True) if ok]
+    let = [time for time, ok in zip(times, admitted(PushRate(), *times), strict=True) if ok]
     for first, begin in enumerate(let):
         for last in range(first, len(let)):
             assert last - first + 1 <= RATE.at_once + RATE.per_second * (let[last] - begin) + 1e-6

@@ -10,27 +10,27 @@ from typing import Any
 
 import pytest
 
-from handler.ingest.pushes.judging import Refusal, Result
-from handler.ingest.pushes.receiver import Push, Receiver, is_push, read
-from handler.ingest.pushes.replies import Reply, refused
-from handler.ingest.pushes.said import Said, Shape, Unreadable
+from handler.ingest.pushes.judging import PushRefusal, PushResult
+from handler.ingest.pushes.pushed_values import PushedEntry, PushShape, UnreadablePush
+from handler.ingest.pushes.receiver import Push, PushReceiver, is_push, read
+from handler.ingest.pushes.replies import PushReply, refused
 from tests.support.pushes import said
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 ONEGATE = {**FORM, "x-onegate-token": "tok", "x-onegate-vmid": "42"}
 
 
-_ACCEPTED = Reply(result=Result.ACCEPTED, taken=1)
+_ACCEPTED = PushReply(result=PushResult.ACCEPTED, taken=1)
 
 
 @dataclass
 class Taker:
     """Remembers what came."""
 
-    reply: Reply = _ACCEPTED
+    reply: PushReply = _ACCEPTED
     came: list[Push] = field(default_factory=list)
 
-    def take(self, push: Push) -> Reply:
+    def take(self, push: Push) -> PushReply:
         self.came.append(push)
         return self.reply
 
@@ -48,7 +48,7 @@ def ask(
 
     scope = {"type": "http", "method": method, "path": path,
              "headers": [(key.encode(), value.encode()) for key, value in headers.items()]}  # fmt: skip
-    asyncio.run(Receiver(taker)(scope, receive, send))
+    asyncio.run(PushReceiver(taker)(scope, receive, send))
     return sent[0]["status"], {key.decode(): value.decode() for key, value in sent[0]["headers"]}, sent[1]["body"]
 
 
@@ -83,31 +83,31 @@ def came(path: str, headers: dict[str, str], body: bytes = b"", method: str = "P
     ],
 )  # fmt: skip
 def test_requests_of_onegates_clients_are_understood(
-    path: str, headers: dict[str, str], body: bytes, expected: tuple[Said, ...]
+    path: str, headers: dict[str, str], body: bytes, expected: tuple[PushedEntry, ...]
 ) -> None:
     push = came(path, headers, body)
-    assert (push.token, push.shape, read(push)) == ("tok", Shape.LINES, expected)
+    assert (push.token, push.shape, read(push)) == ("tok", PushShape.LINES, expected)
 
 
 @pytest.mark.parametrize(
     ("path", "kind", "body", "shape", "expected"),
     [
-        pytest.param("/push", "application/json; charset=utf-8", b'{"values": {"A": 1}}', Shape.JSON, (said("A", 1.0),),
+        pytest.param("/push", "application/json; charset=utf-8", b'{"values": {"A": 1}}', PushShape.JSON, (said("A", 1.0),),
                      id="json"),
-        pytest.param("/push", "application/x-www-form-urlencoded", b"A=1", Shape.LINES, (said("A", 1.0),), id="curl-d"),
-        pytest.param("/push", "text/plain; version=0.0.4", b"A 1", Shape.TEXT, (said("A", 1.0),), id="text"),
-        pytest.param("/push", "application/openmetrics-text; version=1.0.0", b"A 1\n# EOF", Shape.OPENMETRICS,
+        pytest.param("/push", "application/x-www-form-urlencoded", b"A=1", PushShape.LINES, (said("A", 1.0),), id="curl-d"),
+        pytest.param("/push", "text/plain; version=0.0.4", b"A 1", PushShape.TEXT, (said("A", 1.0),), id="text"),
+        pytest.param("/push", "application/openmetrics-text; version=1.0.0", b"A 1\n# EOF", PushShape.OPENMETRICS,
                      (said("A", 1.0),), id="openmetrics"),
-        pytest.param("/push/metrics/job/x/member/m", "text/plain", b"A 1", Shape.TEXT, (said("A", 1.0, member="m"),),
+        pytest.param("/push/metrics/job/x/member/m", "text/plain", b"A 1", PushShape.TEXT, (said("A", 1.0, member="m"),),
                      id="of-a-pushgateway"),
-        pytest.param("/push/metrics/group/g/job@base64/eC95", "text/plain", b"A 1", Shape.TEXT,
+        pytest.param("/push/metrics/group/g/job@base64/eC95", "text/plain", b"A 1", PushShape.TEXT,
                      (said("A", 1.0, group="g"),), id="with-base64"),
-        pytest.param("/push/metrics/job/x", "application/x-www-form-urlencoded", b"A 1", Shape.TEXT, (said("A", 1.0),),
+        pytest.param("/push/metrics/job/x", "application/x-www-form-urlencoded", b"A 1", PushShape.TEXT, (said("A", 1.0),),
                      id="data-binary-of-curl"),
     ],
 )  # fmt: skip
 def test_the_shape_is_told_by_path_and_content_type(
-    path: str, kind: str, body: bytes, shape: Shape, expected: tuple[Said, ...]
+    path: str, kind: str, body: bytes, shape: PushShape, expected: tuple[PushedEntry, ...]
 ) -> None:
     push = came(path, {"content-type": kind, "authorization": "Bearer tok"}, body, "POST")
     assert (push.token, push.shape, read(push)) == ("tok", shape, expected)
@@ -115,7 +115,7 @@ def test_the_shape_is_told_by_path_and_content_type(
 
 def test_an_address_that_contradicts_the_body_is_not_understood() -> None:
     push = came("/push/metrics/job/x/member/a", {"content-type": "text/plain"}, b'A{member="b"} 1')
-    assert read(push) == Unreadable(message='"A" names a member or group other than the request does')
+    assert read(push) == UnreadablePush(message='"A" names a member or group other than the request does')
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,15 @@ def test_what_was_taken_is_told_in_json_and_to_onegate_with_nothing() -> None:
 @pytest.mark.parametrize(
     ("result", "status", "header"),
     [
-        (Result.UNKNOWN_NAME, 400, None),
-        (Result.NOT_PERMITTED, 403, None),
-        (Result.UNKNOWN_TOKEN, 401, ("www-authenticate", "Bearer")),
-        (Result.NOT_READY, 503, ("retry-after", "2")),
-        (Result.OVERLOADED, 503, ("retry-after", "2")),
+        (PushResult.UNKNOWN_NAME, 400, None),
+        (PushResult.NOT_PERMITTED, 403, None),
+        (PushResult.UNKNOWN_TOKEN, 401, ("www-authenticate", "Bearer")),
+        (PushResult.NOT_READY, 503, ("retry-after", "2")),
+        (PushResult.OVERLOADED, 503, ("retry-after", "2")),
     ],
 )
-def test_a_refusal_is_worded_for_whoever_asks(result: Result, status: int, header: tuple[str, str] | None) -> None:
-    taker = Taker(reply=refused(Refusal(result=result, message="no ü")))
+def test_a_refusal_is_worded_for_whoever_asks(result: PushResult, status: int, header: tuple[str, str] | None) -> None:
+    taker = Taker(reply=refused(PushRefusal(result=result, message="no ü")))
     answer = ask(taker, "PUT", "/push", FORM)
     assert (answer[0], json.loads(answer[2])) == (status, {"error": "no ü"})
     assert header is None or header in answer[1].items()
@@ -199,11 +199,11 @@ def test_a_refusal_is_worded_for_whoever_asks(result: Result, status: int, heade
 
 
 def test_too_much_and_unreadable_bodies_have_a_status_of_their_own() -> None:
-    assert [refused(Unreadable(message="x", too_large=large)).status for large in (True, False)] == [413, 400]
+    assert [refused(UnreadablePush(message="x", too_large=large)).status for large in (True, False)] == [413, 400]
 
 
 def test_every_result_has_a_status() -> None:
-    assert {Reply(result=result).status for result in Result} == {200, 400, 401, 403, 413, 503}
+    assert {PushReply(result=result).status for result in PushResult} == {200, 400, 401, 403, 413, 503}
 
 
 def test_a_push_says_nothing_of_its_token_or_body() -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.cloudstack.answers import job_of, page_of, refusal
 from collector.clients.cloudstack.client import CloudstackClient
-from collector.clients.http.pool import Bounded
+from collector.clients.cloudstack.parsing import job_of, page_of, refusal
+from collector.clients.http.pool import BoundedPool
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName
@@ -428,7 +428,7 @@ def test_the_whole_answer_has_one_deadline_however_it_drips(stage: CloudstackSta
 def test_an_answer_has_a_largest_size(stage: CloudstackStage) -> None:
     stage.wire.script("listZones", answered(b"{" + b" " * 4000))
     wire = CloudstackClient(a_cloudstack(stage.endpoint), lambda ref: stage.secrets[ref.env or ""])
-    wire._session = Bounded(5.0, at_most=1000)
+    wire._session = BoundedPool(5.0, at_most=1000)
 
     with pytest.raises(Transient, match="not answered"):
         wire.ask("listZones")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.together import Together
+from collector.clients.coalescing import Together
 from config.errors import DriverError, Full, Permanent, Refused, Transient
 from config.model.catalogue import Profile
 from config.units import CloudId, MemberName, ProfileId
-from handler.orchestrators.oneflow.answers import refusal, service_of
+from handler.orchestrators.oneflow.parsing import refusal, service_of
 from handler.orchestrators.table import orchestrator_for
 from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_stage, oneflow_stage
 from tests.support.opennebula import a_template_recipe

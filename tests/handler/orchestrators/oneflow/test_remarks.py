@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from handler.orchestrators.oneflow.answers import STATES, Service, service_of
+from handler.orchestrators.oneflow.parsing import STATES, Service, service_of
 from handler.orchestrators.oneflow.remarks import in_the_way
-from handler.orchestrators.opennebula.answers import Machine
+from handler.orchestrators.opennebula.parsing import OpennebulaMachine
 from tests.support.opennebula_wire import ACTIVE, POWEROFF
 
 RUNS = (ACTIVE, 3)
@@ -22,10 +22,10 @@ def a_service(state: str, *nodes: int, complaint: str = "") -> Service:
     return service
 
 
-def machines(*states: tuple[int, int]) -> Sequence[Machine]:
+def machines(*states: tuple[int, int]) -> Sequence[OpennebulaMachine]:
     """Nodes 1, 2, …; and one of nobody's that is off."""
     return [
-        Machine(
+        OpennebulaMachine(
             id=number, name=str(number), user="fleet", mark="", given="", complaint="", order="", state=state, lcm=lcm,
             nics=(), cluster=None, created_at=0.0,
         )

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.http.pool import Bounded
+from collector.clients.http.pool import BoundedPool
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import Fault, refusal
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName
-from handler.orchestrators.opennebula.answers import machine_of, template_xml
+from handler.orchestrators.opennebula.parsing import machine_of, template_xml
 from handler.orchestrators.opennebula.states import LCM_STATES, STATES
 from handler.orchestrators.table import orchestrator_for
 from handler.planning.world import ServerState
@@ -622,7 +622,7 @@ def test_the_whole_answer_has_one_deadline_however_it_drips(stage: OpennebulaSta
 def test_an_answer_has_a_largest_size(stage: OpennebulaStage) -> None:
     stage.wire.script("vm.info", answered(b"<" + b" " * 4000))
     wire = a_wire(stage)
-    wire._session = Bounded(5.0, at_most=1000)
+    wire._session = BoundedPool(5.0, at_most=1000)
 
     with pytest.raises(Transient, match="not answered"):
         wire.ask("vm.info", 1)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.openstack.answers import page_of
+from collector.clients.openstack.parsing import page_of
 from config.errors import Permanent, Transient
 from config.model.openstack import CloudsYaml
 from config.model.recipes import BootVolume, Reach
 from config.units import GroupId, MemberName
-from handler.orchestrators.openstack.answers import STATES, machine_of
+from handler.orchestrators.openstack.parsing import STATES, machine_of
 from handler.planning.world import ServerState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint

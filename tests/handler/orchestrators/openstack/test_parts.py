@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from config.errors import Full, Permanent, Transient
-from config.model.parts import Address, Part, Port, Volume
+from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import GroupId, MemberName, PartName
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
-from handler.orchestrators.openstack.part_answers import KEY, description_of
+from handler.orchestrators.openstack.part_parsing import KEY, description_of
 from handler.planning.world import PartState
 from tests.support.openstack import OpenstackStage, openstack_stage
 from tests.support.openstack_wire import error, mint
@@ -19,9 +19,9 @@ from tests.support.wire_server import LOST, UNREACHED, Fault, answered
 
 WEB = GroupId("web")
 ONE = MemberName("web-k3f9ab-1")
-DATA = Part(name=PartName("data"), spec=Volume(size=20 << 30, kind="ssd"))
-FRONT = Part(name=PartName("front"), spec=Port(network="net"))
-PUBLIC = Part(name=PartName("public"), spec=Address(network="public", port=FRONT.name))
+DATA = MemberPart(name=PartName("data"), spec=Volume(size=20 << 30, kind="ssd"))
+FRONT = MemberPart(name=PartName("front"), spec=NetworkPort(network="net"))
+PUBLIC = MemberPart(name=PartName("public"), spec=FloatingAddress(network="public", port=FRONT.name))
 ALL = (DATA, FRONT, PUBLIC)
 _WHERE = {DATA: "/volumes", FRONT: "/ports", PUBLIC: "/floatingips"}
 _KINDS = pytest.mark.parametrize("part", ALL, ids=lambda part: part.name)
@@ -38,23 +38,23 @@ def driver(stage: OpenstackStage) -> OpenstackOrchestrator:
     return stage.driver()
 
 
-def make(stage: OpenstackStage, driver: OpenstackOrchestrator, *parts: Part, **recipe: Any) -> None:
+def make(stage: OpenstackStage, driver: OpenstackOrchestrator, *parts: MemberPart, **recipe: Any) -> None:
     for part in parts:
         driver.make_part(ONE, part, stage.launch(**recipe).profile)
 
 
-def ready_for(stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part) -> None:
+def ready_for(stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart) -> None:
     """Make what a part needs before it."""
     if part is PUBLIC:
         make(stage, driver, FRONT)
 
 
-def there(stage: OpenstackStage, part: Part) -> dict[str, dict[str, Any]]:
+def there(stage: OpenstackStage, part: MemberPart) -> dict[str, dict[str, Any]]:
     kinds = {DATA: stage.cinder.volumes, FRONT: stage.neutron.ports, PUBLIC: stage.neutron.floatingips}
     return kinds[part]
 
 
-def booted(stage: OpenstackStage, driver: OpenstackOrchestrator, *parts: Part) -> str:
+def booted(stage: OpenstackStage, driver: OpenstackOrchestrator, *parts: MemberPart) -> str:
     """Make a server with parts; its id."""
     make(stage, driver, *parts)
     ids = {part.name: part.id for _, part in driver.parts(WEB).parts}
@@ -131,7 +131,7 @@ _BEFALLING = [
 @_KINDS
 @pytest.mark.parametrize("fault", _BEFALLING)
 def test_what_befalls_the_call_that_makes_a_part_makes_no_second_one(
-    stage: OpenstackStage, part: Part, fault: Fault
+    stage: OpenstackStage, part: MemberPart, fault: Fault
 ) -> None:
     driver = stage.driver(timeout=0.5 if fault.drip else PATIENT)
     ready_for(stage, driver, part)
@@ -146,7 +146,7 @@ def test_what_befalls_the_call_that_makes_a_part_makes_no_second_one(
 @pytest.mark.parametrize("fault", [LOST, UNREACHED, error(503, "later"), error(409, "in progress")], ids=str)
 @pytest.mark.parametrize("drop", ["remove_part", "release_part"])
 def test_what_befalls_the_call_that_ends_a_part_is_made_good_by_the_next(
-    stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part, drop: str, fault: Fault
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart, drop: str, fault: Fault
 ) -> None:
     ready_for(stage, driver, part)
     make(stage, driver, part)
@@ -167,7 +167,7 @@ def test_a_token_that_expires_is_renewed_in_flight(stage: OpenstackStage, driver
 
 
 @_KINDS
-def test_a_quota_is_told_apart(stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part) -> None:
+def test_a_quota_is_told_apart(stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart) -> None:
     ready_for(stage, driver, part)
     stage.neutron.quota, stage.cinder.quota = {_WHERE[part][1:]: 0}, 0
     with pytest.raises(Full, match="quota"):
@@ -184,15 +184,15 @@ def test_so_is_an_outer_network_without_another_address(stage: OpenstackStage, d
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (replace(FRONT, spec=Port(network="nope")), "no network that the project can see is called 'nope'"),
-        (replace(FRONT, spec=Port(network="twice")), "2 networks are called 'twice': write the id"),
+        (replace(FRONT, spec=NetworkPort(network="nope")), "no network that the project can see is called 'nope'"),
+        (replace(FRONT, spec=NetworkPort(network="twice")), "2 networks are called 'twice': write the id"),
         (replace(DATA, spec=Volume(size=1, kind="nope")), "no volume type"),
-        (replace(PUBLIC, spec=Address(network="back", port=FRONT.name)), "is not a valid external network"),
+        (replace(PUBLIC, spec=FloatingAddress(network="back", port=FRONT.name)), "is not a valid external network"),
     ],
     ids=["unknown", "ambiguous", "volume type", "not external"],
 )
 def test_names_that_mean_nothing_or_two_things_are_refused(
-    stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part, message: str
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart, message: str
 ) -> None:
     make(stage, driver, FRONT)
     stage.nova.things.network += [{"name": "twice", "id": mint(f"twice {number}")} for number in range(2)]
@@ -205,7 +205,7 @@ def test_names_that_mean_nothing_or_two_things_are_refused(
 
 @_KINDS
 def test_what_listings_do_not_show_yet_is_found_by_who_made_it(
-    stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
 ) -> None:
     ready_for(stage, driver, part)
     stage.neutron.hidden = stage.cinder.hidden = Everything()
@@ -219,7 +219,7 @@ def test_what_listings_do_not_show_yet_is_found_by_who_made_it(
 
 
 @pytest.mark.parametrize("part", [DATA, FRONT], ids=lambda part: part.name)
-def test_of_two_that_bear_one_mark_the_newer_one_that_nobody_has_goes(stage: OpenstackStage, part: Part) -> None:
+def test_of_two_that_bear_one_mark_the_newer_one_that_nobody_has_goes(stage: OpenstackStage, part: MemberPart) -> None:
     stage.neutron.hidden = stage.cinder.hidden = Everything()
     make(stage, stage.driver(), part)
     driver = stage.driver()  # started again, and the listing is late
@@ -326,7 +326,9 @@ def test_what_is_not_ours_is_neither_listed_nor_touched(stage: OpenstackStage, d
 
 
 @_KINDS
-def test_what_was_deleted_by_hand_is_gone(stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part) -> None:
+def test_what_was_deleted_by_hand_is_gone(
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
+) -> None:
     ready_for(stage, driver, part)
     make(stage, driver, part)
     there(stage, part).clear()
@@ -372,7 +374,9 @@ def test_an_address_that_leads_nowhere_came_to_nothing(stage: OpenstackStage, dr
 
 
 @pytest.mark.parametrize("part", [DATA, FRONT], ids=lambda part: part.name)
-def test_what_a_server_has_is_not_removed(stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part) -> None:
+def test_what_a_server_has_is_not_removed(
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
+) -> None:
     booted(stage, driver, part)
     for _ in range(2):
         with pytest.raises(Transient, match="is not removed while server"):
@@ -385,7 +389,7 @@ def test_what_a_server_has_is_not_removed(stage: OpenstackStage, driver: Opensta
 
 @pytest.mark.parametrize("part", [DATA, FRONT], ids=lambda part: part.name)
 def test_what_a_server_had_that_is_gone_is_removed_though_nova_never_let_go_of_it(
-    stage: OpenstackStage, driver: OpenstackOrchestrator, part: Part
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
 ) -> None:
     server = booted(stage, driver, part)
     del stage.nova.vms[server]  # its host was down: neither Neutron nor Cinder heard of it

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from config.causes import Cause
+from config.causes import FailureCause
 from config.errors import Transient
 from config.model.catalogue import ProcessRecipe
 from config.model.recipes import ResourceLimits
@@ -146,7 +146,7 @@ with process_stage(Path({str(tmp_path)!r})) as stage:
 
     refused, *nobody = done.stdout.decode().splitlines()
     assert refused == (
-        f"{Cause.LAUNCH_CONFIGURATION.value} limits: open_files 4096 is above what this process may give, 128: "
+        f"{FailureCause.LAUNCH_CONFIGURATION.value} limits: open_files 4096 is above what this process may give, 128: "
         "lower it, or raise LimitNOFILE= in the unit of Trimtab"
     )
     assert nobody == ["() None ''"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from config.errors import Permanent
 from config.units import GroupId
-from handler.orchestrators.process.marks import Mark, choose_address
+from handler.orchestrators.process.marks import ProcessMark, choose_address
 from handler.planning.launches import LaunchId
 
 
@@ -46,9 +46,9 @@ def test_a_full_installation_says_so() -> None:
 
 
 def test_a_mark_is_read_back() -> None:
-    mark = Mark(id=a_launch(), address="127.1.2.3")
+    mark = ProcessMark(id=a_launch(), address="127.1.2.3")
 
-    assert Mark.read(mark.environment(Path("/state"))) == mark
+    assert ProcessMark.read(mark.environment(Path("/state"))) == mark
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,6 @@ def test_a_mark_is_read_back() -> None:
     ids=lambda change: next(iter(change)),
 )
 def test_a_mark_that_contradicts_itself_is_none(change: dict[str, str]) -> None:
-    mark = Mark(id=a_launch(), address="127.1.2.3").environment(Path("/state"))
+    mark = ProcessMark(id=a_launch(), address="127.1.2.3").environment(Path("/state"))
 
-    assert Mark.read({**mark, **change}) is None
+    assert ProcessMark.read({**mark, **change}) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Permanent, Transient
-from config.model.simulation import CallFaults, Happening, Incident
+from config.model.simulation import CallFaults, Incident, ScriptedEvent
 from config.units import GroupId
 from tests.support.orchestrators import AT_ONCE, Clock, SimulatedStage
 
@@ -88,7 +88,7 @@ def test_drivers_side_by_side_give_everybody_an_id_of_its_own(stage: SimulatedSt
 
 
 def test_what_was_scripted_happens_once_though_the_daemon_slept_through_it(stage: SimulatedStage, clock: Clock) -> None:
-    fateful = behaving(stage, script=(Incident(at=600.0, what=Happening.VANISH, count=1),))
+    fateful = behaving(stage, script=(Incident(at=600.0, what=ScriptedEvent.VANISH, count=1),))
     for number in range(1, 4):
         fateful.driver().create(fateful.launch(number))
     clock.at += 3600.0

@@ -12,12 +12,12 @@ from config.model.simulation import (
     BootTime,
     CallFaults,
     CallRate,
-    Happening,
     Incident,
     ListingFaults,
+    ScriptedEvent,
 )
 from config.units import Instant
-from handler.orchestrators.simulated.simulation import Answer, Simulation
+from handler.orchestrators.simulated.simulation import ScriptedAnswer, Simulation
 from handler.planning.world import Listing, Server, ServerState
 
 BEGAN = Instant(1_700_000_000.0)
@@ -189,11 +189,11 @@ def test_too_many_calls_are_refused_with_the_time_to_wait() -> None:
 
 
 def test_during_an_outage_no_call_is_answered_and_nothing_is_done() -> None:
-    outage = Incident(at=60.0, what=Happening.OUTAGE, lasts=30.0)
+    outage = Incident(at=60.0, what=ScriptedEvent.OUTAGE, lasts=30.0)
     cloud = peopled(1, script=(outage,), timeout=7.0)
 
     for answer in (cloud.list(WEB, at(60)), cloud.create(TWO, at(61)), cloud.destroy(ONE, at(89), grace=0.0)):
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ScriptedAnswer)
         assert isinstance(answer.given, Transient)
         assert answer.takes == 7.0
     assert listed(cloud, at(90)) == {ONE: ServerState.RUNNING}
@@ -201,7 +201,7 @@ def test_during_an_outage_no_call_is_answered_and_nothing_is_done() -> None:
 
 @pytest.mark.parametrize(("much", "hit"), [({"count": 3}, 3), ({"share": 0.25}, 3), ({"count": 99}, 10)])
 def test_what_is_scripted_befalls_so_many_once_and_at_its_time(much: dict[str, Any], hit: int) -> None:
-    cloud = peopled(10, script=(Incident(at=60.0, what=Happening.ERROR, **much),))
+    cloud = peopled(10, script=(Incident(at=60.0, what=ScriptedEvent.ERROR, **much),))
 
     assert set(listed(cloud, at(59)).values()) == {ServerState.RUNNING}
     for instant in (at(61), at(500)):
@@ -209,7 +209,7 @@ def test_what_is_scripted_befalls_so_many_once_and_at_its_time(much: dict[str, A
 
 
 def test_who_vanishes_leaves_no_trace() -> None:
-    cloud = peopled(4, script=(Incident(at=60.0, what=Happening.VANISH, share=0.5),))
+    cloud = peopled(4, script=(Incident(at=60.0, what=ScriptedEvent.VANISH, share=0.5),))
 
     assert len(listed(cloud, at(61))) == len(cloud.machines(at(61))) == 2
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handler.web.pages.charts import Mark, Plot, Rule, Trace, chart, nice_top, segments, sparkline
+from handler.web.pages.charts import ChartMark, Plot, Rule, Trace, chart, nice_top, segments, sparkline
 from handler.web.pages.layout import PageTemplate
 from tests.support.pages import a_mark
 from tests.support.store import at
@@ -23,7 +23,7 @@ def a_trace(*rows: tuple[float, float | None], stepped: bool = False, filled: bo
     return Trace(label="load", at=times, values=values, kind="value", stepped=stepped, filled=filled)
 
 
-def drawn(*traces: Trace, rules: tuple[Rule, ...] = (), marks: Sequence[Mark] = (), lane: bool = False) -> str:
+def drawn(*traces: Trace, rules: tuple[Rule, ...] = (), marks: Sequence[ChartMark] = (), lane: bool = False) -> str:
     """A chart from second 0 to 100, with a row every ten seconds."""
     plot = Plot(
         id="c", describe="d", begin=at(0), end=at(100), gap=25.0, unit="percent", traces=traces, rules=rules,

@@ -9,11 +9,11 @@ import pytest
 from config.units import GroupId, Instant, PolicyId
 from handler.operations.desk import Desk
 from handler.ports.stored import Event, EventKind
-from handler.web.pages.facts import Gatherer, mark_of, why_of
+from handler.web.pages.facts import PageGatherer, mark_of, why_of
 from tests.support.store import NOW, WEB, an_answer, an_explanation
 from trigger.explain.explanation import Explanation
 from trigger.reasons import Reason
-from trigger.requests import Cause, Clamp
+from trigger.requests import Clamp, RequestCause
 
 
 def an_event(kind: EventKind = EventKind.DECISION, name: str = "scaled_out", **changed: Any) -> Event:
@@ -63,7 +63,7 @@ def test_the_why_of_a_decision_is_what_was_measured_by_the_policy_that_spoke() -
 
 
 def test_the_why_of_a_persons_resize_is_the_person() -> None:
-    answer = an_answer(cause=Cause.PERSON, by="ada")
+    answer = an_answer(cause=RequestCause.PERSON, by="ada")
     (line,) = why_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,)))
     assert line == "person ada: asked for size 5: scaled out"
 
@@ -84,7 +84,7 @@ class Asked:
 
 def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
     """Whether a page that is looked at twice says why; ``told`` is in the store from then on."""
-    gatherer = Gatherer(cast("Desk", daemon))
+    gatherer = PageGatherer(cast("Desk", daemon))
 
     async def scene() -> list[bool]:
         first = await gatherer.why(an_event())
@@ -95,7 +95,7 @@ def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
 
 
 def test_a_why_that_is_written_after_the_first_look_is_shown() -> None:
-    answer = an_answer(cause=Cause.PERSON, by="ada")
+    answer = an_answer(cause=RequestCause.PERSON, by="ada")
     told = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,))
     assert looked_twice(Asked(None, seconds_later=1.0), told) == [False, True]
 

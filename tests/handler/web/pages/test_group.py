@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from handler.planning.status import GroupCondition, MemberState
-from handler.runtime.series import Series
+from handler.runtime.series import SeriesRecorder
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.group import group_page, parts_of
 from tests.support.pages import NOW, a_mark, a_member, a_picture, a_status, some_facts
@@ -54,7 +54,7 @@ def test_a_condition_on_one_value_for_the_whole_group_goes_across_no_members() -
     policy = an_explanation(NOW, values=(90.0,)).policies[0]
     judged = tuple(replace(condition, per_group=True) for condition in policy.conditions)
     whole = replace(an_explanation(NOW), policies=(replace(policy, conditions=judged),))
-    series = Series(10.0)
+    series = SeriesRecorder(10.0)
     series.judged(whole)
     card = parts_of(some_facts(picture=series.picture(NOW), explanation=whole))["conditions"]
     assert "cpu, avg of 1m, above 80 %" in text(card)

@@ -1,0 +1,155 @@
+"""What a NetScaler says over NITRO: the envelope around every answer, and the objects in it. Pure.
+
+Every body has an ``errorcode`` beside the HTTP status: a status of success may come with an error, and the other way
+round. Numbers are text (counters, gauges) or numbers (rates, ports), by version and by field. What stands alone may be
+an object or a list of one.
+
+Source: NITRO REST API reference, "Error handling" and "Retrieving statistics"; the numbers of errors are those of the
+vendor's clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from types import MappingProxyType
+
+from collector.clients.http.failures import of_server, refused
+from collector.clients.quoting import shown
+from collector.parsing import loads
+from collector.samples import Reply
+
+Thing = Mapping[str, object]
+"""One object of NITRO, as it came."""
+
+NO_SUCH_RESOURCE = 258
+MISSING = frozenset({NO_SUCH_RESOURCE, 344})
+"""There is no such object; 344, "No Service", is said of services and their groups."""
+ALREADY_THERE = 273
+NOT_PRIMARY = 1028
+WRONG_PASSWORD = frozenset({354, 355})
+"""Or no such user."""
+FORBIDDEN = frozenset({257, 2138})
+"""The user's command policy does not allow it."""
+
+_EXPIRED = frozenset({444, 1027})
+_NO_SUCH_VIRTUAL_SERVER = 461
+_TOO_MANY = (445, 446, 447)
+"""Sessions, connections, connections of one session."""
+_REPLIES: Mapping[int, Reply] = MappingProxyType(
+    dict.fromkeys(FORBIDDEN | WRONG_PASSWORD, Reply.AUTH)
+    | dict.fromkeys(MISSING | {_NO_SUCH_VIRTUAL_SERVER}, Reply.REFUSED)
+    | dict.fromkeys(_TOO_MANY, Reply.RATE_LIMITED)
+    | dict.fromkeys(_EXPIRED | {NOT_PRIMARY}, Reply.UNREACHABLE)
+)
+_PARTIAL_CODE = 1243
+_PARTIAL = frozenset({207, 209})
+"""Multi-Status, and NITRO's own X-NITRO-WARNING."""
+_OK, _BEYOND_OK, _UNAUTHORIZED = 200, 300, 401
+_DIGITS = 18
+"""Of a number of 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """An answer that says what was asked, or that something was done."""
+
+    document: Thing
+    doubt: str = ""
+    """Why it may not be whole, in the appliance's own words; empty: it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What came instead of it."""
+
+    code: int = 0
+    """0: only the HTTP status says so."""
+    status: int = 0
+    """0: nothing was sent."""
+    said: str
+    reply: Reply
+    """What it is to counters."""
+
+    @property
+    def expired(self) -> bool:
+        """Whether the session is over: logging in anew may help."""
+        return self.code in _EXPIRED or (self.code == 0 and self.status == _UNAUTHORIZED)
+
+
+def decode(status: int, body: bytes) -> Said | Refusal:
+    """Open the envelope.
+
+    >>> text = b'{"errorcode": 0, "message": "Done", "lbvserver": [{"name": "web", "tothits": "7"}]}'
+    >>> [thing["tothits"] for thing in things(decode(200, text).document, "lbvserver")], decode(201, b"")
+    (['7'], Said(document={}, doubt=''))
+    >>> decode(409, b'{"errorcode": 273, "message": "Resource already exists", "severity": "ERROR"}').said
+    'error 273: Resource already exists'
+    >>> decode(200, b'{"errorcode": 444, "message": "Session expired"}').expired
+    True
+    >>> decode(401, b'{"errorcode": 354, "message": "Invalid username"}').reply
+    <Reply.AUTH: 3>
+    """
+    ok = _OK <= status < _BEYOND_OK
+    if not body.strip() and ok:
+        return Said(document={})
+    document = _document(body)
+    if document is None and not ok:
+        return Refusal(status=status, said=refused(status).said, reply=_by_status(status))
+    code = None if document is None else whole(document.get("errorcode", 0))
+    if document is None or code is None:
+        return Refusal(status=status, said=f"HTTP {status}, and no answer of NITRO", reply=Reply.MALFORMED)
+    message = shown(str(document.get("message", "")))
+    said = f"error {code}: {message}" if code else message or f"HTTP {status}"
+    found = Refusal(code=code, status=status, said=said, reply=_REPLIES.get(code) or _by_status(status))
+    if found.expired:
+        return found
+    if code == _PARTIAL_CODE or status in _PARTIAL or (ok and document.get("severity") == "WARNING"):
+        return Said(document=document, doubt=said)
+    return Said(document=document) if ok and not code else found
+
+
+def _by_status(status: int) -> Reply:
+    return of_server(refused(status)).reply if status >= _BEYOND_OK else Reply.MALFORMED
+
+
+def things(document: Thing, kind: str) -> Iterator[Thing]:
+    """The objects of a kind, whether they come as a list, alone, or each in the answer of its own of a bulk."""
+    found = document.get(kind)
+    for thing in found if isinstance(found, list) else [found]:
+        if isinstance(thing, dict):
+            yield thing
+    parts = document.get("response")
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict):
+            yield from things(part, kind)
+
+
+def text(thing: Thing, key: str) -> str:
+    """A name or an address; empty where there is none."""
+    found = thing.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def whole(found: object) -> int | None:
+    """A whole number that is not negative, also as text."""
+    if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= _DIGITS:
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+
+
+def plain(address: str) -> str:
+    """One way to write each address; what is none, as it is."""
+    try:
+        return ip_address(address).compressed
+    except ValueError:
+        return address
+
+
+def _document(body: bytes) -> Thing | None:
+    try:
+        document = loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None

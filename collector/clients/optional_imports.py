@@ -1,0 +1,28 @@
+"""Libraries that not every installation has: each is needed for one kind of cloud only."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from config.causes import FailureCause
+from config.errors import Permanent
+
+
+def library(name: str, *, of: str, extra: str, needs: str) -> ModuleType:
+    """Import what drivers of one kind of cloud are made with.
+
+    Args:
+        name: of the module.
+        of: whom the error is about.
+        extra: of ours, that installs it.
+        needs: the requirement, as `pip` takes it.
+
+    Raises:
+        Permanent: it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        mend = f"install the extra {extra} of trimtab (pip install '{needs}')"
+        raise Permanent(f"{of}: the library {needs} is missing: {mend}", cause=FailureCause.LIBRARY) from None

@@ -1,0 +1,74 @@
+"""Which rows of the sheet a cloud answers for: those of the members that are its machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from collector.clients.http.failures import HttpFailure
+from collector.samples import Series, Sheet
+from collector.targets import Round
+from config.model.clouds import Cloud, OneflowCloud
+from config.model.counters import Counter, CounterSource
+from config.units import MemberName, Seconds
+
+CloudT = TypeVar("CloudT", bound=Cloud)
+SourceT = TypeVar("SourceT", bound=CounterSource)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudSheetRow(Generic[SourceT]):
+    """One row of the sheet."""
+
+    row: int
+    series: Series
+    counter: Counter
+    source: SourceT
+    """That of the counter."""
+    interval: Seconds
+    """Between two polls of the group."""
+    limit: Seconds
+    """How old a measurement may be."""
+
+
+Wishes = Mapping[MemberName, Sequence[CloudSheetRow[SourceT]]]
+
+
+def wishes_of(asked: Round, cloud_kind: type[CloudT], source_kind: type[SourceT]) -> Mapping[CloudT, Wishes[SourceT]]:
+    """Find the rows that each cloud of a kind answers for by counters of a kind, by member."""
+    catalogue = asked.catalogue
+    mine = {counter.id: counter for counter in catalogue.counters.values() if isinstance(counter.source, source_kind)}
+    found: dict[CloudT, dict[MemberName, list[CloudSheetRow[SourceT]]]] = {}
+    for target in asked.targets if mine else ():
+        group = catalogue.groups[target.group]
+        cloud = catalogue.clouds.get(catalogue.profiles[group.profile].cloud)
+        if isinstance(cloud, OneflowCloud):
+            cloud = cloud.nebula
+        if not isinstance(cloud, cloud_kind):
+            continue
+        for name, row in target.rows.items():
+            source = _as(source_kind, catalogue.counters[name].source)
+            if source is not None:
+                counter = mine[name]
+                wish = CloudSheetRow(
+                    row=row,
+                    series=asked.sheet.layout.series[row],
+                    counter=counter,
+                    source=source,
+                    interval=group.interval,
+                    limit=group.freshness * group.interval + counter.lag,
+                )
+                found.setdefault(cloud, {}).setdefault(target.member.name, []).append(wish)
+    return found
+
+
+def _as(kind: type[SourceT], source: object) -> SourceT | None:
+    return source if isinstance(source, kind) else None
+
+
+def fail_all(sheet: Sheet, wishes: Wishes[SourceT], failure: HttpFailure) -> None:
+    """Write down why none of these rows has an answer."""
+    for each in wishes.values():
+        for wish in each:
+            sheet.fail(wish.row, failure.reply, failure.said)

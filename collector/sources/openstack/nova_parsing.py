@@ -1,0 +1,120 @@
+"""What Nova's answers mean to counters: which server is which member, and what hypervisors say of one of them.
+
+Source: Compute API reference, `List Servers Detailed` and `Show Server Diagnostics`, microversion 2.48; the shapes were
+read off Nova 26.2 (Zed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from collector.clients.http.failures import HttpFailure
+from collector.clients.openstack.parsing import MEMBER, mapping, page_of, text
+from collector.parsing import loads
+from collector.samples import Reply
+from collector.sources.reducing import RowNumber
+
+_NAMES = {"cpu_details": "id", "nic_details": "mac_address"}
+"""What the entries of a part are known by; disks have nothing of the kind."""
+
+_MOST = 1e300
+"""Greater numbers are no measurement; JSON writes integers of any length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """Some of a project's servers."""
+
+    ids: Mapping[str, Sequence[str]]
+    """Member, of whatever installation → its servers."""
+    marker: str
+    """What the next page is asked with; empty: this is the last."""
+
+
+def decode_servers(body: bytes) -> Servers | HttpFailure:
+    """Read one page of a listing.
+
+    >>> import json
+    >>> server = {"id": "b06a53f2", "name": "web-k3f9ab-1", "metadata": {"trimtab.member": "web-k3f9ab-1"}}
+    >>> decode_servers(json.dumps({"servers": [server]}).encode())
+    Servers(ids={'web-k3f9ab-1': ['b06a53f2']}, marker='')
+    """
+    page = page_of(_object(body), "servers")
+    if page is None:
+        return HttpFailure(reply=Reply.MALFORMED, said="what answers there is no listing of servers")
+    ids: dict[str, list[str]] = {}
+    for server in page.entries:
+        own_id, member = text(server, "id"), text(mapping(server, "metadata"), MEMBER)
+        if own_id and member:
+            ids.setdefault(member, []).append(own_id)
+    return Servers(ids=ids, marker=page.marker)
+
+
+Diagnostics = Mapping[str, object]
+"""Part → what it says."""
+
+
+def decode_diagnostics(body: bytes) -> Diagnostics | HttpFailure:
+    """Read what hypervisors say of one server.
+
+    >>> import json
+    >>> nic = {"mac_address": "01:23:45:67:89:ab", "rx_octets": 2070139, "tx_octets": None}
+    >>> said = {"state": "running", "memory_details": {"maximum": 524288, "used": 0}, "nic_details": [nic]}
+    >>> diagnostics = decode_diagnostics(json.dumps(said).encode())
+    >>> look_up(diagnostics, "nic_details.rx_octets")
+    [RowNumber(value=2070139.0, name='01:23:45:67:89:ab')]
+    >>> look_up(diagnostics, "memory_details.maximum")
+    [RowNumber(value=524288.0, name=None)]
+    >>> look_up(diagnostics, "nic_details.tx_octets").said
+    'its hypervisor does not tell nic_details.tx_octets'
+    """
+    said = _object(body)
+    if not isinstance(said.get("state"), str):
+        return HttpFailure(reply=Reply.MALFORMED, said="what answers there are no diagnostics of a server")
+    if said["state"] != "running":
+        return HttpFailure(reply=Reply.REFUSED, said="its server does not run")
+    return said
+
+
+def look_up(diagnostics: Diagnostics, field: str) -> list[RowNumber] | HttpFailure:
+    """Find the values of a field: one, or of a part that there are several of, one of each.
+
+    Args:
+        diagnostics: of a server that runs.
+        field: a key of `config.counters.cloud_measures.NOVA_FIELDS`.
+    """
+    part, _, name = field.partition(".")
+    said = diagnostics.get(part)
+    given = said if isinstance(said, list) else [said]
+    entries = [entry for entry in given if isinstance(entry, dict)]
+    if not entries or len(entries) < len(given):
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"the server has no {part}")
+    told = [entry.get(name) for entry in entries]
+    if None in told:
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"its hypervisor does not tell {field}")
+    values = [float(value) for value in told if _is_number(value)]
+    if len(values) < len(told):
+        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is no number")
+    if not isinstance(said, list):
+        return [RowNumber(values[0], None)]
+    return [RowNumber(value, _row(part, entries, place)) for place, value in enumerate(values)]
+
+
+def _row(part: str, entries: Sequence[Mapping[str, object]], place: int) -> str:
+    """By which an entry is known again. Places are names only for as long as there are equally many entries."""
+    name = entries[place].get(_NAMES.get(part, ""))
+    return f"{place + 1} of {len(entries)}" if name is None else str(name)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+def _object(body: bytes) -> Mapping[str, object]:
+    try:
+        said = loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,128 @@
+"""*Trimtab itself*, its way to others: endpoints, claims, notices, webhooks, pushes, and the recording."""
+
+from __future__ import annotations
+
+from grafana.build.frame import HERE
+from grafana.build.panels import (
+    BYTES,
+    GREEN,
+    MOMENT,
+    RED,
+    YELLOW,
+    Panel,
+    PanelQuery,
+    bars,
+    dashed,
+    figure,
+    hiding,
+    lines,
+    steps,
+    timeline,
+)
+from grafana.build.queries import events, ever
+
+
+def reaching() -> list[Panel]:
+    """Whether clouds and balancers answer, and whether this daemon is the one that keeps the members."""
+    opened, half = (f'trimtab_endpoint_circuit{{{HERE}, position="{word}"}}' for word in ("open", "half_open"))
+    return [
+        timeline(
+            "Circuit of each endpoint",
+            "Whether an endpoint of a cloud or balancer is called, left alone since it did not answer, or tried again.",
+            PanelQuery(f"2 * {opened} + ignoring (position) {half}", "{{endpoint}}"),
+            states={0: ("closed", GREEN), 1: ("half_open", YELLOW), 2: ("open", RED)},
+        ),
+        hiding(
+            bars(
+                "Calls that were not sent",
+                "Calls that were kept back, since their endpoint did not answer those before.",
+                events(f"trimtab_endpoint_unsent_calls_total{{{HERE}}}", "{{endpoint}}", "endpoint"),
+            )
+        ),
+        steps(
+            "Store generation",
+            "Counter of each daemon's claim. A daemon whose members bear a greater one is superseded: it does nothing.",
+            PanelQuery(f"trimtab_generation{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"trimtab_superseded{{{HERE}}}", "{{instance}} superseded"),
+        ).override_by_regexp(".*superseded", list(dashed(RED))),
+        hiding(
+            lines(
+                "Waiting for a person",
+                "1 for a group whose store may be older than its members: trimtab store adopt says that it is not.",
+                ever(f"trimtab_group_older_store{{{HERE}}}", "{{group}}", "group"),
+            )
+        ),
+        hiding(
+            lines(
+                "Claims that cannot be written",
+                "1 for a cloud that does not take this daemon's claim: two daemons there could not tell each other.",
+                ever(f"trimtab_claim_unwritten{{{HERE}}}", "{{instance}}: {{cloud}}"),
+            )
+        ),
+    ]
+
+
+def telling() -> list[Panel]:
+    """What comes in from alerts and applications, and what goes out to people."""
+    return [
+        hiding(
+            bars(
+                "Notices",
+                "Attempts to tell of a group's trouble. failed comes again; given_up was told to no one.",
+                events(f"trimtab_notices_total{{{HERE}}}", "{{kind}}: {{result}}", "kind", "result"),
+            )
+        ),
+        hiding(
+            bars(
+                "Webhooks",
+                "Notifications of Alertmanager and Grafana, and what became of them.",
+                events(f"trimtab_webhook_requests_total{{{HERE}}}", "{{source}}: {{result}}", "source", "result"),
+            )
+        ),
+        hiding(
+            bars(
+                "Pushes",
+                "Requests that bring values, and what became of them.",
+                events(f"trimtab_push_requests_total{{{HERE}}}", "{{shape}}: {{result}}", "shape", "result"),
+            )
+        ),
+        lines(
+            "Pushed values",
+            "Values that members and applications have pushed and that are held now.",
+            PanelQuery(f"trimtab_pushed_values{{{HERE}}}", "{{instance}}"),
+        ),
+    ]
+
+
+def recording() -> list[Panel]:
+    """Whether samples are recorded, and how far back the recording reaches."""
+    oldest, whole = (f"min(trimtab_recording_oldest_{word}timestamp_seconds{{{HERE}}})" for word in ("", "whole_"))
+    return [
+        figure("Recording", "Daemons that record their samples.", PanelQuery(f"sum(trimtab_recording{{{HERE}}})")),
+        figure("Whole since", "Every sample is recorded from then on.", PanelQuery(f"{whole} * 1000"), unit=MOMENT),
+        figure(
+            "Anything since",
+            "Samples of some groups are recorded from then on.",
+            PanelQuery(f"{oldest} * 1000"),
+            unit=MOMENT,
+        ),
+        lines(
+            "Samples recorded",
+            "Samples that were written, per second.",
+            PanelQuery(f"rate(trimtab_recording_samples_total{{{HERE}}}[$__rate_interval])", "{{instance}}"),
+        ).unit("ops"),
+        lines(
+            "Room for recordings",
+            "What recordings take on the disk, and may take: then the oldest make room.",
+            PanelQuery(f"trimtab_recording_bytes{{{HERE}}}", "{{instance}}"),
+            PanelQuery(f"trimtab_recording_budget_bytes{{{HERE}}}", "{{instance}} limit"),
+            unit=BYTES,
+        ).override_by_regexp(".*limit", list(dashed(RED))),
+        bars(
+            "Ticks not recorded",
+            "Ticks whose samples could not be recorded: the disk was full or too slow.",
+            PanelQuery(
+                f"sum by (instance) (increase(trimtab_recording_dropped_ticks_total{{{HERE}}}[$__rate_interval]))"
+            ),
+        ),
+    ]

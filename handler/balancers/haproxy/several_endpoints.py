@@ -1,0 +1,220 @@
+"""One balancer of several HAProxy processes that serve alike: a member serves once it does on all of them.
+
+What they say is put together so that convergence does what is right for each:
+
+* a member that some give work and others do not is PARTLY served: it is enabled if it stays, drained if it leaves;
+* one that is seated on some only is seated, so that nobody is destroyed who is still known somewhere; enabling it seats
+  it where it is missing;
+* its connections are those of all, and unknown if one process does not tell;
+* its health is FAILING only where nobody who checks it says otherwise: where they differ it is UNKNOWN.
+
+A process that cannot be read makes the balancer unreadable; changes still go to all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from collector.clients.circuits import Circuits
+from config.errors import DriverError, NotFound, Permanent, Transient
+from config.model.balancers import HaproxyBalancer
+from config.units import MemberName
+from handler.balancers.haproxy.driver import HaproxyDriver
+from handler.balancers.haproxy.runtime import Runtime
+from handler.balancers.haproxy.slots import HaproxySlots
+from handler.balancers.seats import ours
+from handler.planning.world import Health, Seat, SeatState
+from handler.ports.balancer import (
+    Balancer,
+    Batched,
+    ListsForeignMembers,
+    MemberMove,
+    Mending,
+    RegistrationChange,
+    Reverting,
+)
+
+
+class OneOf(Balancer, ListsForeignMembers, Batched, Protocol):
+    """A process that can say who sits where, and takes many changes in one go."""
+
+
+def haproxy(declaration: HaproxyBalancer, circuits: Circuits | None = None) -> Balancer:
+    """The driver of a declared HAProxy, of one process or of several."""
+    runtimes = [Runtime(socket, declaration.backend, circuits=circuits) for socket in declaration.sockets]
+    processes = [_one(runtime, declaration) for runtime in runtimes]
+    return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
+
+
+def _one(runtime: Runtime, declaration: HaproxyBalancer) -> OneOf:
+    if declaration.template is None:
+        return HaproxyDriver(runtime)
+    return HaproxySlots(runtime, declaration.template)
+
+
+class HaproxySeveral:
+    """The `Balancer` of a `HaproxyBalancer` with several sockets."""
+
+    def __init__(self, processes: Sequence[OneOf]) -> None:
+        self._processes = tuple(processes)
+
+    def seats(self) -> Mapping[MemberName, Seat]:
+        """All members that are seated on any of them.
+
+        Raises:
+            NotFound: every process lacks the backend. Where only some lack it the balancer cannot be read.
+        """
+        read = self._read()
+        everyone = dict.fromkeys(member for seats in read for member in seats)
+        return {member: together(member, [seats.get(member) for seats in read]) for member in everyone}
+
+    def _read(self) -> Sequence[Mapping[MemberName, Seat]]:
+        read: list[Mapping[MemberName, Seat]] = []
+        failures: list[DriverError] = []
+        for process in self._processes:
+            try:
+                read.append(process.seats())
+            except DriverError as failure:
+                failures.append(failure)
+        lacking = [failure for failure in failures if isinstance(failure, NotFound)]
+        if len(lacking) == len(self._processes):
+            raise NotFound("; ".join(map(str, lacking)), cause=lacking[0].cause)
+        if failures:
+            gravest = _gravest(failures)
+            raise gravest if not isinstance(gravest, NotFound) else Permanent(str(gravest), cause=gravest.cause)
+        return read
+
+    def join(self, member: MemberName, address: str, port: int) -> None:
+        """Seat the member on every process."""
+        self._everywhere(lambda process: process.join(member, address, port))
+
+    def enable(self, member: MemberName) -> None:
+        """Have every process give the member work, also those that have forgotten it."""
+        places = [_place_of(ours(member), process.occupants()) for process in self._processes]
+        known = next((place for place in places if place is not None), None)
+        if known is None:
+            raise Transient(f"{member} is a server of none of the processes: it must join first")
+        for process, place in zip(self._processes, places, strict=True):
+            if place is None:
+                process.join(member, *known)
+        self._everywhere(lambda process: process.enable(member))
+
+    def drain(self, member: MemberName) -> None:
+        """Have no process give the member anything new."""
+        self._everywhere(lambda process: process.drain(member))
+
+    def leave(self, member: MemberName) -> None:
+        """Have every process forget the member."""
+        self._everywhere(lambda process: process.leave(member))
+
+    def unseat(self, member: MemberName) -> None:
+        """As `handler.ports.balancer.Reverting`, on every process that may come back so."""
+        self._everywhere(lambda process: process.unseat(member) if isinstance(process, Reverting) else None)
+
+    def mend(self) -> None:
+        """As `handler.ports.balancer.Mending`, on every process that can."""
+        self._everywhere(lambda process: process.mend() if isinstance(process, Mending) else None)
+
+    def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
+        """Make changes on every process, each on one connection; those that have forgotten a member seat it again.
+
+        Raises:
+            DriverError: no process answered.
+        """
+        reminders = self._reminders(changes)
+        told = [self._told(process, changes, reminders[process]) for process in self._processes]
+        if all(isinstance(answers, DriverError) for answers in told):
+            raise _gravest([answers for answers in told if isinstance(answers, DriverError)])
+        each = [[answers] * len(changes) if isinstance(answers, DriverError) else answers for answers in told]
+        failures = ([failure for failure in failed if failure is not None] for failed in zip(*each, strict=True))
+        return [_gravest(failed) if failed else None for failed in failures]
+
+    def _told(
+        self, process: OneOf, changes: Sequence[RegistrationChange], reminders: Sequence[RegistrationChange]
+    ) -> Sequence[DriverError | None] | DriverError:
+        try:
+            return process.apply([*reminders, *changes])[len(reminders) :]
+        except DriverError as failure:
+            return failure
+
+    def _reminders(self, changes: Sequence[RegistrationChange]) -> Mapping[OneOf, Sequence[RegistrationChange]]:
+        """Members that are to get work, and that some processes know and others do not: they join there."""
+        enabled = {change.member for change in changes if change.move is MemberMove.ENABLE}
+        places = {process: _places(process, enabled) for process in self._processes}
+        known = {member: place for each in places.values() for member, place in each.items()}
+        return {
+            process: [
+                RegistrationChange(move=MemberMove.JOIN, member=each, at=at)
+                for each, at in known.items()
+                if each not in here
+            ]
+            for process, here in places.items()
+        }
+
+    def occupants(self) -> Mapping[tuple[str, int], str]:
+        """Everyone who is seated on any of them, whoever that is."""
+        return {place: name for process in reversed(self._processes) for place, name in process.occupants().items()}
+
+    def incarnation(self) -> str:
+        """Changes when that of any process does."""
+        return " ".join(process.incarnation() for process in self._processes)
+
+    def _everywhere(self, change: Callable[[OneOf], None]) -> None:
+        """Make a change on all, whoever fails; what must be mended is told before what passes."""
+        failures: list[DriverError] = []
+        for process in self._processes:
+            try:
+                change(process)
+            except DriverError as failure:
+                failures.append(failure)
+        if failures:
+            raise _gravest(failures)
+
+
+def _gravest(failures: Sequence[DriverError]) -> DriverError:
+    """What must be mended before what passes."""
+    return min(failures, key=lambda failed: not isinstance(failed, Permanent))
+
+
+def _places(process: OneOf, members: Collection[MemberName]) -> Mapping[MemberName, tuple[str, int]]:
+    """Where a process has members; nowhere, if nobody is asked for or it does not answer."""
+    try:
+        occupants = process.occupants() if members else {}
+    except DriverError:  # what is to be changed there fails by itself
+        return {}
+    return {MemberName(name): place for place, name in occupants.items() if name in members}
+
+
+def _place_of(member: MemberName, occupants: Mapping[tuple[str, int], str]) -> tuple[str, int] | None:
+    return next((place for place, name in occupants.items() if name == member), None)
+
+
+def together(member: MemberName, seats: Iterable[Seat | None]) -> Seat:
+    """One seat of the member's seats on all processes; ``None``: it is not seated there. One at least is."""
+    places = tuple(seats)
+    there = [seat for seat in places if seat is not None]
+    counts = [seat.connections for seat in there]
+    return Seat(
+        member=member,
+        state=_state([None if seat is None else seat.state for seat in places]),
+        connections=None if None in counts else sum(count for count in counts if count is not None),
+        health=_health(seat.health for seat in there),
+        note="; ".join(dict.fromkeys(seat.note for seat in there if seat.note)),
+    )
+
+
+def _state(states: Iterable[SeatState | None]) -> SeatState:
+    said = set(states)
+    if said == {SeatState.SERVING}:
+        return SeatState.SERVING
+    if said & {SeatState.SERVING, SeatState.PARTLY}:
+        return SeatState.PARTLY
+    return SeatState.DRAINING if SeatState.DRAINING in said else SeatState.PARKED
+
+
+def _health(said: Iterable[Health | None]) -> Health | None:
+    checked = {health for health in said if health is not None}
+    if not checked:
+        return None
+    return checked.pop() if len(checked) == 1 else Health.UNKNOWN

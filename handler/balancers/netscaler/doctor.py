@@ -1,0 +1,40 @@
+"""What `trimtab doctor` asks a NetScaler, besides whether it shows a service group's members.
+
+Source: NITRO REST API reference, ``nsversion``; RFC 9110, 6.6.1, for the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from collector.clients.nitro.client import NitroClient
+from collector.clients.nitro.parsing import text
+from collector.clients.nitro.session import NitroCall
+from collector.clients.quoting import shown
+from config.units import Instant
+from handler.ports.examination import About, Check, Look, clock_look, fine, untold
+
+_ASKED = NitroCall(path="config/nsversion")
+
+
+def checks_of(name: str, client: NitroClient, clock: Callable[[], Instant]) -> Sequence[Check]:
+    """Checks of one appliance; ``name``: the balancer's id in the file."""
+    named = partial(Check, about=About.BALANCER, name=name)
+    return (
+        named(what="version", look=partial(_version, client)),
+        named(what="clock", look=partial(_clock, client, clock)),
+    )
+
+
+def _version(client: NitroClient) -> Look:
+    told = client.whole(_ASKED).get("nsversion")
+    found = told[0] if isinstance(told, list) and told else told  # releases differ
+    said = shown(text(found, "version")) if isinstance(found, dict) else ""
+    return fine(said) if said else untold("NetScaler does not tell its version")
+
+
+def _clock(client: NitroClient, clock: Callable[[], Instant]) -> Look:
+    client.date(_ASKED)  # logging in may take a while: not between the two looks at our clock
+    before = clock()
+    return clock_look(client.date(_ASKED), before, clock())

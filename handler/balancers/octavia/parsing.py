@@ -1,0 +1,154 @@
+"""What Octavia's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+
+Source: Load Balancer API v2; the shapes were read off Octavia 11 (Zed, API 2.26).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from collector.clients.openstack.parsing import entries, mapping, text
+from collector.clients.openstack.parsing import page_of as listed
+from config.units import MemberName
+from handler.planning.launches import LaunchId
+from handler.planning.world import Health, SeatState
+
+_HEALTH = {"ONLINE": Health.HEALTHY, "ERROR": Health.FAILING, "NO_MONITOR": None}
+_KEPT = ("subnet_id", "monitor_address", "monitor_port", "backup")
+"""What a batch would set back to its default, if it did not say it."""
+
+
+class Tree(enum.Enum):
+    """Whether load balancer and pool take changes."""
+
+    ACTIVE = "ACTIVE"
+    PENDING = "PENDING"
+    """Something in the tree is being changed, by whomever."""
+    ERROR = "ERROR"
+    """It takes none until a person mends it."""
+    GONE = "DELETED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolMember:
+    """One member of a pool, whoever it belongs to."""
+
+    id: str
+    name: str
+    address: str
+    """In its shortest spelling."""
+    port: int
+    weight: int
+    up: bool
+    """Its administrative state."""
+    operating: str
+    kept: tuple[tuple[str, object], ...] = ()
+    """Attributes that others may have set, and that a batch must repeat."""
+
+    @property
+    def member(self) -> MemberName | None:
+        """``None``: the seat is somebody else's."""
+        return None if LaunchId.parse(self.name) is None else MemberName(self.name)
+
+    @property
+    def state(self) -> SeatState:
+        """Down: set aside, whatever its weight. Weight 0: it finishes what it has."""
+        if not self.up:
+            return SeatState.PARKED
+        return SeatState.SERVING if self.weight > 0 else SeatState.DRAINING
+
+    @property
+    def health(self) -> Health | None:
+        """What the pool's health monitor says; ``None``: it has none."""
+        return _HEALTH.get(self.operating, Health.UNKNOWN)
+
+
+def entry_of(said: object) -> PoolMember | None:
+    """Read one member; ``None``: that is none.
+
+    >>> said = {"id": "327a", "name": "web-k3f9ab-3", "address": "10.20.9.3", "protocol_port": 80, "weight": 0}
+    >>> entry = entry_of(said | {"admin_state_up": True, "operating_status": "DRAINING", "backup": False})
+    >>> entry.state, entry.health, entry.kept
+    (<SeatState.DRAINING: 'draining'>, <Health.UNKNOWN: 'unknown'>, (('backup', False),))
+    """
+    if not isinstance(said, Mapping):
+        return None
+    port, weight, up = said.get("protocol_port"), said.get("weight", 1), said.get("admin_state_up", True)
+    address = shortest(text(said, "address"))
+    if not text(said, "id") or not address or type(port) is not int or type(weight) is not int or type(up) is not bool:
+        return None
+    return PoolMember(
+        id=text(said, "id"),
+        name=text(said, "name"),
+        address=address,
+        port=port,
+        weight=weight,
+        up=up,
+        operating=text(said, "operating_status"),
+        kept=tuple((key, said[key]) for key in _KEPT if said.get(key) is not None),
+    )
+
+
+def shortest(address: str) -> str:
+    """An address in its shortest spelling; empty: it is none.
+
+    >>> shortest("fd00:0:0::0001"), shortest("web1.example.org")
+    ('fd00::1', '')
+    """
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return ""
+
+
+def page_of(body: object) -> tuple[tuple[PoolMember, ...], str] | None:
+    """Read one page of members, and after which the next begins; empty: this is the last. ``None``: malformed.
+
+    >>> page_of({"members": [], "members_links": []})
+    ((), '')
+    """
+    page = listed(body, "members")
+    read = [entry_of(said) for said in page.entries] if page is not None else []
+    if page is None or None in read:
+        return None
+    return tuple(entry for entry in read if entry is not None), page.marker
+
+
+def tree_of(status: str) -> Tree:
+    """Read a provisioning status. A word that is not known is waited for.
+
+    >>> tree_of("PENDING_UPDATE")
+    <Tree.PENDING: 'PENDING'>
+    """
+    return Tree(status) if status in {tree.value for tree in Tree} else Tree.PENDING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolStatus:
+    """One pool: whether it takes changes, and the load balancer that it belongs to."""
+
+    tree: Tree
+    load_balancer: str
+    """Its id; empty: none."""
+
+
+def pool_of(body: object) -> PoolStatus | None:
+    """Read one pool; ``None``: malformed.
+
+    >>> pool_of({"pool": {"id": "184a", "provisioning_status": "ACTIVE", "loadbalancers": [{"id": "0d6b"}]}})
+    PoolStatus(tree=<Tree.ACTIVE: 'ACTIVE'>, load_balancer='0d6b')
+    """
+    pool = mapping(body, "pool")
+    if not text(pool, "id") or not text(pool, "provisioning_status"):
+        return None
+    above = next(iter(entries(pool, "loadbalancers") or ()), None)
+    return PoolStatus(tree=tree_of(text(pool, "provisioning_status")), load_balancer=text(above, "id"))
+
+
+def load_balancer_of(body: object) -> Tree | None:
+    """Read whether a load balancer takes changes; ``None``: malformed."""
+    status = text(mapping(body, "loadbalancer"), "provisioning_status")
+    return tree_of(status) if status else None

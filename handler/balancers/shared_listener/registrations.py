@@ -1,0 +1,217 @@
+"""Who has a seat, who is connected, and what each is told: the holder without its process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from handler.balancers.shared_listener.holder_socket import ConnectionLost, HolderSocket
+from handler.balancers.shared_listener.port import ListeningPort
+from handler.balancers.shared_listener.protocol import (
+    Active,
+    AskSeats,
+    ChangeMessage,
+    Dismiss,
+    DoneMessage,
+    EndMessage,
+    Hello,
+    Message,
+    ProtocolError,
+    RefusedMessage,
+    SeatsMessage,
+    Start,
+    State,
+    Stop,
+    Stopped,
+    ToDriver,
+    Told,
+    Welcome,
+    encode,
+)
+
+_log = logging.getLogger("holder")
+
+
+@dataclass(slots=True, kw_only=True)
+class ListenerSeat:
+    """One seat as the holder keeps it."""
+
+    state: State
+    reported: int | None = 0
+    unanswered: int = 0
+    """`Stop` orders that the member has not answered: until then its count may miss a connection."""
+
+    @property
+    def connections(self) -> int | None:
+        """Work in hand; ``None`` while it cannot be told."""
+        return None if self.unanswered else self.reported
+
+
+def resumed(place: ListenerSeat | None, hello: Hello, holder: str) -> Told | None:
+    """What a member that served under an earlier holder goes on doing; ``None``: nothing of that kind.
+
+    A member told so by *this* holder is not resumed: if its seat is gone here, it was taken away on purpose.
+    """
+    if hello.was is None or hello.of == holder:
+        return None
+    return hello.was if place is None or place.state == "parked" else None
+
+
+@dataclass(slots=True, kw_only=True)
+class ListenerRegistrations:
+    """Seats by name, members by name, and the port they share."""
+
+    holder: str
+    """This holder's incarnation."""
+    port: ListeningPort
+    finish: Callable[[], None]
+    settling: bool
+    places: dict[str, ListenerSeat] = field(default_factory=dict)
+    wires: dict[str, HolderSocket] = field(default_factory=dict)
+    """Connected members, seated or not."""
+
+    async def attend(self, connection: socket.socket) -> None:
+        """Serve one connection to its end, whoever it is."""
+        wire = HolderSocket(connection)
+        try:
+            message, carried = await wire.receive()
+            match message:
+                case Hello():
+                    await self.attend_member(message, carried, wire)
+                case ChangeMessage() | AskSeats() | EndMessage():
+                    await asyncio.get_running_loop().sock_sendall(connection, encode(self.answer(message)))
+                    if isinstance(message, EndMessage):
+                        os.dup(connection.fileno())  # stays open until this process is gone: the driver waits for that
+                        self.finish()
+                case _:
+                    raise ProtocolError(f"nobody begins with {type(message).__name__}")
+        except (ConnectionLost, OSError) as problem:
+            _log.debug("a connection has ended: %s", problem)
+        except ProtocolError as problem:
+            _log.warning("refused a connection: %s", problem)
+        finally:
+            wire.close()
+
+    async def attend_member(self, hello: Hello, carried: socket.socket | None, wire: HolderSocket) -> None:
+        """Serve one member until it goes."""
+        name = hello.seat
+        ours = carried is None or self.port.adopt(carried)
+        if name in self.wires:
+            wire.send(RefusedMessage(why=f"{name} is connected already", final=False))
+            return
+        self.wires[name] = wire
+        _log.info("connected member=%s was=%s", name, hello.was)
+        try:
+            self.greet(hello, wire, ours=ours)
+            while True:
+                message, _ = await wire.receive()
+                self.note(name, message)
+        finally:
+            del self.wires[name]
+            if name in self.places:
+                self.places[name].reported, self.places[name].unanswered = 0, 0
+            _log.info("disconnected member=%s", name)
+
+    def greet(self, hello: Hello, wire: HolderSocket, *, ours: bool) -> None:
+        """Bring a member that has just come to where its seat is."""
+        wire.send(Welcome(holder=self.holder))
+        was: Told | None = hello.was
+        if not ours:
+            wire.send(Dismiss())
+            was = None
+        elif (state := resumed(self.places.get(hello.seat), hello, self.holder)) is not None:
+            self.places[hello.seat] = ListenerSeat(state=state, reported=None)
+            return
+        place = self.places.get(hello.seat)
+        if place is None:
+            if was is not None:
+                wire.send(Dismiss())
+            return
+        place.reported = None
+        if place.state == "serving" and was != "serving":
+            wire.send(Start(), self.port.listening)
+        elif place.state != "serving" and was == "serving":
+            place.unanswered += 1
+            wire.send(Stop())
+
+    def note(self, name: str, message: Message) -> None:
+        """Take in what a member reports."""
+        place = self.places.get(name)
+        match message:
+            case Active(connections=connections):
+                answered = 0
+            case Stopped(connections=connections):
+                answered = 1
+            case _:
+                raise ProtocolError(f"{name} sent {type(message).__name__}")
+        if place is not None:
+            place.reported = connections
+            place.unanswered = max(0, place.unanswered - answered)
+
+    def answer(self, question: ChangeMessage | AskSeats | EndMessage) -> ToDriver:
+        """Do what the driver asks."""
+        if isinstance(question, EndMessage):
+            for wire in self.wires.values():
+                self.tell(wire, Dismiss())
+            return DoneMessage()
+        if self.settling:
+            return RefusedMessage(
+                why="the holder has just restarted and waits for its members to come back", final=False
+            )
+        if self.port.listening is None:
+            return RefusedMessage(why=self.port.problem, final=True)
+        match question:
+            case AskSeats():
+                rows = tuple((name, place.state, place.connections) for name, place in sorted(self.places.items()))
+                return SeatsMessage(holder=self.holder, listen=self.port.address, seats=rows)
+            case ChangeMessage():
+                return self.change(question)
+            case _:
+                assert_never(question)
+
+    def change(self, wanted: ChangeMessage) -> ToDriver:
+        """Do something to one seat."""
+        name, place, wire = wanted.seat, self.places.get(wanted.seat), self.wires.get(wanted.seat)
+        match wanted.ask:
+            case "join":
+                self.places.setdefault(name, ListenerSeat(state="parked"))
+            case "enable":
+                if place is None:
+                    return RefusedMessage(why=f"{name} has no seat: it must join first", final=False)
+                self.enable(place, wire)
+            case "drain":
+                if place is not None:
+                    self.drain(place, wire)
+            case "leave":
+                if self.places.pop(name, None) is not None and wire is not None:
+                    self.tell(wire, Dismiss())
+            case _:
+                assert_never(wanted.ask)
+        _log.info("%s member=%s", wanted.ask, name)
+        return DoneMessage()
+
+    def enable(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
+        """Give a seat work."""
+        if place.state != "serving" and wire is not None:
+            self.tell(wire, Start())
+        place.state = "serving"
+
+    def drain(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
+        """Give a seat no new work."""
+        if place.state == "serving" and wire is not None:
+            place.unanswered += 1
+            self.tell(wire, Stop())
+        place.state = "draining"
+
+    def tell(self, wire: HolderSocket, order: Start | Stop | Dismiss) -> None:
+        """Order a member; one that cannot be told is cut off, and is told when it comes back."""
+        try:
+            wire.send(order, self.port.listening if isinstance(order, Start) else None)
+        except ConnectionLost as problem:
+            _log.warning("cut off a member: %s", problem)
+            wire.hang_up()

@@ -1,0 +1,67 @@
+"""What people read of edits of the file, from the API's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+
+from handler.cli.columns import Column, table
+from handler.cli.time_format import moment_text
+
+Row = dict[str, Any]
+
+_NAMED = 5
+"""Groups that a line names."""
+_SHOWN = 200
+"""Edits that a reload prints; ``--json`` has all."""
+
+
+def reload_lines(answer: Row) -> Iterator[str]:
+    """Say which groups came, changed or left, and then what was edited, a line each."""
+    edits: Sequence[Row] = answer["edits"]
+    groups = [f"{word} {', '.join(answer[word])}" for word in ("added", "changed", "orphaned") if answer[word]]
+    if groups:
+        yield "; ".join(groups)
+    elif edits:
+        yield "no group changed"
+    else:
+        yield "nothing changed"
+    for edit in edits[:_SHOWN]:
+        yield f"{edit['file']}:{edit['line']}: {edit_words(edit)}{_touching(edit['groups'])}"
+    if len(edits) > _SHOWN:
+        yield f"and {len(edits) - _SHOWN} more: see trimtab reload --json"
+
+
+def edit_words(edit: Row) -> str:
+    """Say what one edit changed.
+
+    >>> edit_words({"key": "conditions.busy.above", "act": "changed", "before": "80", "after": "85"})
+    'conditions.busy.above: 80 → 85'
+    """
+    if edit["before"] is None and edit["after"] is None:
+        return f"{edit['key']}: {edit['act']}"
+    return f"{edit['key']}: {edit['before'] or 'not set'} → {edit['after'] or 'not set'}"
+
+
+_EDITS: tuple[Column[tuple[Row, Row]], ...] = (
+    Column("EDITED (UTC)", lambda told: moment_text(told[0]["at"])),
+    Column("WHO", lambda told: told[0]["by"]),
+    Column("WHAT", lambda told: edit_words(told[1])),
+    Column("WHERE", lambda told: f"{told[1]['file']}:{told[1]['line']}"),
+)
+"""Of pairs: what a person saved at once, and one edit of it."""
+
+
+def edits_table(revisions: list[Row]) -> RenderableType | None:
+    """One line for each key that was edited, newest first; ``None``: none was."""
+    saved = [each for revision in revisions for each in revision["edits"]]
+    return table(_EDITS, [(each, edit) for each in saved for edit in each["edits"]]) if saved else None
+
+
+def _touching(groups: Sequence[str]) -> str:
+    if not groups:
+        return ""
+    more = f" and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
+    return f" (groups: {', '.join(groups[:_NAMED])}{more})"

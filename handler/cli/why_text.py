@@ -1,0 +1,56 @@
+"""What `trimtab why` prints, from the API's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from handler.cli.time_format import moment_text
+
+_NAMED = 5
+"""Other decisions that are named."""
+
+
+def why_lines(answer: dict[str, Any], asked: str | None) -> Iterator[str]:
+    """Say which decision it is, the decision itself, and what is wrong with the group now.
+
+    Args:
+        answer: of ``GET …/why``.
+        asked: the instant as it was written; ``None``: the last decision was asked for.
+    """
+    if asked is not None:
+        yield from _which(answer, asked)
+    if span := answer.get("span"):
+        yield f"{moment_text(span['first_at'])} to {moment_text(span['last_at'])} UTC, {span['ticks']} ticks:"
+    yield from answer["words"]
+    yield from (span or {}).get("words", ())
+    yield from (f"not measured: {miss}" for miss in answer.get("misses", ()))
+    yield from _troubles(answer)
+
+
+def _which(answer: dict[str, Any], asked: str) -> Iterator[str]:
+    """Say what history has of the time that was asked for, and which of its decisions is shown."""
+    yield from (_event(event) for event in answer["events"])
+    if not answer["began"] and "span" in answer:
+        yield f"no evaluation came to another result within {asked} UTC: this is the one that stood"
+    others: Sequence[float] = answer["others"]
+    if others:
+        named = ", ".join(map(moment_text, others[-_NAMED:])) + (", and earlier ones" if len(others) > _NAMED else "")
+        yield f"within {asked} UTC there were also the decisions of {named}"
+
+
+def _event(event: dict[str, Any]) -> str:
+    before, after = event["desired_from"], event["desired_to"]
+    moved = "" if after is None else f", size {after}" if before in {None, after} else f", size {before} → {after}"
+    by = f" by {event['by']}" if event["by"] else ""
+    said = f": {event['message']}" if event["message"] else ""
+    return f"{moment_text(event['at'])} UTC {event['name']}{by}{moved}{said}"
+
+
+def _troubles(answer: dict[str, Any]) -> Iterator[str]:
+    doubts, quota = answer.get("doubts", ()), answer.get("quota") or ""
+    yield from doubts
+    if quota:
+        yield f"no room for more members: {quota}"
+    others = (said for said in answer.get("messages", ()) if said not in doubts and not (quota and quota in said))
+    yield from (f"not well: {said}" for said in others)

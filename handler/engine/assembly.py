@@ -1,0 +1,77 @@
+"""The groups in memory, as a file and the store say that they are, and what is said of that: readiness, and reloads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, replace
+
+from config.errors import Problem
+from config.model.catalogue import Catalogue
+from config.model.edits import Edit
+from config.units import CloudId, GroupId, PolicyId
+from handler import logs
+from handler.ports.stored import StoredGroup
+from handler.runtime.group_runtime import GroupRuntime
+
+
+def furnish(
+    rooms: MutableMapping[GroupId, GroupRuntime], stored: StoredGroup, before: Catalogue | None, after: Catalogue
+) -> None:
+    """Put into a group's room what the store says of it; policies go on holding whose rules are what they were."""
+    room = rooms.get(stored.id)
+    if room is None:
+        rooms[stored.id] = GroupRuntime.of(stored)
+        return
+    if room.state.orphaned is not stored.state.orphaned:
+        logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
+    room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
+    room.deleting, room.edited_at = stored.deleting, stored.edited_at
+    room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
+    room.holds = {policy: hold for policy, hold in room.holds.items() if _is_same(policy, before, after)}
+
+
+def _is_same(policy: PolicyId, before: Catalogue | None, after: Catalogue) -> bool:
+    if before is None or policy not in after.policies:
+        return False
+    return rules_of(before, (policy,)) == rules_of(after, (policy,))
+
+
+def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
+    """Everything that policies judge by: equal rules judge equal counters equally."""
+    declared = [catalogue.policies[policy] for policy in policies]
+    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
+    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
+    return (*declared, *conditions, *counters)
+
+
+def share_clouds(rooms: Iterable[GroupRuntime]) -> None:
+    """Tell each group how many members the others may have with which it shares the budget of a cloud."""
+    declared = [room for room in rooms if not room.state.orphaned]
+    maximum = Counter[CloudId]()
+    for room in declared:
+        maximum[room.definition.cloud.id] += room.definition.group.maximum
+    for room in rooms:
+        own = 0 if room.state.orphaned else room.definition.group.maximum
+        room.beside = maximum[room.definition.cloud.id] - own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """What a reload did; with problems, nothing."""
+
+    problems: tuple[Problem, ...]
+    added: tuple[GroupId, ...]
+    changed: tuple[GroupId, ...]
+    orphaned: tuple[GroupId, ...]
+    edits: tuple[Edit, ...]
+    """What was edited in the file, in all its sections, since it was taken before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonHealth:
+    """Liveness and readiness."""
+
+    ready: bool
+    checks: Mapping[str, str]
+    """Check → ``ok`` or what is wrong."""

@@ -1,0 +1,82 @@
+"""What a push says, whatever shape it came in."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+VALUES_AT_MOST = 2_000
+"""In one request: the event loop is not held for longer than that takes."""
+
+_QUOTED = 60
+
+
+class PushShape(enum.Enum):
+    """How a push is worded; the words are label values of metrics."""
+
+    LINES = "lines"
+    """``KEY=VALUE``, as OneGate's clients and ``curl --data`` send it."""
+    JSON = "json"
+    TEXT = "text"
+    """Prometheus's text format."""
+    OPENMETRICS = "openmetrics"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedEntry:
+    """One value as it was sent. Whether anybody reads it, and whether its sender may say it, is not known yet."""
+
+    name: str
+    value: float | None
+    """Finite; ``None``: what was said before is to be forgotten."""
+    member: str | None = None
+    """By its name, or by its cloud's id; ``None``: not said."""
+    group: str | None = None
+    at: float | None = None
+    """When it was measured, by the sender's clock, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadablePush:
+    """Why a body cannot be understood, in words for whoever sent it."""
+
+    message: str
+    too_large: bool = False
+
+
+class WrongShape(ValueError):
+    """Carried to the reader of a shape, which answers with it."""
+
+
+class TooMany(ValueError):
+    """Likewise."""
+
+
+def whole(said: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
+    """All that one request says.
+
+    Raises:
+        WrongShape: one value is said twice, and nobody knows which is meant.
+        TooMany: it is more than is taken at once.
+    """
+    known: dict[tuple[str, str | None, str | None], PushedEntry] = {}
+    for one in said:
+        whose = (one.name, one.member, one.group)
+        if whose in known:
+            raise WrongShape(f"{quoted(one.name)} is there twice: it is not clear which is meant")
+        known[whose] = one
+        if len(known) > VALUES_AT_MOST:
+            raise TooMany(f"more than the {VALUES_AT_MOST} values that one request may bring")
+    return tuple(known.values())
+
+
+def quoted(word: object) -> str:
+    r"""A sender's own word in a sentence of ours: on one line, cut off.
+
+    >>> quoted("two\nlines"), quoted([1])
+    ('"two\\nlines"', '[1]')
+    """
+    text = json.dumps(word, default=repr)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"

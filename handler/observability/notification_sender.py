@@ -1,0 +1,182 @@
+"""Carries notices: to a program, or as signed JSON over HTTP. Each within its time, and none holds up anything else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from collector.clients.http.client import HttpClient, HttpRequest
+from collector.clients.http.failures import HttpFailure
+from collector.samples import Reply
+from config.errors import Refused
+from config.model.access import OPEN
+from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
+from config.settings import read_secret
+from config.units import Instant, Moment, Monotonic, Seconds
+from handler.ports.notices import Notice, body, signature
+
+_INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
+"""Variables of our own that a command may see. Any other may hold a secret of Trimtab's."""
+_WORKERS = 4
+_ALL = frozenset(range(300, 600))
+"""Statuses that are told, beside those of success."""
+_OF_THIS_NOTICE = frozenset({400, 409, 413, 422})
+"""Answers that refuse one notice; any other may befall them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndeliveredNotice:
+    """Why a notice has not arrived."""
+
+    because: str
+    """In words without secrets: neither the address nor anything that the other side said."""
+    befalls_all: bool
+    """The target could not be reached at all, so others need not be tried now."""
+
+
+class Courier:
+    """Makes attempts; knows nothing of earlier ones."""
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        clock: Callable[[], Instant],
+        command_timeout: Seconds = 30.0,
+        url_timeout: Seconds = 10.0,
+    ) -> None:
+        self._environ = environ
+        self._clock = clock
+        self._command_timeout = command_timeout
+        self._url_timeout = url_timeout
+        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="notify")
+        self._http = HttpClient(
+            clock=lambda: Moment(wall=clock(), steady=Monotonic(clock())),
+            read_secret=partial(read_secret, environ=environ),
+        )
+
+    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
+        """Make one attempt; ``None``: it has arrived."""
+        match target:
+            case NotifyCommand(command=command):
+                return await self._run(command, notice)
+            case NotifyUrl():
+                return await self._post(target, notice)
+            case _:
+                assert_never(target)
+
+    async def close(self) -> None:
+        """Give back every connection and thread; what hangs is left to its own end."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+        await self._http.close()
+
+    # Commands
+
+    async def _run(self, command: tuple[str, ...], notice: Notice) -> UndeliveredNotice | None:
+        """Run a program without a shell, in a process group of its own; it has taken the notice if it exits with 0."""
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=self._environment(notice),
+                cwd="/",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return UndeliveredNotice(because=f"the command cannot be started: {_words(error)}", befalls_all=True)
+        try:
+            async with asyncio.timeout(self._command_timeout):
+                await child.communicate(body(notice))
+        except TimeoutError:
+            return UndeliveredNotice(
+                because=f"the command had not ended after {self._command_timeout:g} s", befalls_all=True
+            )
+        finally:
+            if child.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                await child.wait()
+        if child.returncode == 0:
+            return None
+        return UndeliveredNotice(because=f"the command ended with {child.returncode}", befalls_all=False)
+
+    def _environment(self, notice: Notice) -> dict[str, str]:
+        inherited = {name: self._environ[name] for name in _INHERITED if name in self._environ}
+        return inherited | {
+            "TRIMTAB_ID": notice.id,
+            "TRIMTAB_OUTAGE": notice.outage,
+            "TRIMTAB_GROUP": notice.group,
+            "TRIMTAB_EVENT": notice.turn.value,
+            "TRIMTAB_SEVERITY": notice.severity.value,
+            "TRIMTAB_CONDITION": notice.condition.value,
+        }
+
+    # HTTP
+
+    async def _post(self, target: NotifyUrl, notice: Notice) -> UndeliveredNotice | None:
+        """Post a notice, signed at this instant; it has arrived if the answer is 2xx."""
+        try:
+            async with asyncio.timeout(self._url_timeout):
+                secret = await self._secret(target)
+                answer = await self._http.ask(self._question(target.url, secret, notice))
+        except TimeoutError:
+            return UndeliveredNotice(because=f"no answer within {self._url_timeout:g} s", befalls_all=True)
+        except (OSError, ValueError, Refused) as error:
+            return UndeliveredNotice(because=_words(error), befalls_all=True)
+        if isinstance(answer, HttpFailure):
+            return UndeliveredNotice(because=self._why(answer), befalls_all=True)
+        if 200 <= answer.status < 300:  # noqa: PLR2004 what HTTP calls success
+            return None
+        return UndeliveredNotice(because=f"answered {answer.status}", befalls_all=answer.status not in _OF_THIS_NOTICE)
+
+    async def _secret(self, target: NotifyUrl) -> str:
+        """Read the secret in a thread of our own: those of the store must never wait for a file."""
+        read = partial(read_secret, target.secret, self._environ)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, read)
+
+    def _question(self, url: str, secret: str, notice: Notice) -> HttpRequest:
+        sent = body(notice)
+        return HttpRequest(
+            url=url,
+            access=OPEN,
+            timeout=self._url_timeout,
+            method="POST",
+            headers={
+                "Content-Type": "application/json",
+                "Connection": "close",  # a notice that meets a kept connection just as it is closed would fail
+                "X-Trimtab-Id": notice.id,
+                "X-Trimtab-Signature": signature(secret, self._clock(), sent),
+            },
+            body=sent,
+            accept=_ALL,
+            status_only=True,
+        )
+
+    def _why(self, failure: HttpFailure) -> str:
+        match failure.reply:
+            case Reply.TIMEOUT:
+                return f"no answer within {self._url_timeout:g} s"
+            case Reply.UNTRUSTED:
+                return f"the certificate is not trusted: {failure.said}"
+            case _:
+                return failure.said
+
+
+def _words(error: Exception) -> str:
+    """An error in words of our own or of the system's."""
+    match error:
+        case OSError(strerror=str(said)):
+            return said
+        case UnicodeError():
+            return "the address or the secret is not text that can be sent"
+        case _:
+            return str(error)

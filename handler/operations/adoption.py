@@ -1,0 +1,112 @@
+"""Giving machines that are there to a group, and taking them from it, in motion.
+
+Size and record are one write, like those of members that are deleted by name: after a crash at any moment either both
+stand or neither. Convergence does the rest: it writes the mark, or takes it off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from config.errors import DriverError, Refused
+from config.model.catalogue import Adjustment, AdjustmentVerb
+from config.units import GroupId, MemberName
+from handler.engine.engine import Engine
+from handler.operations.lookup import record_of, room_of
+from handler.operations.manual_requests import wish_of
+from handler.operations.member_actions import evicted, given
+from handler.operations.outcomes import NoSuch
+from handler.planning.launches import LaunchId
+from handler.planning.world import Server
+from handler.ports.orchestrator import Orchestrator
+from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.group_runtime import GroupRuntime
+from trigger.requests import Decision
+
+
+class Giving:
+    """Adoption and eviction. One adoption at a time: no machine is given to two groups."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turn = asyncio.Lock()
+
+    async def adopt(self, group: GroupId, named: str, *, force: bool, by: str) -> Decision:
+        """Raise the size by one, and have this very machine join for it; or neither.
+
+        Raises:
+            NoSuch: the cloud has no such machine.
+            Refused: it bears a mark, is being adopted already, does not run, or cannot be marked in this cloud.
+        """
+        room, parts = room_of(self._engine, group), self._engine.parts
+        cloud = self._cloud(room)
+        async with self._turn:
+            server = await asyncio.to_thread(self._stranger, cloud, room, named)
+            async with self._engine.keeper.between(room):
+                last = await asyncio.to_thread(parts.store.last_sequence, group)
+                launch = LaunchId(installation=parts.converger.installation, group=group, sequence=last + 1)
+                now = parts.clock()
+                record = given(launch, server, room.definition, now.wall)
+                request = wish_of(room, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
+                question = DecisionTask(room=room, at=now, requests=(request,), joining=(record,))
+                decision = await self._engine.door.ask(question)
+        await self._note(decision, group, "adopt", by, f"{server.name} ({server.id}) as {record.name}")
+        return decision
+
+    async def evict(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
+        """Lower the size by one, and have this very member leave for it, kept; or neither.
+
+        Raises:
+            Refused: its mark cannot be taken off in this cloud, or as `handler.operations.member_actions.evicted`.
+        """
+        room, parts = room_of(self._engine, group), self._engine.parts
+        self._cloud(room)
+        async with self._engine.keeper.between(room):
+            found = await asyncio.to_thread(record_of, parts.store, group, member)
+            now = parts.clock()
+            leaving = (evicted(found, now.wall, force=force),)
+            request = wish_of(room, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
+            decision = await self._engine.door.ask(
+                DecisionTask(room=room, at=now, requests=(request,), leaving=leaving)
+            )
+        await self._note(decision, group, "evict", by, str(member))
+        return decision
+
+    async def exchange(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> None:
+        """Evict a member and keep the size: another one is made. Raises as `evict`."""
+        room, store = room_of(self._engine, group), self._engine.parts.store
+        self._cloud(room)
+        now = self._engine.parts.clock().wall
+
+        def altered() -> None:
+            record = evicted(record_of(store, group, member), now, force=force)
+            store.save((record,), room.definition.cloud.id)
+            store.note(group, "evict", by, f"{member}, to be replaced", now)
+
+        await self._engine.keeper.alter(room, altered)
+
+    def _cloud(self, room: GroupRuntime) -> Orchestrator:
+        """The group's cloud, if marks can be written there."""
+        cloud = self._engine.parts.converger.cloud(room.definition.cloud)
+        if cloud.fixed_marks:
+            raise Refused(cloud.fixed_marks)
+        return cloud
+
+    def _stranger(self, cloud: Orchestrator, room: GroupRuntime, named: str) -> Server:
+        try:
+            server = cloud.stranger(named)
+        except DriverError as error:
+            raise Refused(str(error)) from error
+        where = room.definition.cloud.id
+        if server is None:
+            raise NoSuch(f"cloud {where} has no machine {named}")
+        for other in self._engine.rooms.values():
+            for record in self._engine.parts.store.members(other.id):
+                if record.given and record.server_id == server.id and other.definition.cloud.id == where:
+                    raise Refused(f"{named} is being adopted already, as {record.name}")
+        return server
+
+    async def _note(self, decision: Decision, group: GroupId, act: str, by: str, message: str) -> None:
+        if decision.winner is not None:
+            store, now = self._engine.parts.store, self._engine.parts.clock().wall
+            await asyncio.to_thread(store.note, group, act, by, message, now)

@@ -1,0 +1,178 @@
+"""The roll: which process is which member, by a line on disk and by the mark in the environment.
+
+The mark alone does not suffice. A program that sets its own title writes over its environment and would vanish from
+the listing; a child that begins a session of its own bears its parent's mark and would outlive it. A line names the
+one process. The mark finds a member whose line was never written, because Trimtab was killed in between.
+
+A line is a symbolic link, ``NAME → pid:started:boot:address``: it appears whole or not at all, and needs no block of a
+full disk. Only one Trimtab writes it: the state directory is locked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.units import MemberName
+from handler.orchestrators.process import procfs
+from handler.orchestrators.process.marks import PREFIX, ProcessMark
+from handler.planning.launches import LaunchId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedProcess:
+    """A living process that bears a mark."""
+
+    mark: ProcessMark
+    process: procfs.Process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedProcess:
+    """The process that was given a name, gone or not."""
+
+    mark: ProcessMark
+    pid: int
+    started: int
+    boot: str
+
+    @property
+    def leader(self) -> procfs.Process:
+        """What leads (or led) the member's session."""
+        return procfs.Process(pid=self.pid, session=self.pid, started=self.started, state="")
+
+    def bearer(self) -> MarkedProcess | None:
+        """The process as it is now; ``None`` if it has ended, is a zombie, or its pid is another's."""
+        process = procfs.look(self.pid) if self.boot == procfs.boot() else None
+        if process is None or process.started != self.started or not process.alive:
+            return None
+        return MarkedProcess(mark=self.mark, process=process)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Muster:
+    """Everyone who is here."""
+
+    members: Mapping[MemberName, MarkedProcess]
+    """Of this installation."""
+    addresses: frozenset[str]
+    """Borne by any process of our user, whatever its installation."""
+    gone: Mapping[MemberName, NamedProcess]
+    """Those on the roll of whom nothing is left, not even a child that bears the name."""
+
+
+class ProcessRegistry:
+    """The members of one installation. Every method raises `OSError` when it cannot see: never "nobody"."""
+
+    def __init__(self, directory: Path, installation: str) -> None:
+        self._directory = directory
+        self._installation = installation
+
+    def muster(self) -> Muster:
+        """Look at everyone, once."""
+        lines = self._lines()
+        here = {name: bearer for name, line in lines.items() if (bearer := line.bearer()) is not None}
+        strays = _strays(frozenset(bearer.process.pid for bearer in here.values()))
+        addresses = frozenset(bearer.mark.address for bearer in (*here.values(), *strays))
+        left = here.keys() | {stray.mark.id.name for stray in strays}
+        gone = {name: line for name, line in lines.items() if name not in left}
+        for stray in strays:
+            launch = stray.mark.id
+            if launch.installation == self._installation and launch.name not in lines:
+                here.setdefault(launch.name, stray)
+        return Muster(members=here, addresses=addresses, gone=gone)
+
+    def member(self, name: MemberName) -> MarkedProcess | None:
+        """Look for one. With a line, nobody else is looked at."""
+        line = self._line(name)
+        return line.bearer() if line is not None else self.muster().members.get(name)
+
+    def sessions(self, name: MemberName) -> tuple[procfs.Process, ...]:
+        """The leaders of all that bears the name: the member's session, gone or not, and those its children began."""
+        line = self._line(name)
+        first = (line.leader,) if line is not None and line.boot == procfs.boot() else ()
+        return (*first, *self.strays(name, besides=first))
+
+    def strays(self, name: MemberName, *, besides: Collection[procfs.Process] = ()) -> tuple[procfs.Process, ...]:
+        """Leaders of sessions that a member's children began."""
+        known = frozenset(leader.pid for leader in besides)
+        return tuple(stray.process for stray in _strays(known) if self._is(stray.mark, name))
+
+    def left_behind(self, gone: Mapping[MemberName, NamedProcess]) -> Iterator[procfs.Process]:
+        """Leaders that have ended while others of their session go on.
+
+        The pid may have been another leader's since, who has ended too. So one at least must bear the name: a session
+        whose number was never free is still the same.
+        """
+        counted = procfs.census() if gone else {}
+        for name, line in gone.items():
+            left = procfs.session(line.leader, counted) if line.boot == procfs.boot() else ()
+            marks = (ProcessMark.read(procfs.environment(process.pid, PREFIX)) for process in left)
+            if any(mark is not None and self._is(mark, name) for mark in marks):
+                yield line.leader
+
+    def enter(self, bearer: MarkedProcess) -> None:
+        """Write (or replace) a line, in one step."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name, process = bearer.mark.id.name, bearer.process
+        draft = self._directory / f".{name}"
+        draft.unlink(missing_ok=True)
+        draft.symlink_to(f"{process.pid}:{process.started}:{procfs.boot()}:{bearer.mark.address}")
+        draft.replace(self._directory / name)
+
+    def strike(self, gone: Mapping[MemberName, NamedProcess]) -> None:
+        """Take lines off the roll, unless they have been replaced since."""
+        for name, line in gone.items():
+            if self._line(name) == line:
+                (self._directory / name).unlink(missing_ok=True)
+
+    def _is(self, mark: ProcessMark, name: MemberName) -> bool:
+        return mark.id.name == name and mark.id.installation == self._installation
+
+    def _lines(self) -> Mapping[MemberName, NamedProcess]:
+        try:
+            names = [MemberName(path.name) for path in self._directory.iterdir()]
+        except FileNotFoundError:
+            return {}
+        lines = ((name, self._line(name)) for name in names)
+        return {name: line for name, line in lines if line is not None}
+
+    def _line(self, name: MemberName) -> NamedProcess | None:
+        launch = LaunchId.parse(name)
+        if launch is None or launch.installation != self._installation:
+            return None
+        try:
+            pid, started, boot, address = str((self._directory / name).readlink()).split(":")
+            return NamedProcess(
+                mark=ProcessMark(id=launch, address=address), pid=int(pid), started=int(started), boot=boot
+            )
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+def await_mark(bearer: MarkedProcess, *, tries: int = 1000) -> None:
+    """Wait until a new process shows its mark: for a moment after ``exec`` its environment reads as empty.
+
+    It gives up when the process has ended, or after a second: the line on the roll finds it all the same.
+    """
+    pause = threading.Event()
+    for _ in range(tries):
+        process = procfs.look(bearer.process.pid)
+        if process is None or not process.alive or ProcessMark.read(procfs.environment(process.pid)) == bearer.mark:
+            return
+        pause.wait(0.001)
+
+
+def _strays(known: Collection[int]) -> tuple[MarkedProcess, ...]:
+    """Session leaders that bear a mark, other than the ``known``; the oldest first."""
+    return tuple(sorted(_marked(known), key=lambda stray: (stray.process.started, stray.process.pid)))
+
+
+def _marked(known: Collection[int]) -> Iterator[MarkedProcess]:
+    for pid in procfs.leaders(besides=known):
+        mark = ProcessMark.read(procfs.environment(pid, PREFIX))
+        process = procfs.look(pid) if mark is not None else None
+        if mark is not None and process is not None and process.alive:
+            yield MarkedProcess(mark=mark, process=process)

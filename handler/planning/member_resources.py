@@ -1,0 +1,125 @@
+"""A member as a small graph: its parts are made before its machine, and go after it, in reverse. Pure.
+
+Parts of members that have a machine are not looked at: the machine holds them, and what breaks them breaks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.model.parts import OnDelete
+from config.units import Instant, PartName
+from handler.planning.attempts import found
+from handler.planning.desired import Definition
+from handler.planning.membership import Moves, clear
+from handler.planning.steps import Create, Forget, MakePart, ReleasePart, RemovePart, Step, Wait
+from handler.planning.world import Leaving, Member, PartState, Phase, Record, World
+
+
+def assemble(member: Member, record: Record, definition: Definition) -> Moves:
+    """Say what an intended member needs before its machine, of which the cloud says that it is not there.
+
+    Parts that are declared are made, side by side, unless they are there; those that are declared no more, or came
+    to nothing, are removed. Once all are ready, the machine is made with them.
+    """
+    declared = [part.name for part in definition.profile.parts]
+    astray = [name for name, _ in reversed(record.parts) if name not in declared or _is_failed(member, name)]
+    needs = [_taken_down(member, record, name) for name in astray]
+    needs += [_made(member, record, name) for name in declared if name not in astray]
+    return _moves(needs, Create(member=member.name))
+
+
+def dismantle(member: Member, record: Record) -> Moves:
+    """Take a member's parts away once its machine has gone, the last made first; and forget it when none is left."""
+    needs = [_taken_down(member, record, name) for name, _ in reversed(record.parts)]
+    return _moves(needs, Forget(member=member.name))
+
+
+def bury(member: Member, record: Record, world: World) -> Moves:
+    """Take away what a member that is proved gone has left behind: its seats, then its parts; and forget it."""
+    left = clear(member, record, world)
+    if left.waits:
+        return left
+    rest = dismantle(member, record)
+    return Moves((*left.steps, *rest.steps), rest.waits)
+
+
+def is_late(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
+    """Whether an intended member has waited for its parts for longer than a machine may take to build.
+
+    One that has them all waits for its machine alone, and that is no fault of its own. Nor is it late for a part of
+    which the cloud says nothing, or that it cannot make now: it is full, or wants to be left alone.
+    """
+    waiting = record.phase is Phase.INTENDED and any(_is_awaited(member, record, name) for name, _ in record.parts)
+    return waiting and member.server is None and now - record.intended_at >= definition.group.build_timeout
+
+
+def wants_parts(member: Member, definition: Definition) -> bool:
+    """Whether what is to be done with a member depends on its parts."""
+    if member.record is None:
+        return bool(definition.profile.parts)  # of a lost store: they are taken up with it
+    is_coming = member.record.phase is Phase.INTENDED and not member.record.given and bool(definition.profile.parts)
+    return member.server is None and (is_coming or bool(member.record.parts))
+
+
+def is_seen_whole(member: Member, definition: Definition) -> bool:
+    """Whether it is known of every part that is declared if the member has it."""
+    known = {part.name for part in member.parts} | set(member.lacking)
+    return known.issuperset(part.name for part in definition.profile.parts)
+
+
+Need = tuple[Step | None, Wait | None]
+"""What one part needs: a step, and what is waited for; neither: nothing more."""
+
+
+def _moves(needs: Sequence[Need], then: Step) -> Moves:
+    """Fold what parts need; ``then`` is the step once they need nothing."""
+    steps = tuple(step for step, _ in needs if step is not None)
+    waits = frozenset(wait for _, wait in needs if wait is not None)
+    return Moves(steps, waits) if steps or waits else Moves((then,))
+
+
+def _made(member: Member, record: Record, name: PartName) -> Need:
+    if name not in dict(record.parts):  # one that is there (of a lost store) is written down by it
+        return MakePart(member=member.name, part=name), None
+    match _state(member, name):
+        case PartState.READY:
+            return None, None
+        case None if name in member.lacking:
+            return MakePart(member=member.name, part=name), None
+        case None:
+            return None, Wait.UNCONFIRMED
+        case _:
+            return None, Wait.BUILDING
+
+
+def _taken_down(member: Member, record: Record, name: PartName) -> Need:
+    state = _state(member, name)
+    if state is None:
+        return None, None if name in member.lacking else Wait.UNCONFIRMED
+    if state is PartState.DELETING:
+        return None, Wait.DELETING
+    if _is_kept(dict(record.parts)[name], record):
+        return ReleasePart(member=member.name, part=name), Wait.DELETING
+    return RemovePart(member=member.name, part=name), Wait.DELETING
+
+
+def _is_kept(on_delete: OnDelete, record: Record) -> bool:
+    """Whether a part is left where it is: that of an evicted machine belongs to it; without one nothing was in it."""
+    return record.leaving is Leaving.EVICTED or (on_delete is OnDelete.RETAIN and record.made_at is not None)
+
+
+def _is_awaited(member: Member, record: Record, name: PartName) -> bool:
+    """Whether a part is known not to be ready, and nothing of the moment is in its way."""
+    if name in member.lacking:
+        tried = found(MakePart(member=member.name, part=name), record)
+        return tried is None or tried.count > 0
+    return _state(member, name) not in {None, PartState.READY}
+
+
+def _is_failed(member: Member, name: PartName) -> bool:
+    return _state(member, name) is PartState.ERROR
+
+
+def _state(member: Member, name: PartName) -> PartState | None:
+    return next((part.state for part in member.parts if part.name == name), None)

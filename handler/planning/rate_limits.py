@@ -1,0 +1,98 @@
+"""What a plan leaves out for now: calls that failed not long ago, and more of one kind than one pass may do. Pure.
+
+A step that has to wait takes along what must not come before it: the rest at the same balancer, and all that concerns
+the member as a whole. What it needs at its other balancers goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableMapping
+
+from config.units import BalancerId, Instant, MemberName
+from handler.planning.attempts import held
+from handler.planning.desired import Limits
+from handler.planning.membership import Moves
+from handler.planning.roles import Cast, Role
+from handler.planning.steps import Destroy, Join, Step, Unmark, Wait
+from handler.planning.world import Attempts, Record
+
+
+class Restraint:
+    """Counts down, while one plan is made, what it may contain. ``held`` is what failed not long ago."""
+
+    def __init__(self, limits: Limits, now: Instant) -> None:
+        self._now = now
+        self._all_ordered, self._ordered = limits.accept_vanished, limits.accept_members
+        self._destroys, self._joins, self._calls = limits.destroys, limits.joins, limits.calls
+        self.held: list[Attempts] = []
+
+    def restrained(self, moves: Moves, record: Record) -> Moves:
+        """Leave out what has to wait of one member's moves; a person who orders convergence waits for no back-off."""
+        if not moves.steps:
+            return moves
+        waits: set[Wait] = set()
+        steps = tuple(self._let_through(moves.steps, record, waits))
+        return moves if not waits else Moves(steps, moves.waits | waits)
+
+    def creations(
+        self, steps: Iterable[Step], casts: Iterable[Cast], waits: MutableMapping[Wait, int]
+    ) -> Iterator[Step]:
+        """Leave out those to be made again of whom that failed not long ago, and more than the cloud may be asked."""
+        coming = [member.record for member, seen in casts if seen is Role.DISPROVED and member.record is not None]
+        failed = {record.name: record for record in coming if record.attempts}
+        made: set[MemberName] = set()
+        for step in steps:
+            record = None if step.member is None else failed.get(step.member)
+            if record is not None and not self._is_ordered(record) and held(step, record, self._now) is not None:
+                waits[Wait.BACK_OFF] += 1
+            elif not self._may_call():
+                waits[Wait.RATE_LIMIT] += 1
+            else:
+                made.update({record.name} if record is not None else ())
+                yield step
+        self.held += (one for name, record in failed.items() if name not in made for one in record.attempts)
+
+    def _let_through(self, steps: Iterable[Step], record: Record, waits: set[Wait]) -> Iterator[Step]:
+        closed: set[BalancerId | None] = set()
+        for step in steps:
+            where = _place(step)
+            if where in closed or (where is None and closed):
+                continue
+            wait = self._wait(step, record)
+            if wait is None:
+                yield step
+            else:
+                closed.add(where)
+                waits.add(wait)
+
+    def _wait(self, step: Step, record: Record) -> Wait | None:
+        one = held(step, record, self._now)
+        if one is not None and one.count == 0 and not one.because:
+            return Wait.DELETING
+        if one is not None and not self._is_ordered(record):
+            self.held.append(one)
+            return Wait.BACK_OFF
+        match step:
+            case Destroy() | Unmark():
+                self._destroys -= 1
+                if self._destroys < 0:
+                    return Wait.ENOUGH
+                return None if self._may_call() else Wait.RATE_LIMIT
+            case Join():
+                self._joins -= 1
+                return Wait.ENOUGH if self._joins < 0 else None
+            case _:
+                return None
+
+    def _is_ordered(self, record: Record) -> bool:
+        return self._all_ordered or record.name in self._ordered
+
+    def _may_call(self) -> bool:
+        if self._calls is not None:
+            self._calls -= 1
+        return self._calls is None or self._calls >= 0
+
+
+def _place(step: Step) -> BalancerId | None:
+    place: BalancerId | None = getattr(step, "balancer", None)
+    return place

@@ -1,0 +1,345 @@
+"""The one door in motion: everything that changes a group's size or state passes here, one after another.
+
+What waits at the same time is decided together and shares one durable write. A decision counts only once it is on
+disk: until then memory keeps the old state, and if the write fails it keeps it for good.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from config.errors import StoreError
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant, Moment
+from handler import logs
+from handler.planning.limits import limited_state
+from handler.planning.world import Record
+from handler.ports.held_clock import LEAST_STEP
+from handler.ports.store import Store
+from handler.ports.stored import Event, StoredTick
+from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.loops import whole
+from trigger.decide import decide
+from trigger.explain.explanation import Explanation, explain
+from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
+from trigger.policies.evaluate import requests_from
+from trigger.policies.schedules import due
+from trigger.requests import Decision, GroupState, Request
+from trigger.verdicts import Evaluation
+
+_BATCH = 256
+"""Decisions that share a write, at most: as many as alerts are passed at once."""
+_SLICE = 25
+"""Of them, those between two looks at the event loop: a few milliseconds."""
+
+_LOOKS = 20
+_UNTOLD = Instant(0.0)
+"""When a daemon began that does not say so."""
+_LOOKS_PER_SECOND = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTask:
+    """One thing that wants to pass: a tick's evaluation, requests from outside, or neither (a look at the bounds)."""
+
+    room: GroupRuntime
+    at: Moment
+    requests: tuple[Request, ...] = ()
+    evaluation: Evaluation | None = None
+    change: Callable[[GroupState], GroupState] | None = None
+    """What changes the state by itself, alerts that last: the decision is about the state after it."""
+    leaving: tuple[Record, ...] = ()
+    """Who leaves if one of the requests lowers the size, marked so. Nobody else may write their records meanwhile."""
+    joining: tuple[Record, ...] = ()
+    """Who is given to the group if one of the requests raises the size: the intents of their marks. Likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Waiting:
+    question: DecisionTask
+    answer: asyncio.Future[Decision]
+    restarts: int
+    """How often the group's holds had been restarted when it was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decided:
+    waiting: _Waiting
+    before: GroupState
+    decision: Decision
+    explanation: Explanation
+    given: Given | None
+    track: DecisionTrack
+
+
+class _Looks:
+    """How many refusals may have their group looked at: a flood of refused alarms must not become one of listings.
+
+    Those beyond it are looked at when it is their turn. What changes a size is looked after at once.
+    """
+
+    def __init__(self) -> None:
+        self._left = float(_LOOKS)
+        self._at: float | None = None
+
+    def granted(self, at: Moment) -> bool:
+        """Whether there is one left; if so it is used."""
+        since = 0.0 if self._at is None else max(at.steady - self._at, 0.0)
+        self._left, self._at = min(self._left + since * _LOOKS_PER_SECOND, _LOOKS), at.steady
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class DecisionQueue:
+    """Serialises decisions. Lives on the event loop; the store is called from a thread."""
+
+    def __init__(  # noqa: PLR0913 - the composition root's list
+        self,
+        store: Store,
+        catalogue: Callable[[], Catalogue],
+        decided: Callable[[Decision], None],
+        *,
+        storing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        clock: Callable[[], Moment] | None = None,
+        superseded: Callable[[], bool] = lambda: False,
+        ahead: Callable[
+            [GroupRuntime, Mapping[GroupId, GroupState], Instant], GroupId | None
+        ] = lambda room, states, now: None,
+        life: Instant = _UNTOLD,
+    ) -> None:
+        self._life = life
+        self._ahead = ahead
+        self._superseded = superseded
+        self._clock = clock
+        self._store = store
+        self._catalogue = catalogue
+        self._decided = decided
+        self._storing = storing
+        self._turn = asyncio.Lock()
+        self._looks = _Looks()
+        self._waiting: list[_Waiting] = []
+
+    async def ask(self, question: DecisionTask) -> Decision:
+        """Pass one question.
+
+        Raises:
+            StoreError: it could not be written down, so nothing was decided.
+        """
+        (decision,) = await self.ask_all((question,))
+        return decision
+
+    async def ask_all(self, questions: Sequence[DecisionTask]) -> list[Decision]:
+        """Pass several at once, for example all groups of a slot. Raises as `ask`.
+
+        Cancelled, it takes back what has not been decided yet; what is being written is written.
+        """
+        loop = asyncio.get_running_loop()
+        mine = [
+            _Waiting(question=question, answer=loop.create_future(), restarts=question.room.restarts)
+            for question in questions
+        ]
+        self._waiting.extend(mine)
+        try:
+            async with self._turn:
+                while any(not waiting.answer.done() for waiting in mine):
+                    await whole(self._pass_batch())
+            return [waiting.answer.result() for waiting in mine]
+        finally:
+            for waiting in mine:
+                waiting.answer.cancel()  # no more than a mark on those that are answered
+
+    async def change(
+        self,
+        room: GroupRuntime,
+        transition: Callable[[GroupState], GroupState],
+        *,
+        act: str,
+        by: str,
+        message: str,
+        at: Moment,
+    ) -> None:
+        """Change a group's state by a person's own act (pause, resume).
+
+        Raises:
+            StoreError: it could not be written down, so nothing has changed.
+        """
+        async with self._turn:
+            await whole(self._change(room, transition, act=act, by=by, message=message, at=at))
+        logs.say("act", group=room.id, act=act, by=by, message=message or None)
+
+    async def lower(
+        self, room: GroupRuntime, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+    ) -> None:
+        """Lower a group's size by members that leave for it. Nobody else may write their records meanwhile.
+
+        Raises:
+            StoreError: it could not be written down: nobody leaves, and nothing has changed.
+        """
+        async with self._turn:
+            await whole(self._lower(room, transition, leaving, act))
+        logs.say("act", group=room.id, act=act.name, by=act.by, message=act.message or None)
+
+    @contextlib.asynccontextmanager
+    async def shut(self) -> AsyncIterator[None]:
+        """Let nothing pass, for example while the catalogue is exchanged."""
+        async with self._turn:
+            yield
+
+    async def _change(
+        self,
+        room: GroupRuntime,
+        transition: Callable[[GroupState], GroupState],
+        *,
+        act: str,
+        by: str,
+        message: str,
+        at: Moment,
+    ) -> None:
+        state = transition(room.state)
+        await asyncio.to_thread(self._store.note, room.id, act, by, message, at.wall, state)
+        room.state = state
+
+    async def _lower(
+        self, room: GroupRuntime, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+    ) -> None:
+        state = transition(room.state)
+        await asyncio.to_thread(self._store.lower, act, state, leaving, room.definition.cloud.id)
+        room.state = state
+
+    async def _pass_batch(self) -> None:
+        asked = [waiting for waiting in self._waiting if not waiting.answer.done()]
+        batch, self._waiting = asked[:_BATCH], asked[_BATCH:]
+        try:
+            decided = await self._decide_all(batch)
+            with self._storing():
+                await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
+        except StoreError as error:
+            _refuse(batch, error)
+            for waiting in batch:
+                waiting.question.room.unrecorded = str(error)
+            return
+        except BaseException as error:
+            _refuse(batch, error)  # a defect: nobody may wait for ever
+            raise
+        for number, result in enumerate(decided, 1):
+            self._carry(result)
+            if not result.waiting.answer.done():
+                result.waiting.answer.set_result(result.decision)
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)
+
+    async def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
+        """Questions about one group build on each other. Nothing else passes meanwhile: it is this batch's turn."""
+        states: dict[GroupId, GroupState] = {}
+        tracks: dict[GroupId, DecisionTrack] = {}
+        decided: list[_Decided] = []
+        for waiting in batch:
+            if decided and len(decided) % _SLICE == 0:
+                await asyncio.sleep(0)
+            room = waiting.question.room
+            result = self._decide(waiting, states, tracks.get(room.id, room.track))
+            states[room.id], tracks[room.id] = result.decision.state, result.track
+            decided.append(result)
+        return decided
+
+    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None) -> _Decided:
+        question, catalogue = self._timed(waiting.question), self._catalogue()
+        room = question.room
+        state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
+        if (before := self._ahead(room, states, question.at.wall)) is not None:
+            fleet = replace(fleet, ahead=before)
+        if self._superseded():
+            fleet = replace(fleet, superseded=True)
+        changed = state if question.change is None else question.change(state)
+        asked = question.requests
+        if question.evaluation is not None:
+            own, timely = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
+            asked = (*asked, *timely, *own)
+        decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
+        given, track = given_to(
+            decision,
+            group,
+            track,
+            life=self._life,
+            state=changed,
+            fleet=fleet,
+            requests=question.requests,
+            evaluated=question.evaluation is not None,
+        )
+        return _Decided(
+            waiting=waiting,
+            before=state,
+            decision=decision,
+            explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
+            given=given,
+            track=track,
+        )
+
+    def _timed(self, question: DecisionTask) -> DecisionTask:
+        """The question as of the clock of now, where the clock was set since it was asked."""
+        if self._clock is None:
+            return question
+        at, now = question.at, self._clock()
+        step = (now.wall - now.steady) - (at.wall - at.steady)
+        if abs(step) < LEAST_STEP:
+            return question
+        asked, timed = question.change, replace(at, wall=Instant(at.wall + step))
+        if asked is None:
+            return replace(question, at=timed)
+        return replace(question, at=timed, change=lambda state: limited_state(asked(state), timed.wall))
+
+    def _carry(self, result: _Decided) -> None:
+        question, decision = result.waiting.question, result.decision
+        room = question.room
+        room.state, room.track = decision.state, result.track
+        room.decided_at = decision.at.wall
+        room.unrecorded = None
+        if question.evaluation is not None or room.explanation is None or decision.changed:
+            room.explanation = result.explanation
+        if question.evaluation is not None:
+            room.evaluation = question.evaluation
+            if room.restarts == result.waiting.restarts:  # else it was judged before they began anew
+                room.holds = question.evaluation.holds
+        if decision.restarts_holds:
+            room.restart_holds()
+        if decision.changed or (decision.answers and self._looks.granted(decision.at)):
+            room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
+        self._decided(decision)
+
+
+def _tick(result: _Decided) -> StoredTick:
+    decision = result.decision
+    return StoredTick(
+        group=decision.group,
+        at=decision.at.wall,
+        explanation=result.explanation,
+        state=decision.state if decision.state != result.before else None,
+        before=result.waiting.question.room.state,
+        evaluated=result.waiting.question.evaluation is not None,
+        members=_following(result),
+        cloud=result.waiting.question.room.definition.cloud.id,
+        given=result.given,
+    )
+
+
+def _following(result: _Decided) -> tuple[Record, ...]:
+    """Who leaves or joins by this decision: nobody, unless a request of the question itself changes the size so."""
+    question, decision = result.waiting.question, result.decision
+    before, after, winner = decision.desired_from, decision.desired_to, decision.winner
+    if before is None or after is None or winner is None or winner.request not in question.requests:
+        return ()
+    if after < before:
+        return question.leaving
+    return question.joining if after > before else ()
+
+
+def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:
+    for waiting in batch:
+        if not waiting.answer.done():
+            waiting.answer.set_exception(error)
+            waiting.answer.exception()  # whoever asked may have gone

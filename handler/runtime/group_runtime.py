@@ -1,0 +1,224 @@
+"""What the daemon keeps in memory of each group, and the facts that other stages are given from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from collector.outages.heard import Heard
+from collector.outages.misses import Miss
+from collector.outages.outages import Channel, Silence
+from collector.targets import MemberTarget as PolledMember
+from collector.targets import Roster
+from config.units import GroupId, Instant, MemberName, PolicyId
+from handler.planning.attachments import Attachment
+from handler.planning.declared import Converged, Pinned
+from handler.planning.desired import Builds, Definition
+from handler.planning.rolls import Roll
+from handler.planning.status import MemberState, StateSince
+from handler.planning.steps import Plan
+from handler.planning.world import World
+from handler.ports.stored import StoredGroup
+from trigger.conditions.timers import Kept, restarted
+from trigger.explain.explanation import Explanation
+from trigger.explain.recorded_inputs import DecisionTrack
+from trigger.guards.turns import Peer, ahead, peer
+from trigger.policies.schedules import bounded
+from trigger.requests import Fleet, GroupState
+from trigger.verdicts import Evaluation
+
+_POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastPass:
+    """What the last convergence pass saw and did."""
+
+    at: Instant
+    world: World
+    plan: Plan
+    states: Mapping[MemberName, MemberState]
+    fleet: Fleet
+    failures: tuple[str, ...]
+    """Steps that cannot succeed until a person changes something."""
+    retries: tuple[str, ...]
+    """Steps that are tried again, a partial listing, builds that back off."""
+    hourly: str = ""
+    """Which hourly budget leaves the fewest creates to decisions, in words."""
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupRuntime:
+    """One group in memory. Only the event loop writes to it."""
+
+    id: GroupId
+    definition: Definition
+    state: GroupState
+    deleting: bool = False
+    kept_builds: Builds = field(default_factory=Builds)
+    """How builds went, perhaps of an earlier definition; `builds` is what counts."""
+    seen: LastPass | None = None
+    holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
+    restarts: int = 0
+    """How often all holds have begun anew."""
+    evaluation: Evaluation | None = None
+    explanation: Explanation | None = None
+    silence: Silence = field(default_factory=Silence)
+    heard: Heard = field(default_factory=Heard)
+    """When members last answered the sources that ask them directly."""
+    unheard: tuple[Channel, ...] = ()
+    """Silent for more than ten intervals."""
+    misses: tuple[Miss, ...] = ()
+    """What the last poll did not bring."""
+    unrecorded: str | None = None
+    """Why the last decision could not be written down, and so does not count."""
+    track: DecisionTrack | None = None
+    """What is written down of what its decisions were given; ``None``: there was none in this life."""
+    decided_at: Instant | None = None
+    converged_at: Instant | None = None
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    addresses: Mapping[MemberName, str] = field(default_factory=dict)
+    """Where each present member was last seen."""
+    attachments: tuple[Attachment, ...] = ()
+    """Of the definition's balancers, those by a person's word."""
+    declared: int = 1
+    """Number of the newest revision of its definition."""
+    pinned: Pinned | None = None
+    """An earlier revision, whose profile new members are made of."""
+    roll: Roll | None = None
+    """The last one."""
+    converged: Converged | None = None
+    """What it was when a pass last found nothing to do."""
+    whole: int | None = None
+    """The revision that every member was made of when one last converged so; ``None``: not known."""
+    beside: int = 0
+    """The sum of ``max`` over the other groups that use its cloud."""
+    edited_at: Instant | None = None
+    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
+    begun: Mapping[MemberName, StateSince] = field(default_factory=dict)
+    """Since when its members are in their states, as the last pass saw them."""
+    begun_on_disk: Mapping[MemberName, StateSince] = field(default_factory=dict)
+    accept_vanished: bool = False
+    """A person ordered convergence; the next pass believes that many are gone."""
+
+    @classmethod
+    def of(cls, stored: StoredGroup) -> GroupRuntime:
+        """A group as it survived."""
+        return cls(
+            id=stored.id,
+            definition=stored.definition,
+            state=stored.state,
+            deleting=stored.deleting,
+            kept_builds=stored.builds,
+            attachments=stored.attachments,
+            declared=stored.declared,
+            pinned=stored.pinned,
+            roll=stored.roll,
+            converged=stored.converged,
+            edited_at=stored.edited_at,
+            begun=stored.begun,
+            begun_on_disk=stored.begun,
+            converged_at=None if stored.converged is None else stored.converged.at,
+        )
+
+    def bounds(self, now: Instant) -> tuple[int, int]:
+        """Least and greatest size as schedules and alerts leave them now."""
+        group = bounded(self.definition.group, self.state, now)
+        return group.minimum, group.maximum
+
+    def stored(self) -> StoredGroup:
+        """What a convergence pass needs to know."""
+        return StoredGroup(
+            id=self.id,
+            state=self.state,
+            definition=self.definition,
+            deleting=self.deleting,
+            failed_builds=self.builds.failed,
+            back_off_until=self.builds.back_off_until,
+            builds_of=self.builds.of,
+            attachments=self.attachments,
+            declared=self.declared,
+            pinned=self.pinned,
+            roll=self.roll,
+            converged=self.converged,
+            beside=self.beside,
+        )
+
+    @property
+    def builds(self) -> Builds:
+        """How builds of the definition in force go."""
+        return self.kept_builds.that_count(self.definition)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is to become something else than it was when a pass last found nothing to do."""
+        if self.roll is not None and self.roll.runs:
+            return True
+        return self.converged is None or not self.converged.is_of(self.state.revision, self.stored().in_force)
+
+    def restart_holds(self) -> None:
+        """A policy fired: every hold of the group begins anew."""
+        self.holds = restarted(self.holds)
+        self.restarts += 1
+
+    def fleet(self) -> Fleet:
+        """What the door must know; before the first pass: nothing is listed."""
+        if self.seen is None:
+            return Fleet(
+                listed=False, marked=0, in_service=0, creates_left=0, back_off_until=self.builds.back_off_until
+            )
+        return self.seen.fleet
+
+    def roster(self, now: Instant) -> Roster:
+        """Whom to poll: members in service, and those missing from a listing, since nobody has proved them gone.
+
+        A member whose address is not known is still expected to answer: it is unheard, not left out.
+        """
+        if self.seen is None:
+            return Roster(group=self.id, members=())
+        warm_up = self.definition.group.warm_up
+        members = []
+        for member in self.seen.world.members:
+            state = self.seen.states[member.name]
+            if state not in _POLLED or member.record is None or member.record.in_service_at is None:
+                continue
+            warming = 0 <= now - member.record.in_service_at < warm_up  # before it began: the clock was set back
+            counted = not warming
+            members.append(PolledMember(name=member.name, address=self.addresses.get(member.name, ""), counted=counted))
+        return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name)))
+
+
+class ServiceGroups:
+    """Knows who belongs together; `arrange` after every change of the file or of the groups."""
+
+    def __init__(self, rooms: Mapping[GroupId, GroupRuntime]) -> None:
+        self._rooms = rooms
+        self._together: dict[str, tuple[GroupRuntime, ...]] = {}
+
+    def arrange(self) -> None:
+        """Look anew at which service each group names."""
+        found: dict[str, list[GroupRuntime]] = {}
+        for room in self._rooms.values():
+            service = room.definition.group.service
+            if service is not None:
+                found.setdefault(service, []).append(room)
+        self._together = {service: tuple(rooms) for service, rooms in found.items()}
+
+    def ahead(self, room: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> GroupId | None:
+        """Which group of the same service comes before this one.
+
+        Args:
+            room: who wants to know.
+            states: of groups that were decided about in the same breath; of all others memory counts.
+            now: this moment.
+        """
+        service = room.definition.group.service
+        if service is None:
+            return None
+        others = [_peer(other, states, now) for other in self._together.get(service, ()) if other is not room]
+        return ahead(_peer(room, states, now), others)
+
+
+def _peer(room: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> Peer:
+    return peer(room.definition.group, states.get(room.id, room.state), room.fleet(), now)

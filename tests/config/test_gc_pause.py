@@ -1,0 +1,37 @@
+"""The collector of cycles waits while a large group is planned, and goes on afterwards, whatever happened."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from config.gc_pause import WORTH_IT, uncollected
+
+
+@pytest.fixture(autouse=True)
+def collecting() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize(("members", "collects"), [(WORTH_IT - 1, True), (WORTH_IT, False)])
+def test_only_what_is_large_is_worth_it(members: int, collects: bool) -> None:
+    with uncollected(members):
+        assert gc.isenabled() is collects
+    assert gc.isenabled()
+
+
+def test_it_goes_on_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), uncollected(WORTH_IT):
+        raise ZeroDivisionError
+    assert gc.isenabled()
+
+
+def test_where_nothing_was_collected_before_nothing_is_afterwards() -> None:
+    gc.disable()
+    with uncollected(WORTH_IT):
+        pass
+    assert not gc.isenabled()
