@@ -7,7 +7,8 @@ In this order:
    request so and change nothing. One exception: while paused, a person may set any size with force. A pause of one
    direction halts nothing: it is a guard.
 2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
-   size (`trigger.guards.enforced_bounds`). All bounds are those that stand at this moment (`trigger.policies.schedules`).
+   size (`trigger.guards.enforced_bounds`). All bounds are those that stand at this moment
+   (`trigger.policies.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size: NOT_LISTED; of
 a
    schedule whose time passed too long ago: MISSED.

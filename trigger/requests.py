@@ -267,7 +267,8 @@ class GroupState:
     fresh: bool = False
     """The group was never known before it was declared: its first size may be the declared ``initial`` one."""
     older: OlderStore | None = None
-    """The store may be older than the fleet: nothing is removed or made until a person confirms (`guards.outdated_requests`)."""
+    """The store may be older than the fleet: no member is removed or made until a person confirms
+    (`guards.outdated_requests`)."""
     shrunk: Shrunk | None = None
     """Members vanished, and desired size was lowered by them: should they come back, it returns."""
     fleet_pause: FleetPause | None = None

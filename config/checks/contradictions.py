@@ -1,8 +1,8 @@
 """Policies that contradict themselves, or one another.
 
 Two of one group that can grow and shrink it at the same instant would have the fleet swing for ever. Looked at is every
-way in which each of the two can be ready (`config.checks.satisfiability`): all conditions, any, or so many of them. Where
-thresholds of expressions are needed to see it, it is a warning: an expression may hold for less than they tell.
+way in which each of the two can be ready (`config.checks.satisfiability`): all conditions, any, or so many of them.
+Where thresholds of expressions are needed to see it, it is a warning: an expression may hold for less than they tell.
 
 One alone may wait for what excludes itself, need more conditions than it has, or have steps that no distance leads to.
 """

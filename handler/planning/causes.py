@@ -62,10 +62,16 @@ _PARTS = "user_?data|networks format|metadata|server name|input|parameter"
 
 _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
     (FailureCause.SERVICE, _said(r"service catalog|\bendpoint for\b.*\bnot found")),
-    (FailureCause.CREDENTIALS, _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b")),
+    (
+        FailureCause.CREDENTIALS,
+        _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b"),
+    ),
     (FailureCause.SERVER_GROUP, _said(r"quota exceeded[^.;]*(?:server group|group_members)")),
     (FailureCause.QUOTA, _said(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
-    (FailureCause.BALANCER_FULL, _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?")),
+    (
+        FailureCause.BALANCER_FULL,
+        _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?"),
+    ),
     (FailureCause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
     (FailureCause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
     (FailureCause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
@@ -78,8 +84,14 @@ _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
     (FailureCause.NETWORK, _lost("(?:networks?|subnet|port|security ?groups?)")),
     (FailureCause.SERVER_GROUP, _lost("(?:server|affinity) ?group")),
     (FailureCause.ZONE, _lost("(?:availability )?zone")),
-    (FailureCause.CAPACITY, _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity")),
-    (FailureCause.LAUNCH_CONFIGURATION, _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration")),
+    (
+        FailureCause.CAPACITY,
+        _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity"),
+    ),
+    (
+        FailureCause.LAUNCH_CONFIGURATION,
+        _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration"),
+    ),
 )  # fmt: skip
 """The more special first: a pool of a balancer that is missing is a pool."""
 

@@ -36,7 +36,7 @@ class DesiredState:
     roll: Rolling | None = None
     """A roll that is under way."""
     unconfirmed: bool = False
-    """The store may be older than the fleet (`trigger.guards.outdated_requests`): nothing is removed, replaced or made."""
+    """The store may be older than the fleet (`trigger.guards.outdated_requests`): members stay as they are."""
     earlier: int | None = None
     """What the size was before members vanished and lowered it; ``None``: none did, or it was decided anew since."""
 

@@ -75,7 +75,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     Steps come in one order whatever the order of ``world.members``: those of members that leave, those of members that
     stay, creations; each by sequence. A plan without steps and waits means that the world is as desired.
 
-    From a listing that is not believed, nobody is chosen for surplus either: `handler.planning.listing_sanity` says why.
+    From a listing that is not believed, no member is chosen as surplus: `handler.planning.listing_sanity` says why.
 
     Without a desired size only what was seen is written down. On a partial listing nobody is chosen for surplus and
     nothing is taken as gone; members may still be made, since every known member counts as present there.

@@ -32,7 +32,7 @@ class Chain:
         self.evaluation: Evaluation | None = None
         """The newest."""
         self.at_rest = False
-        """Further ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.steady_state`."""
+        """Ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.steady_state`."""
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""

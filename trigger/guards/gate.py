@@ -37,10 +37,9 @@ A schedule's wish passes the guards that an alarm's does.
 A person's wish has no quiet time, back-off or budget to pass: convergence paces the creates.
 
 An alert or a window that shields or freezes stops wishes, and only wishes: changed bounds and floors, also one that
-another alert raises, go on (`trigger.guards.enforced_bounds`). Where two alerts contradict each other, capacity that somebody
-asked
-for wins over a wish to stand still: it costs money, never the fleet, and max bounds it. Source: DESIGN.md "Sizing";
-issue 3, item 2; issue 5, item 6.
+another alert raises, go on (`trigger.guards.enforced_bounds`). Where two alerts contradict each other, capacity that a
+person asked for wins over a wish to stand still: it costs money, never the fleet, and max bounds it.
+Source: DESIGN.md "Sizing"; issue 3, item 2; issue 5, item 6.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def held_high_until(damping: FlapDamping, moves: Sequence[SizeChange]) -> Instan
 
     >>> from config.units import Instant
     >>> there, back = (0, 1), (1, 0)
-    >>> turns = [SizeChange(at=Instant(60.0 * n), before=pair[0], after=pair[1]) for n, pair in enumerate((there, back) * 2)]
+    >>> pairs = enumerate((there, back) * 2)
+    >>> turns = [SizeChange(at=Instant(60.0 * n), before=pair[0], after=pair[1]) for n, pair in pairs]
     >>> held_high_until(FlapDamping(reversals=3, within=600.0, hold=1800.0), turns)
     1980.0
     """

@@ -2,7 +2,8 @@
 
 # Note [Advice]
 
-At each tick the policies of a group *advise* one size, before any guard but the least size (`trigger.guards.enforced_bounds`):
+At each tick the policies of a group *advise* one size, before any guard but the least size
+(`trigger.guards.enforced_bounds`):
 
 =====================================================  ========================================
 When                                                   they advise

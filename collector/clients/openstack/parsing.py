@@ -113,11 +113,13 @@ def refusal(answer: ServiceResponse, about: str) -> DriverError:
     network without another address. Any other conflict (409) passes, unless it asks for another wording of the request
     or is a lock that a person set. Any other 413 is Nova's older word for 429.
 
-    >>> print(refusal(ServiceResponse(status=403, body={"forbidden": {"message": "Quota exceeded for instances"}}), "prod"))
+    >>> full = {"forbidden": {"message": "Quota exceeded for instances"}}
+    >>> print(refusal(ServiceResponse(status=403, body=full), "prod"))
     prod: quota: Quota exceeded for instances: raise the project's quota, or lower max
     >>> print(refusal(ServiceResponse(status=409, body={"message": "Quota exceeded for resources: ['port']."}), "prod"))
     prod: quota: Quota exceeded for resources: ['port']: raise the project's quota, or lower max
-    >>> refusal(ServiceResponse(status=403, body={"faultstring": "Policy does not allow this request to be"}), "prod").cause
+    >>> denied = {"faultstring": "Policy does not allow this request to be"}
+    >>> refusal(ServiceResponse(status=403, body=denied), "prod").cause
     <FailureCause.CREDENTIALS: 'credentials'>
     >>> type(refusal(ServiceResponse(status=429, body={}, retry_after=7.0), "prod")).__name__
     'Transient'

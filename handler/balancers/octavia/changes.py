@@ -111,7 +111,9 @@ def planned(entries: Iterable[PoolMember], changes: Sequence[RegistrationChange]
 
     Who is refused one change is refused those that follow.
 
-    >>> joins = [RegistrationChange(move=MemberMove.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80)) for n in (1, 2)]
+    >>> def join(n: int) -> RegistrationChange:
+    ...     return RegistrationChange(move=MemberMove.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80))
+    >>> joins = [join(1), join(2)]
     >>> [entry["weight"] for entry in planned((), joins, Stock()).put]
     [0, 0]
     """

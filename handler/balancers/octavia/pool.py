@@ -47,7 +47,7 @@ class PoolReference:
 
 
 class OctaviaPool:
-    """Every method raises `DriverError` as `OpenstackConnection.ask` does. That Octavia is busy never reaches the caller."""
+    """Every method raises `DriverError` as `OpenstackConnection.ask` does; that Octavia is busy stays in here."""
 
     def __init__(
         self,

@@ -78,7 +78,8 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
             '"ORDERS" is read of group web as a whole: a member\'s token does not speak for it', id="a-member-for-all",
         ),
         pytest.param(
-            member(GONE), said(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more", id="no-member-now"
+            member(GONE), said(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more",
+            id="no-member-now",
         ),
         pytest.param(
             member(COMING), said(), PushResult.NOT_READY,
@@ -109,7 +110,8 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
             'there is no member "nobody" in api, web', id="unknown-in-both",
         ),
         pytest.param(
-            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": say of which group: api, web', id="whose"
+            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": say of which group: api, web',
+            id="whose",
         ),
         pytest.param(
             application(WEB, API), said(member="41"), PushResult.UNCLEAR,
