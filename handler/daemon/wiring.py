@@ -6,7 +6,7 @@ import os
 import secrets
 import string
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from collector.boards.alerts import Board
@@ -19,7 +19,7 @@ from collector.sources.http.source import HttpSource
 from collector.sources.netscaler.source import NetscalerSource
 from collector.sources.opennebula.source import OpennebulaSource
 from collector.sources.openstack.gnocchi import GnocchiSource
-from collector.sources.openstack.keystone import Keystone
+from collector.sources.openstack.keystone import Keystone, granted
 from collector.sources.openstack.nova import NovaSource
 from collector.sources.openstack.nova_servers import NovaServers
 from collector.sources.plugins import PluginSource
@@ -103,7 +103,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
                 clock=held.wall,
                 generation=generation,
             ),
-            poller=poller(board, pushes, held.moment),
+            poller=poller(board, pushes, held.moment, circuits),
             balancer_for=balancer,
             clock=held.moment,
             held=held,
@@ -117,11 +117,14 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
 
 
 def poller(
-    board: Board | None = None, pushes: Pushes | None = None, moment: Callable[[], Moment] = clock.moment
+    board: Board | None = None,
+    pushes: Pushes | None = None,
+    moment: Callable[[], Moment] = clock.moment,
+    circuits: Circuits | None = None,
 ) -> Poller:
     """Build the poller with every source there is; what is left out brings nothing."""
     http = HttpClient(clock=moment, read_secret=secret)
-    keystone = Keystone(http)
+    keystone = Keystone(http, partial(granted, circuits=circuits))
     servers = NovaServers(keystone)
     sources = (
         SnmpSource(),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.session import BLOCK_STORAGE, NETWORK
 from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import CloudId, GroupId, MemberName, PartName
 from handler.orchestrators.openstack.part_parsing import ADDRESSES, PORTS, VOLUMES

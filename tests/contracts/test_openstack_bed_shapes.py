@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from collector.clients.openstack.connection import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import OpenstackIds
+from collector.clients.openstack.session import COMPUTE, IMAGE, LOAD_BALANCER, NETWORK
 from config.units import CloudId
 from handler.orchestrators.openstack.parsing import mark_of
 from handler.orchestrators.openstack.request import request_of

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import formatdate
 
+from collector.clients.openstack.session import COMPUTE, METRIC, Grant
 from collector.samples import Reply
 from collector.sources.openstack.gnocchi import GnocchiSource
 from collector.sources.openstack.keystone import Keystone
-from collector.sources.openstack.keystone_grants import COMPUTE, METRIC, Grant
 from collector.sources.openstack.nova import NovaSource
 from collector.sources.openstack.nova_servers import NovaServers
 from config.model.access import BY_SYSTEM, SecretRef
@@ -104,7 +103,7 @@ def _begun(access: OpenstackAccess, _: object) -> Grant:
     """A token at once: it is got long before it is used. The address tells both services' ports."""
     assert isinstance(access.credentials, ApplicationCredential)
     compute, metric = access.credentials.auth_url.split(" ")
-    return Grant(token="t", until=math.inf, trust=BY_SYSTEM, services={COMPUTE: compute, METRIC: metric})
+    return Grant(token="t", ends_soon=lambda: False, trust=BY_SYSTEM, services={COMPUTE: compute, METRIC: metric})
 
 
 def _nova(scenery: Scenery) -> NovaSource:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import NETWORK_KIND, OpenstackIds
 from collector.clients.openstack.parsing import ServiceResponse, entries, mapping
+from collector.clients.openstack.session import BLOCK_STORAGE, COMPUTE, LOAD_BALANCER, NETWORK
 from config.errors import DriverError
 from config.model.catalogue import OpenstackCloud, OpenstackRecipe, Profile
 from config.model.openstack import CloudsYaml, OpenstackAccess

@@ -89,6 +89,8 @@ class OpenstackWire(Befallen):
     """As `calls`, whole: ``GET /compute/v2.1/servers/{id}``."""
     before: Callable[[str], None] = lambda label: None
     url: str = ""
+    token_life: float = 86400.0
+    """Seconds."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -166,7 +168,7 @@ class OpenstackWire(Befallen):
         return {
             "methods": [method],
             "user": {"domain": domain, "id": mint("demo"), "name": "demo", "password_expires_at": None},
-            "expires_at": at(now + 86400).replace("Z", ".000000Z"),
+            "expires_at": at(now + self.token_life).replace("Z", ".000000Z"),
             "issued_at": at(now).replace("Z", ".000000Z"),
             "project": {"domain": domain, "id": PROJECT, "name": "demo"},
             "is_domain": False,

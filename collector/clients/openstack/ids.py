@@ -9,15 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.connection import (
-    BLOCK_STORAGE,
-    COMPUTE,
-    IMAGE,
-    LOAD_BALANCER,
-    NETWORK,
-    OpenstackConnection,
-)
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.parsing import entries, text
+from collector.clients.openstack.session import BLOCK_STORAGE, COMPUTE, IMAGE, LOAD_BALANCER, NETWORK
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
 

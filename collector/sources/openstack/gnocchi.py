@@ -20,11 +20,11 @@ from types import MappingProxyType
 from urllib.parse import urlencode
 
 from collector.clients.http.client import HttpFailure, HttpResponse
+from collector.clients.openstack.session import METRIC
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
 from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
 from collector.sources.openstack.gnocchi_parsing import Period, decode, newest, question
 from collector.sources.openstack.keystone import Keystone, ServiceCall
-from collector.sources.openstack.keystone_grants import METRIC
 from collector.sources.openstack.nova_servers import NovaServers
 from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import Round

@@ -1,4 +1,8 @@
-"""Services of OpenStack, asked with tokens of Keystone that are kept for as long as they hold."""
+"""Services of OpenStack, asked with tokens of Keystone that are kept for as long as they hold.
+
+keystoneauth gets the token and finds the services, in a thread, since it blocks; what carries the token goes over the
+client that all sources share (ADR 0033).
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,34 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from collector.clients.circuits import Circuits
 from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest, HttpResponse, refused
 from collector.clients.http.failures import of_server
+from collector.clients.http.pool import BoundedPool
+from collector.clients.openstack.session import COMPUTE, METRIC, Grant, KeystoneSession, Limited, ReadSecret, Senseless
 from collector.samples import Reply
-from collector.sources.openstack.keystone_grants import Grant, ReadSecret, begun
 from collector.targets import Round
+from config.errors import DriverError, Permanent
 from config.model.access import HttpAccess
 from config.model.clouds import OpenstackCloud
 from config.model.openstack import OpenstackAccess
-from config.units import Seconds
 
 _AT_ONCE = 4
-_BEFORE_ITS_END: Seconds = 60.0
 _UNAUTHORISED = 401
 _LARGEST = 64 * 1024 * 1024
+_REPLIES: Mapping[type[DriverError], Reply] = MappingProxyType(
+    {Permanent: Reply.AUTH, Limited: Reply.RATE_LIMITED, Senseless: Reply.MALFORMED}
+)
+
+
+def granted(access: OpenstackAccess, read_secret: ReadSecret, circuits: Circuits | None = None) -> Grant | HttpFailure:
+    """Get a token, and look up where the services are; secrets and ``clouds.yaml`` are read anew."""
+    session = KeystoneSession("Keystone: ", access, read_secret, lambda: BoundedPool(access.timeout, circuits=circuits))
+    try:
+        return session.grant((COMPUTE, METRIC))
+    except DriverError as error:
+        reply = next((reply for kind, reply in _REPLIES.items() if isinstance(error, kind)), Reply.UNREACHABLE)
+        return HttpFailure(reply=reply, said=str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +67,7 @@ class Keystone:
     """
 
     def __init__(
-        self, http: HttpClient, begin: Callable[[OpenstackAccess, ReadSecret], Grant | HttpFailure] = begun
+        self, http: HttpClient, begin: Callable[[OpenstackAccess, ReadSecret], Grant | HttpFailure] = granted
     ) -> None:
         self._http = http
         self._begin = begin
@@ -80,7 +98,7 @@ class Keystone:
     async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | HttpFailure:
         """The token that holds, or a new one. All who wait for one wait for the same."""
         coming = self._grants.get(access)
-        if coming is None or (coming.done() and not _holds(coming.result(), asked.clock().wall)):
+        if coming is None or (coming.done() and not _holds(coming.result())):
             loop = asyncio.get_running_loop()
             coming = loop.run_in_executor(self._threads, self._begin, access, asked.read_secret)
             self._grants[access] = coming
@@ -97,8 +115,8 @@ class Keystone:
             del self._grants[access]
 
 
-def _holds(grant: Grant | HttpFailure, now: float) -> bool:
-    return isinstance(grant, Grant) and now < grant.until - _BEFORE_ITS_END
+def _holds(grant: Grant | HttpFailure) -> bool:
+    return isinstance(grant, Grant) and not grant.ends_soon()
 
 
 def _question(grant: Grant, access: OpenstackAccess, call: ServiceCall) -> HttpRequest:

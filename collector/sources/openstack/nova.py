@@ -23,10 +23,10 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from collector.clients.http.client import HttpFailure, HttpResponse
+from collector.clients.openstack.session import COMPUTE
 from collector.samples import Reply, Sheet
 from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
 from collector.sources.openstack.keystone import Keystone, ServiceCall
-from collector.sources.openstack.keystone_grants import COMPUTE
 from collector.sources.openstack.nova_parsing import Diagnostics, decode_diagnostics, look_up
 from collector.sources.openstack.nova_servers import NOVA, NovaServers
 from collector.sources.reducing import ReducedRows, Reducer

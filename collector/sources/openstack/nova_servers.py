@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from urllib.parse import urlencode
 
 from collector.clients.http.failures import HttpFailure
+from collector.clients.openstack.session import COMPUTE
 from collector.samples import Reply
 from collector.sources.openstack.keystone import Keystone, ServiceCall
-from collector.sources.openstack.keystone_grants import COMPUTE
 from collector.sources.openstack.nova_parsing import Servers, decode_servers
 from collector.targets import Round
 from config.model.clouds import OpenstackCloud

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import LOAD_BALANCER, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.session import LOAD_BALANCER
 from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef

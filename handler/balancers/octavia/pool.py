@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.connection import LOAD_BALANCER, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, OpenstackIds, OpenstackKind
 from collector.clients.openstack.parsing import ServiceResponse, entries, mapping, text
 from collector.clients.openstack.parsing import page_of as listed
+from collector.clients.openstack.session import LOAD_BALANCER
 from config.causes import FailureCause
 from config.errors import NotFound, Permanent, Transient
 from config.units import Instant, Seconds

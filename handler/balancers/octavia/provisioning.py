@@ -11,8 +11,9 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from collector.clients.circuits import Circuits
-from collector.clients.openstack.connection import LOAD_BALANCER, NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import NETWORK_KIND, UUID, OpenstackIds, OpenstackKind
+from collector.clients.openstack.session import LOAD_BALANCER, NETWORK
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.managed import ManagedBalancer, ManagedPart, made_parts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, COMPUTE, NoService, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import (
     FLAVOR,
     IMAGE_KIND,
@@ -24,6 +24,7 @@ from collector.clients.openstack.ids import (
     OpenstackKind,
 )
 from collector.clients.openstack.parsing import entries, mapping, text
+from collector.clients.openstack.session import BLOCK_STORAGE, COMPUTE, NoService
 from config.causes import MENDING, FailureCause, mending
 from config.errors import Permanent, Transient
 from config.model.catalogue import OpenstackRecipe, Profile

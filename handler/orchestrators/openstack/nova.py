@@ -13,9 +13,10 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.connection import COMPUTE, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import UUID
 from collector.clients.openstack.parsing import Page, ServiceResponse, page_of
+from collector.clients.openstack.session import COMPUTE
 from config.errors import DriverError, Permanent, Transient
 from handler.orchestrators.openstack.parsing import OpenstackServer, is_stub, machine_of, server_in
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK
 from collector.clients.openstack.pages import Collection
 from collector.clients.openstack.parsing import entries, mapping, text
+from collector.clients.openstack.session import BLOCK_STORAGE, NETWORK
 from config.model.parts import FloatingAddress, NetworkPort, Spec, Volume
 from config.units import MemberName, PartName
 from handler.planning.launches import LaunchId

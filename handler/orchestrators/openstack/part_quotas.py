@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.parsing import mapping, text
+from collector.clients.openstack.session import BLOCK_STORAGE, NETWORK
 from config.model.catalogue import OpenstackRecipe, Profile
 from config.model.parts import FloatingAddress, NetworkPort, Volume
 from handler.planning.headroom import Quota, UsageLimit

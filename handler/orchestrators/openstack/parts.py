@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from collector.clients.openstack.connection import BLOCK_STORAGE, NoService, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import NETWORK_KIND, SECURITY_GROUP, UUID, VOLUME_TYPE, OpenstackIds
 from collector.clients.openstack.pages import Read, read_whole
 from collector.clients.openstack.parsing import mapping, text
+from collector.clients.openstack.session import BLOCK_STORAGE, NoService
 from config.errors import DriverError, Transient
 from config.model.catalogue import OpenstackRecipe, Profile
 from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from collector.clients.http.pool import Pool
-from collector.clients.openstack.connection import COMPUTE, LOAD_BALANCER, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
+from collector.clients.openstack.session import COMPUTE, LOAD_BALANCER
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.model.openstack import CloudsYaml
@@ -107,6 +108,7 @@ def test_an_unknown_credential_is_told_with_how_to_make_one(stage: OpenstackStag
         pytest.param(error(429, "slow down"), id="429"),
         pytest.param(answered(b"<html>"), id="nonsense"),
         pytest.param(LOST, id="lost"),
+        pytest.param(answered(b'{"token": 5}', status=201), id="number"),
     ],
 )
 def test_what_befalls_keystone_passes(stage: OpenstackStage, befalls: object) -> None:
@@ -117,6 +119,14 @@ def test_what_befalls_keystone_passes(stage: OpenstackStage, befalls: object) ->
         ask()
 
     ask()
+
+
+def test_a_token_of_another_shape_is_told_before_the_deadline(stage: OpenstackStage) -> None:
+    odd = b'{"token": {"expires_at": 7}}'
+    stage.wire.script("POST /auth/tokens", answered(odd, status=201, headers=(("X-Subject-Token", "t"),)))
+
+    with pytest.raises(Transient, match="the answer makes no sense"):
+        asking(stage)()
 
 
 # Services.

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from collector.clients.openstack.connection import NETWORK, OpenstackConnection
+from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.pages import Collection, Read, read_whole
+from collector.clients.openstack.session import NETWORK
 from config.errors import Transient
 from config.units import CloudId
 from tests.support.openstack import OpenstackStage, an_access, openstack_stage

@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 
 from collector.clients.http.failures import HttpFailure
+from collector.clients.openstack.session import COMPUTE, METRIC, Grant
 from collector.samples import Reply
-from collector.sources.openstack.keystone_grants import COMPUTE, METRIC, Grant, begun
+from collector.sources.openstack.keystone import granted
 from config.model.access import Trust
 from config.model.openstack import CloudsYaml, OpenstackAccess
+from config.units import Instant
+from tests.support.circuits import circuits_by
 from tests.support.openstack import an_access
 from tests.support.openstack_measures_wire import Gnocchi, MeasuringNova
 from tests.support.openstack_nova_wire import Things
-from tests.support.openstack_wire import SECRET, OpenstackWire
+from tests.support.openstack_wire import SECRET, OpenstackWire, error
 from tests.support.wire_server import Fault, answered
 
 TOKEN = "POST /auth/tokens"
@@ -36,12 +39,12 @@ def auth_url(wire: OpenstackWire) -> Iterator[str]:
 
 
 def begin(auth_url: str, **more: object) -> Grant | HttpFailure:
-    return begun(an_access(auth_url, **more), lambda _: SECRET)
+    return granted(an_access(auth_url, **more), lambda _: SECRET)
 
 
 def begin_with(file: Path, text: str) -> Grant | HttpFailure:
     file.write_text(text, encoding="utf-8")
-    return begun(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=5.0), lambda _: "")
+    return granted(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=5.0), lambda _: "")
 
 
 def reply_of(found: Grant | HttpFailure) -> Reply:
@@ -88,22 +91,66 @@ def test_a_file_that_makes_no_sense_is_a_failure_of_credentials(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("fault", "reply"),
     [
-        pytest.param(answered(b"<html>"), id="page"),
-        pytest.param(answered(b"[]", status=201), id="list"),
-        pytest.param(answered(b'{"token": 5}', status=201), id="number"),
-        pytest.param(answered(b'{"token": {}}', status=201), id="nothing"),
+        pytest.param(answered(b"<html>"), Reply.UNREACHABLE, id="page"),
+        pytest.param(answered(b"[]", status=201), Reply.UNREACHABLE, id="list"),
+        pytest.param(answered(b'{"token": 5}', status=201), Reply.MALFORMED, id="number"),
+        pytest.param(answered(b'{"token": {}}', status=201), Reply.MALFORMED, id="nothing"),
         pytest.param(
-            answered(b'{"token": {"expires_at": 7}}', status=201, headers=(("X-Subject-Token", "t"),)), id="odd"
+            answered(b'{"token": {"expires_at": 7}}', status=201, headers=(("X-Subject-Token", "t"),)),
+            Reply.MALFORMED,
+            id="odd",
         ),
-        pytest.param(Fault(), id="closed"),
+        pytest.param(Fault(), Reply.UNREACHABLE, id="closed"),
+        pytest.param(error(429, "slow down"), Reply.RATE_LIMITED, id="limited"),
+        pytest.param(error(403, "no"), Reply.AUTH, id="forbidden"),
     ],
 )
-def test_what_is_no_keystone_is_a_failure(wire: OpenstackWire, auth_url: str, fault: Fault) -> None:
+def test_what_befalls_a_token_is_a_failure_of_its_kind(
+    wire: OpenstackWire, auth_url: str, fault: Fault, reply: Reply
+) -> None:
     wire.script(TOKEN, *[fault] * 4)
 
-    assert reply_of(begin(auth_url)) in {Reply.MALFORMED, Reply.UNREACHABLE, Reply.AUTH}
+    assert reply_of(begin(auth_url)) is reply
+
+
+def test_a_keystone_that_drips_is_given_up_at_the_deadline(wire: OpenstackWire, auth_url: str) -> None:
+    wire.script(TOKEN, answered(b"{" + b" " * 200, drip=0.05))
+
+    assert reply_of(begin(auth_url, timeout=0.3)) is Reply.UNREACHABLE
+
+
+def test_a_proxy_of_the_environment_never_sees_a_secret(auth_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "")
+
+    assert reply_of(begin(auth_url)) is Reply.OK
+
+
+def test_a_keystone_that_is_silent_is_left_alone_as_it_is_for_drivers(wire: OpenstackWire, auth_url: str) -> None:
+    circuits = circuits_by(lambda: Instant(1000.0))
+    wire.script(TOKEN, *[Fault()] * 5)
+    for _ in range(5):
+        granted(an_access(auth_url), lambda _: SECRET, circuits)
+
+    found = granted(an_access(auth_url), lambda _: SECRET, circuits)
+
+    assert isinstance(found, HttpFailure)
+    assert "left alone" in found.said
+    assert wire.count(TOKEN) == 5
+
+
+@pytest.mark.parametrize(("left", "soon"), [(3600.0, False), (30.0, True)])
+def test_a_token_is_kept_until_a_minute_before_its_end(
+    wire: OpenstackWire, auth_url: str, left: float, soon: bool
+) -> None:
+    wire.token_life = left
+
+    grant = begin(auth_url)
+
+    assert isinstance(grant, Grant)
+    assert grant.ends_soon() is soon
 
 
 def test_nobody_there_is_unreachable() -> None:

@@ -1,0 +1,266 @@
+"""One project's session of keystoneauth: tokens, and the catalogue that says where services are.
+
+keystoneauth gets and renews tokens, and finds services; openstacksdk reads ``clouds.yaml`` for it. Its HTTP goes over a
+`Pool`: bounded answers, circuits, nothing from the environment. It blocks, and it reads files: it is for a thread.
+Redirections are not followed: they carry tokens elsewhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import requests
+
+from collector.clients.http.http_errors import why
+from collector.clients.http.pool import Pool, retry_after
+from collector.clients.openstack.parsing import ServiceResponse, reason, refusal, shown
+from collector.clients.optional_imports import library
+from config.causes import READABLE, FailureCause
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.model.access import SecretRef, Trust
+from config.model.openstack import ApplicationCredential, CloudsYaml, OpenstackAccess
+from config.units import Seconds
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+    from keystoneauth1.session import Session
+    from openstack.config.cloud_region import CloudRegion
+
+T = TypeVar("T")
+ReadSecret = Callable[[SecretRef], str]
+
+COMPUTE: Final = "compute"
+IMAGE: Final = "image"
+NETWORK: Final = "network"
+LOAD_BALANCER: Final = "load-balancer"
+BLOCK_STORAGE: Final = "block-storage"
+METRIC: Final = "metric"
+_MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_STORAGE: "3"}
+"""Services whose address depends on the version."""
+_BEFORE_ITS_END: Seconds = 60.0
+_NOT_FOUND, _TOO_MANY = 404, 429
+_UNKNOWN = "could not find application credential"
+_UNKNOWN_HERE = "Keystone knows no application credential of this id: it is another cloud's, or was deleted"
+_CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
+_THERE = "correct the region, or ask whoever runs the cloud for the service"
+_SENSELESS: Final = (TypeError, AttributeError, LookupError, ValueError)
+"""What the libraries raise where a file, or an answer, has another shape than they expect."""
+
+
+class NoService(Permanent):
+    """The catalogue has no such service, now."""
+
+
+class Limited(Transient):
+    """Keystone asks for fewer calls."""
+
+
+class Senseless(Transient):
+    """What answers is no Keystone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A token, and what it is good for."""
+
+    token: str = field(repr=False)
+    ends_soon: Callable[[], bool] = field(repr=False)
+    """Whether less than a minute is left of it, as keystoneauth reckons."""
+    trust: Trust
+    services: Mapping[str, str]
+    """Type → address, without a slash at its end; of those that the catalogue has."""
+
+
+class KeystoneSession:
+    """Begins when it is first used, and anew after it was forgotten; for any thread.
+
+    Args:
+        about: begins messages that are about the credentials, such as ``prod: ``.
+        access: which project.
+        read_secret: reads the secret whenever a session begins.
+        pool: makes what HTTP goes over.
+    """
+
+    def __init__(self, about: str, access: OpenstackAccess, read_secret: ReadSecret, pool: Callable[[], Pool]) -> None:
+        self._about, self._access, self._read_secret, self._pool = about, access, read_secret, pool
+        self._lock = threading.Lock()
+        self._services: dict[str, Adapter] = {}
+        self._begun: tuple[CloudRegion, Session] | None = None
+
+    def grant(self, services: Collection[str]) -> Grant:
+        """Get a token for calls that somebody else makes, and where these services are.
+
+        Raises:
+            DriverError: as `translated`.
+        """
+        return self.translated(f"{self._about}POST /auth/tokens", lambda: self._granted(services))
+
+    def service(self, service: str) -> Adapter:
+        """What asks a service, by its type in the catalogue; for `translated`."""
+        with self._lock:
+            adapter = self._services.get(service)
+            if adapter is None:
+                adapter = self._services[service] = self._adapter(service, *self._open())
+        return adapter
+
+    def forget(self) -> None:
+        """Begin anew next time: secrets and ``clouds.yaml`` may have changed."""
+        with self._lock:
+            self._services.clear()
+            self._begun = None
+
+    def translated(self, about: str, call: Callable[[], T]) -> T:
+        """Call, and say in our words what the libraries raise. Theirs may hold requests: none is passed on.
+
+        Raises:
+            Transient: no answer, or none that makes sense, or a refusal that passes.
+            Permanent: Keystone refuses, the credentials cannot be used, or the catalogue lacks the service.
+        """
+        sdk, keystone = self._library("openstack.exceptions"), self._library("keystoneauth1.exceptions")
+        try:
+            return call()
+        except keystone.HttpError as error:
+            self.forget()
+            raise self._unwelcome(about, error) from None
+        except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
+            self.forget()
+            what = "the catalogue of Keystone has no such service in this region, or not for this project"
+            raise NoService(
+                f"{about}: {what} ({type(error).__name__})", cause=FailureCause.SERVICE, mend=_THERE
+            ) from None
+        except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
+            where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
+            said = f"{self._about}the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
+            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
+        except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
+            raise Transient(f"{about} was not answered: {why(error)}") from None
+        except _SENSELESS as error:
+            raise Senseless(f"{about}: the answer makes no sense ({type(error).__name__})") from None
+
+    def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
+        """What Keystone itself refuses: it raises, where services answer."""
+        response = getattr(error, "response", None)
+        wish = None if response is None else retry_after(response)
+        said = None if response is None else decoded(response)
+        status = error.http_status if isinstance(error.http_status, int) else 0
+        body = {"message": reason(said) or "Keystone gives no reason"}
+        if status == _NOT_FOUND and _UNKNOWN in reason(said).lower():
+            return Permanent(f"{self._about}{_UNKNOWN_HERE}", cause=FailureCause.CREDENTIALS, mend=_CREATE)
+        refused = refusal(ServiceResponse(status=status, body=body, retry_after=wish), about)
+        return Limited(str(refused), retry_after=wish) if status == _TOO_MANY else refused
+
+    def _granted(self, services: Collection[str]) -> Grant:
+        with self._lock:
+            region, session = self._open()
+        auth: Any = session.auth
+        held = auth.get_access(session)
+        places = {service: self._place(service) for service in services}
+        verify, _ = region.get_requests_verify_args()
+        return Grant(
+            token=held.auth_token,
+            ends_soon=lambda: bool(held.will_expire_soon(_BEFORE_ITS_END)),
+            trust=Trust(ca=verify if isinstance(verify, str) else None, insecure=verify is False),
+            services={service: place.rstrip("/") for service, place in places.items() if place is not None},
+        )
+
+    def _place(self, service: str) -> str | None:
+        """Where a service is; ``None``: nowhere."""
+        errors = self._library("keystoneauth1.exceptions")
+        try:
+            place: str | None = self.service(service).get_endpoint()
+        except (errors.EndpointNotFound, errors.EmptyCatalog):
+            return None
+        return place
+
+    def _adapter(self, service: str, region: CloudRegion, session: Session) -> Adapter:
+        major = _MAJOR.get(service)
+        adapter: Adapter = self._library("keystoneauth1.adapter").Adapter(
+            session=session,
+            service_type=region.get_service_type(service),
+            service_name=region.get_service_name(service),
+            interface=region.get_interface(service),
+            region_name=region.get_region_name(service),
+            endpoint_override=region.get_endpoint(service),
+            min_version=major,
+            max_version=None if major is None else f"{major[0]}.latest",
+        )
+        return adapter
+
+    def _open(self) -> tuple[CloudRegion, Session]:
+        if self._begun is None:
+            region = self._declared()
+            self._begun = region, region.get_session()
+        return self._begun
+
+    def _declared(self) -> CloudRegion:
+        """What openstacksdk makes of ``clouds.yaml``, or of the application credential that is declared.
+
+        Raises:
+            Permanent: they cannot be read.
+        """
+        pool, access = self._pool(), self._access
+        begin = self._library("keystoneauth1.session").Session
+
+        def session(**options: Any) -> Session:  # noqa: ANN401 as it is in the library
+            begun: Session = begin(**{**options, "session": pool, "redirect": False, "timeout": access.timeout})
+            return begun
+
+        kept: dict[str, Any] = {"session_constructor": session, "app_name": "trimtab", "load_envvars": False}
+        named = {} if access.region is None else {"region_name": access.region}
+        read = self._library("openstack.config").OpenStackConfig
+        try:
+            if isinstance(access.credentials, CloudsYaml):
+                files = None if access.credentials.file is None else [access.credentials.file]
+                region: CloudRegion = read(config_files=files, **kept).get_one(cloud=access.credentials.cloud, **named)
+            else:
+                held = read(load_yaml_config=False, **kept)
+                region = held.get_one(**self._credential(access.credentials), **named)
+        except (OSError, *_SENSELESS) as error:
+            said = f"{self._about}clouds.yaml cannot be read: {type(error).__name__}"
+            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
+        return region
+
+    def _credential(self, given: ApplicationCredential) -> dict[str, Any]:
+        return {
+            "auth_type": "v3applicationcredential",
+            "auth": {
+                "auth_url": given.auth_url,
+                "application_credential_id": given.id,
+                "application_credential_secret": self._secret(given.secret),
+            },
+            "interface": given.interface.value,
+            "verify": not given.trust.insecure,
+            "cacert": given.trust.ca,
+        }
+
+    def _looked_in(self) -> str:
+        """Where `clouds.yaml` was looked for, since it is found in silence."""
+        match self._access.credentials:
+            case CloudsYaml(file=None):
+                return ", in the clouds.yaml of this directory, of ~/.config/openstack or of /etc/openstack"
+            case CloudsYaml(file=file):
+                return f", in {file}"
+            case ApplicationCredential():
+                return ""
+
+    def _secret(self, ref: SecretRef) -> str:
+        try:
+            return self._read_secret(ref)
+        except (TrimtabError, OSError) as error:
+            raise Permanent(f"{self._about}{error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
+
+    def _library(self, name: str) -> ModuleType:
+        return library(name, of=self._about.removesuffix(": "), extra="openstack", needs="openstacksdk>=4.5")
+
+
+def decoded(response: requests.Response) -> object:
+    """The answer's JSON; ``None``: it is none."""
+    try:
+        read: object = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return read
