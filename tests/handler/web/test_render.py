@@ -85,7 +85,11 @@ def test_a_field_is_shown_by_its_type_and_by_what_it_holds(changed: dict[str, An
     assert plain(an_outer(**changed)) == {**least, **said}
 
 
-@pytest.mark.parametrize("value", [b"bytes", object(), 1j, {"a": (b"bytes",)}, an_outer(anything=b"bytes")], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [b"bytes", object(), 1j, {"a": (b"bytes",)}, an_outer(anything=b"bytes")],
+    ids=["bytes", "object", "complex", "bytes inside", "bytes in a field"],  # no address: each worker must see one id
+)
 def test_a_type_that_no_value_of_ours_has_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="no JSON for"):
         plain(value)
