@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from config.errors import StoreError
-from config.gc_pause import uncollected
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import GroupId, Instant, MemberName, Seconds
@@ -18,14 +17,11 @@ from handler.convergence.evidence import Witnesses
 from handler.convergence.execute import Execution, Tools
 from handler.convergence.gather import Gatherer
 from handler.convergence.leftovers import Journal, lifted
+from handler.convergence.pass_plan import PassPlanner, PlannedPass
 from handler.convergence.passes import (
     Pass,
-    all_stopped,
-    budgets_left,
     halted,
     hands_off,
-    rolling_of,
-    seen_only,
     with_remarks,
     with_tended,
 )
@@ -35,42 +31,22 @@ from handler.convergence.stale_backends import unseat
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.causes import told
 from handler.planning.claims import inventory_of
-from handler.planning.desired import Definition, DesiredState, Limits
+from handler.planning.desired import Definition, Limits
 from handler.planning.pacing import builds_after, next_in
 from handler.planning.plan import Snapshot
 from handler.planning.records import restored, surrendered, ungiven
-from handler.planning.steps import Create, MakePart, Plan, StepOutcome
-from handler.planning.world import Phase, Record, World
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import Create, Plan
+from handler.planning.world import Record, World
 from handler.ports.balancer import Balancer
 from handler.ports.orchestrator import ListsUnadopted, Orchestrator
 from handler.ports.store import Store
-from handler.ports.stored import Creates, StoredGroup
+from handler.ports.stored import StoredGroup
 from trigger.guards.outdated_requests import compared
 from trigger.requests import GroupState, Pause
 
 _UNTENDED = Tended(bound=True)
 """Nobody looked after the balancers that are made for the group: they may be there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """What is planned from what was gathered."""
-
-    snapshot: Snapshot
-    plan: Plan
-    used: Creates
-
-    def only(self, stored: StoredGroup) -> Pass:
-        """The pass of one who does no more than that."""
-        return seen_only(stored, self.snapshot.world, self.plan, self.used)
-
-    def intended(self) -> Iterator[MemberName]:
-        """Those who are written down and are about to be made, or wait for their parts."""
-        yield from (step.member for step in self.plan.steps if isinstance(step, Create | MakePart) and step.member)
-        for member in self.snapshot.world.members:
-            record = member.record
-            if record is not None and record.phase is Phase.INTENDED and record.parts and member.server is None:
-                yield member.name
 
 
 class Converger:
@@ -97,6 +73,7 @@ class Converger:
         self._generation = generation
         self._traffic = CloudTraffic()
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
+        self._planner = PassPlanner(store, self._quotas, self._traffic, clock)
         self._leases = Leases()
         self.witnesses = Witnesses(probe, workers)
         self._gatherer = Gatherer(
@@ -245,7 +222,7 @@ class Converger:
             self._journal.close(stored.id, stored.definition.cloud.id, world)
             stored, world = lifted(self._store, stored, world, only, self._clock(), ordered=ordered)
         held = self.rival is not None or hands_off(stored) or _is_doubted(stored, world, self._clock())
-        look = partial(self._look, stored, world, accept_vanished=accept_vanished, only=only)
+        look = partial(self._planner.look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
             reading = self._quotas.read(stored.definition)
@@ -278,66 +255,14 @@ class Converger:
             return lambda: self.rival is None
         return lambda: self.rival is None and latest().stopped is not Pause.ALL
 
-    def _looked(self, stored: StoredGroup) -> _Look:
+    def _looked(self, stored: StoredGroup) -> PlannedPass:
         world = self.gather(stored.id, stored.definition)
-        seen = self._look(stored, world)
+        seen = self._planner.look(stored, world)
         if not seen.plan.makes:
             return seen
-        return self._look(stored, world, reading=self._quotas.read(stored.definition))
+        return self._planner.look(stored, world, reading=self._quotas.read(stored.definition))
 
-    def _look(
-        self,
-        stored: StoredGroup,
-        world: World,
-        *,
-        accept_vanished: bool = False,
-        only: MemberName | None = None,
-        reading: QuotaReading | None = None,
-    ) -> _Look:
-        used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
-        snapshot = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only)
-        headroom = self._quotas.left(stored.id, reading)
-        if headroom is not None:
-            snapshot = replace(snapshot, limits=replace(snapshot.limits, headroom=headroom))
-        planned = _planned(snapshot)
-        return _Look(snapshot=snapshot, plan=planned if only is None else planned.of(only), used=used)
-
-    def _snapshot(
-        self,
-        stored: StoredGroup,
-        world: World,
-        used: Creates,
-        *,
-        accept_vanished: bool = False,
-        only: MemberName | None = None,
-    ) -> Snapshot:
-        left, _ = budgets_left(stored, used)
-        now = self._clock()
-        return Snapshot(
-            desired=DesiredState(
-                size=stored.state.desired,
-                revision=stored.state.revision,
-                deleting=stored.deleting,
-                paused=all_stopped(stored),
-                roll=rolling_of(stored),
-                unconfirmed=stored.state.older is not None,
-                earlier=stored.state.earlier,
-            ),
-            world=world,
-            definition=stored.definition,
-            limits=Limits(
-                creates=left.creates,
-                budget=left.words,
-                back_off_until=None if only is not None else stored.builds.back_off_until,
-                accept_vanished=accept_vanished,
-                calls=self._traffic.left(stored.definition.cloud, now),
-                full=self._traffic.is_full(stored.definition.cloud, now),
-                accept_members=() if only is None else (only,),
-            ),
-            at=now,
-        )
-
-    def _mint(self, stored: StoredGroup, seen: _Look, reading: QuotaReading | None) -> tuple[Record, ...]:
+    def _mint(self, stored: StoredGroup, seen: PlannedPass, reading: QuotaReading | None) -> tuple[Record, ...]:
         minted = self._intend(stored, seen.plan)
         self._quotas.promise(stored.id, reading, [*(record.name for record in minted), *seen.intended()])
         return minted
@@ -367,7 +292,7 @@ class Converger:
             claim=None if self._generation is None else self._generation.own,
         )
 
-    def _concluded(self, stored: StoredGroup, before_it: _Look, outcomes: tuple[StepOutcome, ...]) -> Pass:
+    def _concluded(self, stored: StoredGroup, before_it: PlannedPass, outcomes: tuple[StepOutcome, ...]) -> Pass:
         world, planned, now = before_it.snapshot.world, before_it.plan, self._clock()
         before = stored.builds
         builds = builds_after(before, outcomes, world, Limits(creates=0, back_off_until=None), now)
@@ -395,11 +320,6 @@ class Converger:
         except StoreError as error:
             return halted(done, str(error))
         return done
-
-
-def _planned(snapshot: Snapshot) -> Plan:
-    with uncollected(len(snapshot.world.members)):
-        return snapshot.plan()
 
 
 def _is_doubted(stored: StoredGroup, world: World, now: Instant) -> bool:

@@ -25,8 +25,9 @@ from handler.planning.desired import Definition
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.member_plans import UNTOLD, Call, Line, Notice, StartedCall, changed, done, head, parted, told
 from handler.planning.records import before, before_parting, forgotten, taken_up
+from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import (
-    NAMES,
+    KINDS,
     BalancerCall,
     CloudCall,
     Create,
@@ -42,8 +43,6 @@ from handler.planning.steps import (
     ReleasePart,
     RemovePart,
     Step,
-    StepOutcome,
-    StepResult,
     TakeUp,
     Unmark,
     Wait,
@@ -153,7 +152,7 @@ class Execution:
 
     def _change(self, name: MemberName, step: Step) -> RegistrationChange:
         if not isinstance(step, Join):
-            return RegistrationChange(move=MemberMove(NAMES[type(step)]), member=name)
+            return RegistrationChange(move=MemberMove(KINDS[type(step)]), member=name)
         return RegistrationChange(move=MemberMove.JOIN, member=name, at=self._place(name, step.balancer))
 
     def _place(self, name: MemberName, balancer: BalancerId) -> tuple[str, int]:
@@ -235,7 +234,7 @@ class Execution:
         started = self._tools.clock()
         durable = self._durable(name, step, started)
         saved = () if durable is None else (durable,)
-        line = self._tools.store.begin_step(group, NAMES[type(step)], name, started, saved, cloud)
+        line = self._tools.store.begin_step(group, KINDS[type(step)], name, started, saved, cloud)
         if durable is not None:
             self._records[name] = durable
         return StartedCall(line=line, name=name, step=step, started=started)
@@ -292,7 +291,7 @@ class Execution:
             at=now,
             group=self._world.group,
             kind=EventKind.STEP,
-            name=NAMES[type(step)],
+            name=KINDS[type(step)],
             by=name,
             result=StepResult.DONE,
             message=told(step) or self._ending(name, step),

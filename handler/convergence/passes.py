@@ -12,7 +12,8 @@ from handler.convergence.provisions import Tended
 from handler.planning.claims import inventory_of
 from handler.planning.desired import Builds, Rolling
 from handler.planning.removals import words_of
-from handler.planning.steps import MarkLeaving, Plan, StepOutcome, Wait
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import MarkLeaving, Plan, Wait
 from handler.planning.world import Member, Phase, Record, World
 from handler.ports.stored import Creates, StoredGroup
 from trigger.guards.outdated_requests import Inventory

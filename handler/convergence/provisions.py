@@ -32,7 +32,7 @@ from handler.planning.provisioning import (
     overdue,
     said_overdue,
 )
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.balancer import Balancer, Provisioner
 from handler.ports.store import Store

@@ -25,7 +25,8 @@ from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.headroom import Headroom, Quota, headroom_of
-from handler.planning.steps import Forget, StepOutcome
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import Forget
 from handler.ports.orchestrator import Metered, Orchestrator, Remarking
 from trigger.moving import moved
 

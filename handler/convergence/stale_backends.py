@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from config.errors import DriverError
 from config.units import BalancerId, GroupId, MemberName
 from handler.convergence.execute import Tools
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.ports.balancer import Reverting
 
 Reverted = Mapping[BalancerId, Collection[MemberName]]

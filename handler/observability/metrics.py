@@ -36,19 +36,8 @@ from handler.ingest.pushes.pushed_values import PushShape
 from handler.observability.daemon_gauges import NOTHING, EndpointGauges, GenerationGauges, RecordingGauges
 from handler.observability.gauges import Gauges
 from handler.observability.replies import Replies
-from handler.planning.steps import (
-    KINDS,
-    Create,
-    Destroy,
-    Drain,
-    Enable,
-    Join,
-    Leave,
-    MarkMachine,
-    StepResult,
-    Unmark,
-    worst,
-)
+from handler.planning.step_outcomes import StepResult, worst
+from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark
 from handler.recording.status import Figures
 from handler.runtime.deciding import TickReport
 from handler.runtime.group_runtime import GroupRuntime

@@ -7,19 +7,8 @@ from handler.convergence.claiming import Rival
 from handler.convergence.passes import Pass
 from handler.observability.metrics import Metrics
 from handler.planning.status import GroupCondition
-from handler.planning.steps import (
-    KINDS,
-    Create,
-    Destroy,
-    Drain,
-    Enable,
-    Join,
-    Leave,
-    MarkMachine,
-    StepOutcome,
-    StepResult,
-    Unmark,
-)
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark
 from handler.runtime.deciding import TickReport
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import condition_of

@@ -14,7 +14,7 @@ from handler.operations.manual_requests import wish_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.outcomes import NoSuch
 from handler.planning.member_details import CloseUp, close_up
-from handler.planning.steps import StepOutcome
+from handler.planning.step_outcomes import StepOutcome
 from handler.planning.world import Record
 from handler.runtime.converging import hands_off
 from handler.runtime.decision_queue import DecisionTask

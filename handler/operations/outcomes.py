@@ -11,7 +11,8 @@ from handler.engine.assembly import Reloaded
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
-from handler.planning.steps import Plan, StepOutcome
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.store import GroupEdit
 from handler.recording.status import RecordingStatus

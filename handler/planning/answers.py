@@ -23,7 +23,8 @@ from handler.planning.attempts import CallFailure, counted, judged, succeeded
 from handler.planning.member_plans import StartedCall, done, failed
 from handler.planning.records import made, unmade
 from handler.planning.removals import is_stuck
-from handler.planning.steps import Create, MakePart, MarkMachine, Step, StepOutcome, StepResult
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import Create, MakePart, MarkMachine, Step
 from handler.planning.world import Record, Server
 
 Answer = Server | DriverError | None

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant, Seconds
+from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import (
-    NAMES,
+    KINDS,
     CloudCall,
     Create,
     Destroy,
@@ -32,7 +33,6 @@ from handler.planning.steps import (
     ReleasePart,
     RemovePart,
     Step,
-    StepResult,
     Unmark,
 )
 from handler.planning.world import Attempts, Phase, Record
@@ -124,7 +124,7 @@ def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Recor
     A part that is removed before there was a machine came to nothing: that is an attempt to make its member.
     """
     if isinstance(step, Destroy):
-        told = Attempts(call=NAMES[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
+        told = Attempts(call=KINDS[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
         return replace(record, attempts=(*_others(step, record), told))
     after = replace(record, attempts=tuple(_others(step, record)))
     if isinstance(step, RemovePart) and record.phase is Phase.INTENDED:
@@ -158,7 +158,7 @@ def _is_of(one: Attempts, step: Step) -> bool:
 
 def _call(step: Step) -> str:
     """What the call is, and for which part of the member."""
-    name = NAMES[type(step)]
+    name = KINDS[type(step)]
     return f"{name} {step.part}" if isinstance(step, PartStep) else name
 
 

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from config.causes import MENDING, FailureCause
 from config.errors import DriverError
 from config.units import MemberName
-from handler.planning.steps import NAMES, StepOutcome, StepResult
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import KINDS
 from handler.planning.world import Attempts, World
 
 _NAMED = 5
@@ -161,7 +162,7 @@ def _now(outcomes: Iterable[StepOutcome], *, failed: bool) -> Iterator[_Trouble]
     for outcome in outcomes:
         if outcome.result is not StepResult.DONE and (outcome.result is StepResult.FAILED) is failed:
             yield _Trouble(
-                call=NAMES[type(outcome.step)], cause=outcome.cause, words=outcome.because, member=outcome.member
+                call=KINDS[type(outcome.step)], cause=outcome.cause, words=outcome.because, member=outcome.member
             )
 
 

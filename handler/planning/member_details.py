@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from config.units import BalancerId, Instant, MemberName
+from handler.planning.context import PlanContext, is_doubted, is_left, lowers, scene_of
 from handler.planning.desired import Definition
 from handler.planning.judgement import LossVerdict
 from handler.planning.plan import Snapshot, plan
 from handler.planning.roles import Cast, Role
-from handler.planning.sizing import PlanContext, is_doubted, is_left, lowers, scene_of
 from handler.planning.steps import Step
 from handler.planning.world import Member, Record, Seat, Server, World
 

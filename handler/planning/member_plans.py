@@ -10,6 +10,7 @@ from config.errors import DriverError
 from config.units import BalancerId, Instant, MemberName
 from handler.planning.attempts import LIMIT, CallFailure
 from handler.planning.causes import understood
+from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import (
     BalancerCall,
     CloudCall,
@@ -24,8 +25,6 @@ from handler.planning.steps import (
     NoteReturn,
     NoteSeat,
     Step,
-    StepOutcome,
-    StepResult,
     TakeUp,
 )
 from handler.planning.world import World

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from config.units import Instant, MemberName, Seconds
 from handler.planning.desired import Builds, Limits
+from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import (
     Create,
     Destroy,
@@ -20,8 +21,6 @@ from handler.planning.steps import (
     NoteSeat,
     Plan,
     RemovePart,
-    StepOutcome,
-    StepResult,
     Unmark,
     Wait,
 )

@@ -12,19 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from config.units import Instant
-from handler.planning.desired import Definition, DesiredState, Limits
-from handler.planning.judgement import LossVerdict
-from handler.planning.listing_sanity import whom
-from handler.planning.member_resources import bury, dismantle, is_seen_whole
-from handler.planning.membership import Moves, clear, depart, keep, withdraw
-from handler.planning.rate_limits import Restraint
-from handler.planning.roles import Cast, Role, is_witnessed, passes_for
-from handler.planning.sizing import (
-    Choice,
+from handler.planning.context import (
     PlanContext,
     by_sequence,
-    choose,
-    creations,
     has_served,
     is_doubted,
     is_given,
@@ -32,6 +22,14 @@ from handler.planning.sizing import (
     lowers,
     scene_of,
 )
+from handler.planning.desired import Definition, DesiredState, Limits
+from handler.planning.judgement import LossVerdict
+from handler.planning.listing_sanity import whom
+from handler.planning.member_resources import bury, dismantle, is_seen_whole
+from handler.planning.membership import Moves, clear, depart, keep, withdraw
+from handler.planning.rate_limits import Restraint
+from handler.planning.roles import Cast, Role, is_witnessed, passes_for
+from handler.planning.sizing import Choice, choose, creations
 from handler.planning.steps import (
     Confirm,
     Enable,

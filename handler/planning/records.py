@@ -9,6 +9,7 @@ from config.model.parts import OnDelete
 from config.units import BalancerId, Instant, MemberName, PartName
 from handler.planning.desired import Definition
 from handler.planning.roles import sequence_of
+from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import (
     Confirm,
     Destroy,
@@ -26,7 +27,6 @@ from handler.planning.steps import (
     NoteSeat,
     PartStep,
     Step,
-    StepOutcome,
     Unmark,
 )
 from handler.planning.world import Leaving, Member, Phase, Record, Server, ServerState, World

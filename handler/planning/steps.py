@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final
 
-from config.causes import FailureCause
-from config.units import BalancerId, GroupId, Instant, MemberName, PartName, Seconds
+from config.units import BalancerId, GroupId, MemberName, PartName
 from handler.planning.evidence import Doubt
 from handler.planning.world import Attempts, Leaving
 
@@ -246,34 +244,6 @@ CloudCall = Create | PartStep | MarkMachine | Unmark | Destroy
 BalancerCall = Join | Enable | Drain | Leave
 """Steps that change a balancer."""
 
-NAMES: Mapping[type[Step], str] = MappingProxyType(
-    {
-        Create: "create",
-        MakePart: "make_part",
-        RemovePart: "remove_part",
-        ReleasePart: "release_part",
-        TakeUp: "take_up",
-        Confirm: "confirm",
-        Join: "join",
-        Enable: "enable",
-        EnterService: "enter_service",
-        MarkLeaving: "mark_leaving",
-        Drain: "drain",
-        Leave: "leave",
-        Detach: "detach",
-        Destroy: "destroy",
-        MarkMachine: "mark",
-        Unmark: "unmark",
-        NoteAbsence: "note_absence",
-        NotePresence: "note_presence",
-        NoteSeat: "note_seat",
-        NoteHealth: "note_health",
-        NoteReturn: "note_return",
-        Forget: "forget",
-    }
-)
-"""What history calls each step."""
-
 
 class Wait(enum.Enum):
     """Why a plan without steps is not finished, or why it does less than the desired size asks for."""
@@ -399,51 +369,3 @@ class Plan:
             believed=tuple(name for name in self.believed if name == member),
             evened=False,
         )
-
-
-class StepResult(enum.Enum):
-    """What became of a step; the worst of a pass is the pass's."""
-
-    DONE = "done"
-    RETRY = "retry"
-    """The other side asks for time: no attempt was lost, and it is planned again after that."""
-    LIMITED = "limited"
-    """Transient: planned again after a back-off, a limited number of times."""
-    FAILED = "failed"
-    """Permanent, or transient once too often: shown as ERROR with its message; planned again after a long back-off."""
-
-
-def worst(results: Iterable[StepResult]) -> StepResult:
-    """What became of several steps together.
-
-    >>> worst([StepResult.DONE, StepResult.LIMITED, StepResult.RETRY])
-    <StepResult.LIMITED: 'limited'>
-    """
-    return max(results, key=_RANKS.__getitem__, default=StepResult.DONE)
-
-
-_RANKS = {result: rank for rank, result in enumerate(StepResult)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOutcome:
-    """One step carried out."""
-
-    step: Step
-    member: MemberName | None
-    result: StepResult
-    because: str
-    """Empty when DONE; never a secret."""
-    started_at: Instant
-    finished_at: Instant
-    cause: FailureCause | None = None
-    """What it came down to; ``None``: nothing that is known."""
-    attempt: int | None = None
-    """Which of the limited attempts it was that failed."""
-    retry_after: Seconds | None = None
-    """In how many seconds it may be planned again; ``None``: at once, or it is over."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether it failed, and is not tried again."""
-        return self.result is StepResult.FAILED and self.retry_after is None

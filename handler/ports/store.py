@@ -21,7 +21,7 @@ from handler.planning.member_plans import OpenStep
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
 from handler.ports.held_clock import ClockDifference

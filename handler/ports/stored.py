@@ -14,7 +14,7 @@ from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from trigger.explain.explanation import Explanation, Measured
 from trigger.explain.recorded_inputs import Given

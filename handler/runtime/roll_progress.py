@@ -12,7 +12,8 @@ from handler.planning.desired import Builds, Limits
 from handler.planning.pacing import builds_after
 from handler.planning.rolling import is_old, rolled
 from handler.planning.rolls import Roll, RollState, halted_by, short
-from handler.planning.steps import Create, StepOutcome
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import Create
 from handler.planning.world import World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.garbage import Abandoned
 from handler.planning.member_plans import OpenStep
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.stored import Creates, Event
 from handler.store import rows

@@ -52,7 +52,7 @@ from handler.planning.desired import Definition
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import MemberState
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
 from handler.ports.alerts import AlertStatus, TokenHash
 from handler.ports.notices import Notice

@@ -15,7 +15,8 @@ from cattrs.gen import make_dict_unstructure_fn, override
 
 from config.build.wire import name_of
 from handler.planning.member_details import CloseUp
-from handler.planning.steps import KINDS, Plan, Step, StepOutcome
+from handler.planning.step_outcomes import StepOutcome
+from handler.planning.steps import KINDS, Plan, Step
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -16,7 +16,8 @@ from config.units import GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Definition
 from handler.planning.evidence import Ground, Hearing, MissedMember
-from handler.planning.steps import StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Wait
 from handler.planning.world import Health, Leaving, Listing, Phase, ServerState
 from handler.ports.stored import EventKind
 from handler.snapshots.reading import read_snapshot

@@ -30,7 +30,8 @@ from handler.convergence.passes import Pass
 from handler.planning.evidence import Loss, Saying
 from handler.planning.judgement import MANY
 from handler.planning.plan import plan
-from handler.planning.steps import NAMES, MarkLeaving, Step, StepResult
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import KINDS, MarkLeaving, Step
 from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
@@ -302,7 +303,7 @@ class Fleet(RuleBasedStateMachine):
             self.check_evidence(done)
             for outcome in done.outcomes:
                 if outcome.result is StepResult.DONE and outcome.member is not None:
-                    key = NAMES[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
+                    key = KINDS[type(outcome.step)], outcome.member, getattr(outcome.step, "balancer", None)
                     self.done[key] = outcome.finished_at
             self.check_repair(done.plan.steps, done.world, wanted)
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Any, Self
 
 from handler.convergence.passes import Pass
-from handler.planning.steps import StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Wait
 from handler.planning.world import Phase
 from tests.support.beds import Bed
 

@@ -38,7 +38,7 @@ from config.units import (
     ProfileId,
 )
 from handler.planning.desired import Builds, Definition
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase, Record
 from handler.ports.alerts import AlertStatus, Delivery, StoredHook, TokenHash
 from handler.ports.stored import StoredTick

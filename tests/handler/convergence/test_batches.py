@@ -9,7 +9,8 @@ import pytest
 
 from config.errors import DriverError, Permanent, Transient
 from config.units import BalancerId, GroupId
-from handler.planning.steps import Drain, StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Drain, Wait
 from handler.planning.world import SeatState
 from handler.ports.balancer import MemberMove, RegistrationChange
 from tests.support.beds import Bed, grown

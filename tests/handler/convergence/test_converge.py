@@ -16,7 +16,8 @@ from config.model.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Builds
-from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, StepResult, TakeUp, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, TakeUp, Wait
 from handler.planning.world import Leaving, Phase, SeatState, ServerState
 from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed, grown

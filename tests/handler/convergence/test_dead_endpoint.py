@@ -18,7 +18,8 @@ from config.units import CloudId, GroupId
 from handler.convergence.converge import Converger, Pass
 from handler.convergence.sightings import READY
 from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
-from handler.planning.steps import Create, StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create, Wait
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.stored import StoredGroup
 from tests.support.circuits import circuits_by

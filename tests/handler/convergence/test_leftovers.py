@@ -6,7 +6,7 @@ import pytest
 
 from config.errors import Transient
 from handler.planning.member_plans import OpenStep, closing
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Member, Phase, ServerState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed

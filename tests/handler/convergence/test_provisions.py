@@ -10,7 +10,8 @@ import pytest
 from config.errors import DriverError, Permanent, Transient
 from config.model.managed import ManagedPart, Vip
 from handler.convergence.passes import Pass
-from handler.planning.steps import Create, Destroy, StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create, Destroy, Wait
 from handler.planning.world import ServerState
 from tests.support.beds import Bed
 from tests.support.fake_cloud import LOST, Killed

@@ -17,7 +17,8 @@ from handler.convergence.quotas import Quotas
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.rolls import RollState
-from handler.planning.steps import Create, StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create, Wait
 from handler.planning.world import ServerState
 from tests.support.quotas import QuotaBed, a_bed, named, stored_of
 from tests.support.worlds import WEB, name_of

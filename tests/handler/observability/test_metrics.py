@@ -16,7 +16,8 @@ from config.errors import StoreError
 from config.units import Instant
 from handler.observability.metrics import Metrics, Scraped, exposition
 from handler.planning.status import GroupCondition, MemberState
-from handler.planning.steps import StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Wait
 from tests.support.engines import MODEL, House, Up, hurry, model
 from trigger.reasons import Reason
 from trigger.requests import Pause

@@ -10,7 +10,8 @@ from config.errors import Refused
 from config.units import MemberName
 from handler.operations.outcomes import NoSuch
 from handler.planning.roles import Role
-from handler.planning.steps import Create, StepResult
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create
 from handler.planning.world import ServerState
 from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model

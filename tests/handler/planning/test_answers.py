@@ -12,7 +12,8 @@ from config.units import PartName
 from handler.planning.answers import AnswerMoment, answered
 from handler.planning.member_plans import StartedCall
 from handler.planning.removals import ATTEMPTS
-from handler.planning.steps import Create, Destroy, MakePart, MarkMachine, Step, StepResult
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create, Destroy, MakePart, MarkMachine, Step
 from handler.planning.world import Leaving, Phase, Record, Server, ServerState
 from tests.support.worlds import NOW, a_record, a_server, name_of
 

@@ -7,7 +7,8 @@ import pytest
 from config.errors import DriverError, Permanent, Transient, Unsent
 from config.units import BalancerId, Instant
 from handler.planning.attempts import LIMIT, counted, held, judged, succeeded
-from handler.planning.steps import Create, Destroy, Drain, Join, Step, StepResult, worst
+from handler.planning.step_outcomes import StepResult, worst
+from handler.planning.steps import Create, Destroy, Drain, Join, Step
 from handler.planning.world import Attempts, Record
 from tests.support.worlds import EDGE, NOW, a_record, name_of
 

@@ -12,7 +12,8 @@ from config.causes import MENDING, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName
 from handler.planning.causes import fold, told, understood
-from handler.planning.steps import Create, Leave, StepOutcome, StepResult
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import Create, Leave
 from handler.planning.world import Attempts
 from tests.support.worlds import EDGE, NOW, a_fleet, a_member, a_world, name_of
 

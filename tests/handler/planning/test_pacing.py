@@ -6,7 +6,8 @@ import pytest
 
 from config.units import Instant
 from handler.planning.pacing import Builds, back_off_until, next_in
-from handler.planning.steps import Create, Destroy, Enable, Join, NoteAbsence, Plan, Step, StepOutcome, StepResult, Wait
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import Create, Destroy, Enable, Join, NoteAbsence, Plan, Step, Wait
 from handler.planning.world import Attempts
 from tests.support.worlds import EDGE, NOW, WEB, name_of
 

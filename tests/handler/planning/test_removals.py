@@ -14,7 +14,8 @@ from handler.planning.plan import plan
 from handler.planning.removals import ATTEMPTS, WITHIN, is_due, is_stuck, retried
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
-from handler.planning.steps import Create, Destroy, Drain, Forget, StepResult, Wait
+from handler.planning.step_outcomes import StepResult
+from handler.planning.steps import Create, Destroy, Drain, Forget, Wait
 from handler.planning.world import Leaving, Member, Phase, SeatState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.worlds import (

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from handler.planning.context import scene_of
 from handler.planning.desired import Rolling
 from handler.planning.roles import Role, sequence_of
 from handler.planning.rolling import Rolled, rolled
-from handler.planning.sizing import scene_of
 from handler.planning.steps import MarkLeaving, Wait
 from handler.planning.world import Health, Leaving, Member, Phase, SeatState, ServerState, World
 from tests.support.planning import SIZES

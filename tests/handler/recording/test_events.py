@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Refused
 from config.units import GroupId
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Leaving, Phase
 from handler.recording.events import COLUMNS, RecordingSelection, write_events
 from handler.store.timeline import read_timeline

@@ -13,7 +13,8 @@ from config.model.rolling import Allowance, RollBudgets
 from config.units import Instant
 from handler.planning.declared import Converged
 from handler.planning.rolls import Roll, RollState
-from handler.planning.steps import Create, EnterService, MarkLeaving, Step, StepOutcome, StepResult
+from handler.planning.step_outcomes import StepOutcome, StepResult
+from handler.planning.steps import Create, EnterService, MarkLeaving, Step
 from handler.planning.world import Leaving, Phase, World
 from handler.ports.stored import EventKind, StoredGroup
 from handler.runtime.roll_progress import RollView, after, news_of, write

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.units import GroupId
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.ports.stored import EventKind
 from tests.support.store import LOCAL, WEB, a_tick, an_explanation, at
 from trigger.reasons import Reason

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from config.document.statement import Statement
 from config.model.edits import Act, Edit
 from config.units import GroupId
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Phase
 from handler.ports.store import Edited
 from handler.store.schema import METADATA

@@ -10,7 +10,7 @@ from handler.planning.attachments import Attachment
 from handler.planning.desired import Builds, Definition
 from handler.planning.garbage import Abandoned
 from handler.planning.provisioning import BalancerProvision
-from handler.planning.steps import StepResult
+from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Leaving, Phase
 from handler.ports.store import Store
 from handler.ports.stored import Creates, Event, EventKind
