@@ -1,4 +1,4 @@
-"""What was measured, and how it was judged, in words."""
+"""Write in words what was measured, and how it was judged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from trigger.explain.time_words import say_span
 from trigger.verdicts import Truth
 
 _TINY, _HUGE = 1e-6, 1e12
-"""Beyond these a number is written with its power of ten; nobody counts the zeros."""
+"""Beyond these a number is written with its power of ten: a person cannot count that many zeros."""
 
 
 def say_condition(condition: ConditionExplanation) -> str:
-    """Say what was measured, by whom, and how it compares: ``cpu avg 1m = 63.2 % (4 s old), not above 80 %``."""
+    """Say what was measured, on how many members, and how it compares.
+
+    For example ``cpu avg 1m = 63.2 % (4 s old), not above 80 %``.
+    """
     name = _name(condition)
     if condition.value is not None:
         value = say_quantity(condition.value, condition, apart_from=condition.threshold)
-        return f"{name} = {value} ({_heard(condition)}), {_judged(condition)}"
+        return f"{name} = {value} ({_source(condition)}), {_judged(condition)}"
     if condition.low is None or condition.high is None:
         return f"{name} is unknown: {_lack(condition)}"
     between = f"between {say_number(condition.low)} and {say_quantity(condition.high, condition)}"
@@ -31,22 +34,22 @@ def say_condition(condition: ConditionExplanation) -> str:
 
 
 def say_expression(judged: ExpressionExplanation) -> str:
-    """Say what an expression comes to; its terms are `say_term`'s."""
+    """Say whether an expression is true; `say_term` says what its terms are."""
     reading = ", read as OneFlow reads it," if judged.dialect is Dialect.ONEFLOW else ""
     return f"{judged.condition}: {judged.expression}{reading} is {judged.truth.value}"
 
 
 def say_term(term: TermExplanation) -> str:
-    """Say what one name of an expression stands for."""
+    """Say the value of one name in an expression."""
     if term.value is not None:
-        return f"{_name(term)} = {say_quantity(term.value, term)} ({_heard(term)})"
+        return f"{_name(term)} = {say_quantity(term.value, term)} ({_source(term)})"
     if term.low is None or term.high is None:
         return f"{_name(term)} is unknown: {_lack(term)}"
     return f"{_name(term)} is between {say_number(term.low)} and {say_quantity(term.high, term)} ({_lack(term)})"
 
 
 def say_range(of: Measured, least: float, greatest: float) -> str:
-    """Say within what one aggregate was over a while: ``cpu avg 1m from 20 to 63.2 %``."""
+    """Say the least and greatest value of one aggregate: ``cpu avg 1m from 20 to 63.2 %``."""
     return f"{_name(of)} from {say_number(least)} to {say_quantity(greatest, of)}"
 
 
@@ -71,44 +74,44 @@ def _judged(condition: ConditionExplanation) -> str:
 
 
 def _shared(condition: ConditionExplanation) -> str:
-    """Of a threshold that is shared out over the desired size, what one member bears."""
+    """Say each member's part of a threshold that is divided by the desired size."""
     return "" if condition.per_member is None else f", {say_number(condition.per_member)} for each member"
 
 
-def _heard(condition: Measured) -> str:
-    """Who answered, how long ago, and what the value could be if the others had."""
+def _source(condition: Measured) -> str:
+    """Say how many members answered, how long ago, and what the value could be with the missing answers."""
     parts = [] if condition.expected == 1 else [f"{condition.heard} of {condition.expected} members"]
     if condition.left_out:
         parts.append(_left_out(condition))
     if condition.age is not None:
         parts.append(f"{say_span(condition.age)} old")
-    heard = ", ".join(parts)
+    answered = ", ".join(parts)
     low, high = condition.low, condition.high
     if low is not None and low == high:
-        return heard
+        return answered
     if low is not None and high is not None:
-        return f"{heard}; {say_number(low)} to {say_quantity(high, condition)} with the unheard"
+        return f"{answered}; {say_number(low)} to {say_quantity(high, condition)} with the missing answers"
     unknown = isinstance(condition, TermExplanation) or condition.truth is Truth.UNKNOWN
-    return f"{heard}; {'no range is declared for the unheard' if unknown else 'the unheard left out'}"
+    return f"{answered}; {'no range limits the missing answers' if unknown else 'missing answers left out'}"
 
 
 def _left_out(condition: Measured) -> str:
-    return f"{condition.left_out} left out to warm up"
+    return f"{condition.left_out} warming up, not counted"
 
 
 def _lack(condition: Measured) -> str:
     match condition.lack:
         case Lack.NO_SAMPLES:
-            asked = f"no member was heard, of {condition.expected} asked"
-            return "its source gave no value" if condition.per_group else asked
+            answered = f"0 of {condition.expected} members answered"
+            return "its source gave no value" if condition.per_group else answered
         case Lack.TOO_FEW:
-            return f"it has not been watched for {format_span(condition.window)} yet"
+            return f"less than {format_span(condition.window)} has been measured so far"
         case Lack.STALE:
             return "the last answer is too old"
         case Lack.NO_MEMBERS:
-            return f"there is nobody to ask{f', with {_left_out(condition)}' if condition.left_out else ''}"
+            return f"the group has no member to ask{f' ({_left_out(condition)})' if condition.left_out else ''}"
         case Lack.TOO_FEW_HEARD:
-            return f"{condition.heard} of {condition.expected} members heard, too few to rank"
+            return f"{condition.heard} of {condition.expected} members answered, too few to rank"
         case None:
             return "it was not measured"
         case _:
@@ -116,19 +119,19 @@ def _lack(condition: Measured) -> str:
 
 
 def say_compare(compare: Compare) -> str:
-    """Say how a value is compared: ``above``, ``at least``."""
+    """Return a comparison in words: ``above``, ``at least``."""
     return "equal to" if compare is Compare.EQUALS else compare.value.replace("_", " ")
 
 
 def say_quantity(value: float, of: Measured, *, apart_from: float | None = None) -> str:
-    """Write a number as `say_number` does, with the unit of what was measured."""
+    """Write a number as `say_number` does, with its unit."""
     counts = Reduce.COUNT.value in {of.across, of.aggregate}
     unit = "" if counts else "%" if of.unit == "percent" else of.unit
     return f"{say_number(value, apart_from)} {unit}".rstrip()
 
 
 def say_number(value: float, apart_from: float | None = None) -> str:
-    """Write three digits, or as many as tell ``value`` apart from a threshold that it does not equal."""
+    """Write three digits, or as many as make ``value`` differ from a threshold that it does not equal."""
     if not math.isfinite(value) or not _TINY <= abs(value) < _HUGE:
         return f"{value:g}"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))

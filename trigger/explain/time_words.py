@@ -1,4 +1,4 @@
-"""Times in words, and what is stopped or waits for them: freezes, schedules, stabilisation, turns and pauses."""
+"""Write times in words, and what starts or ends at them: freezes, schedules, stabilisation, turns and pauses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trigger.guards.stabilisation import Stabilising
 from trigger.requests import FleetPause, Pause, Queued
 
 _IN_SECONDS = 180.0
-"""Shorter spans are written in seconds, which can be compared at a glance: 90 s of 120 s."""
+"""Shorter spans are written in seconds, so that a reader can compare them: 90 s of 120 s."""
 _DAY_MS = 86_400_000
 
 
@@ -35,11 +35,8 @@ def say_until(instant: Instant, now: Instant) -> str:
     >>> say_until(Instant(43200.0), Instant(43100.0))
     '12:00:00 (100 s left)'
     """
-    return (
-        f"{say_clock(instant)} ({say_span(instant - now)} left)"
-        if instant > now
-        else f"{say_clock(instant)}, which is past"
-    )
+    left = f"{say_span(instant - now)} left" if instant > now else "over"
+    return f"{say_clock(instant)} ({left})"
 
 
 def say_clock(instant: Instant) -> str:
@@ -75,7 +72,7 @@ def whole_milliseconds(instant: Instant) -> int:
 
 
 def say_freezing(state: Freezing, group: GroupId, now: Instant) -> str:
-    """Say what a window does until when, or when it comes next; ``now`` is when that is read."""
+    """Say what a freeze window does and until when, or when it comes next; ``now`` is when a person reads it."""
     window = state.window
     name = f'freeze window "{window.calendar.cron}" {window.calendar.timezone}'
     if state.until is None:
@@ -84,12 +81,11 @@ def say_freezing(state: Freezing, group: GroupId, now: Instant) -> str:
     if not state.active:
         return f"{name}: next at {day}, for {format_span(window.duration)}"
     what = "scaling" if window.way is FrozenDirection.BOTH else f"scale-{window.way.value}"
-    left = f"({format_span(state.until - now)} left)" if state.until > now else "which is past"
-    return f"{name} freezes {what} of {group} until {day} {left}"
+    return f"{name} blocks {what} of {group} until {day}{_left(state.until, now)}"
 
 
 def say_limit(state: BoundInForce, group: GroupId, now: Instant) -> str:
-    """Say what a limit does, since when and until when, or when it comes next; ``now`` is when that is read."""
+    """Say what a limit does, since when and until when, or when it comes next; ``now`` is when a person reads it."""
     limit = state.limit
     if state.since is not None:
         way = "or more" if limit.limit is ScheduledBound.FLOOR else "or fewer"
@@ -99,12 +95,12 @@ def say_limit(state: BoundInForce, group: GroupId, now: Instant) -> str:
 
 
 def say_coming(coming: Coming) -> str:
-    """Say when a change is due next."""
+    """Say when a schedule changes the size next."""
     return f"schedule {coming.schedule.id}: {_next(coming.at)}, {say_adjustment(coming.schedule.adjustment)}"
 
 
 def say_adjustment(adjustment: Adjustment) -> str:
-    """Write it as it stands in the file."""
+    """Write an adjustment as the file has it."""
     least = f", at least {adjustment.at_least}" if adjustment.at_least else ""
     return f"{adjustment.verb.value} {adjustment.amount:g}{'%' if adjustment.percent else ''}{least}"
 
@@ -114,7 +110,7 @@ def _next(at: Instant | None) -> str:
 
 
 def _left(until: Instant, now: Instant) -> str:
-    return f" ({format_span(until - now)} left)" if until > now else ", which is past"
+    return f" ({format_span(until - now)} left)" if until > now else " (over)"
 
 
 def _day(at: Instant) -> str:
@@ -122,29 +118,29 @@ def _day(at: Instant) -> str:
 
 
 def say_stabilising(waiting: Stabilising, now: Instant) -> str:
-    """Say which advice counts, since when a lower one stands, and when that may be; ``now`` is when it is read.
+    """Say how low policies may go and until when, and what they advised; ``now`` is when a person reads it.
 
     >>> waiting = Stabilising(highest=7, lower=4, since=Instant(43200.0), free_at=Instant(43500.0))
     >>> say_stabilising(waiting, Instant(43320.0))
-    'stabilisation: 7 until 12:00:00 (120 s ago), 4 advised since; below 7 at the earliest at 12:05:00 (3m left)'
+    'stabilisation: policies keep 7 or more until 12:05:00 (3m left); advised 7 until 12:00:00 (120 s ago), 4 since'
     """
-    told = f"stabilisation: {waiting.highest} until {say_clock(waiting.since)} ({say_span(now - waiting.since)} ago)"
-    earliest = say_until(waiting.free_at, now)
-    return f"{told}, {waiting.lower} advised since; below {waiting.highest} at the earliest at {earliest}"
+    kept = f"stabilisation: policies keep {waiting.highest} or more until {say_until(waiting.free_at, now)}"
+    ago = f"{say_clock(waiting.since)} ({say_span(now - waiting.since)} ago)"
+    return f"{kept}; advised {waiting.highest} until {ago}, {waiting.lower} since"
 
 
 def say_queued(queued: Queued, ahead: GroupId | None, now: Instant) -> str:
-    """Who asked, since when it waits, behind whom and how long it is kept."""
+    """Say which request waits, since when, for which group, and when it expires."""
     request = queued.request
-    behind = "its turn comes next" if ahead is None else f"{ahead} comes first"
+    first = "its turn comes next" if ahead is None else f"group {ahead} scales first"
     return (
-        f"waiting for its turn: {request.cause.value} {request.by} since {say_clock(queued.since)} "
-        f"({say_span(now - queued.since)} ago); {behind}; kept until {say_clock(queued.until)}"
+        f"waiting for its turn: {first}; request of {request.cause.value} {request.by}, waiting since "
+        f"{say_clock(queued.since)} ({say_span(now - queued.since)} ago), expires at {say_clock(queued.until)}"
     )
 
 
 def say_pause(pause: Pause) -> str:
-    """What a person has stopped; nothing if nothing."""
+    """Say what a person has paused; empty if nothing is paused."""
     match pause:
         case Pause.NO:
             return ""
@@ -161,13 +157,11 @@ def say_pause(pause: Pause) -> str:
 
 
 def say_fleet_pause(fleet: FleetPause, now: Instant) -> str:
-    """What is stopped in all groups, who did that, when and why.
+    """Say what is paused in all groups, by which person, since when and why.
 
     >>> say_fleet_pause(FleetPause(pause=Pause.OUT, by="ada", since=Instant(60.0), because="quota"), Instant(120.0))
-    'the whole fleet: scale-out paused by ada since 00:01:00 (60 s ago): quota'
+    'all groups: scale-out paused by ada since 00:01:00 (60 s ago): quota'
     """
     because = f": {fleet.because}" if fleet.because else ""
     ago = say_span(now - fleet.since)
-    return (
-        f"the whole fleet: {say_pause(fleet.pause)} by {fleet.by} since {say_clock(fleet.since)} ({ago} ago){because}"
-    )
+    return f"all groups: {say_pause(fleet.pause)} by {fleet.by} since {say_clock(fleet.since)} ({ago} ago){because}"

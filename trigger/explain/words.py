@@ -1,7 +1,7 @@
-"""An explanation in words: one screen for a person, with times in UTC.
+"""Write an explanation in words: one screen for a person, with times in UTC.
 
 >>> sentence_of(Reason.AT_MAX)
-'the group already has the most members that it may have'
+'the group already has its maximum number of members'
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from trigger.explain.explanation import (
 from trigger.explain.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
 from trigger.explain.time_words import (
     say_adjustment,
+    say_clock,
     say_coming,
     say_fleet_pause,
     say_freezing,
@@ -41,63 +42,66 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
     {
         Reason.NOT_MET: "its conditions do not hold",
         Reason.HOLDING: "conditions hold, but not for long enough yet",
-        Reason.BLIND: "there is not enough data to judge, so nothing is changed",
+        Reason.BLIND: "there is not enough data to judge, so nothing changes",
         Reason.SCALED_OUT: "scaled out",
         Reason.SCALED_IN: "scaled in",
         Reason.QUIET: "a quiet time runs",
-        Reason.AT_MAX: "the group already has the most members that it may have",
-        Reason.AT_MIN: "the group already has the fewest members that it may have",
-        Reason.NO_CHANGE: "the size is that already",
-        Reason.SHIELDED: "an alert shields the group from scale-in, or is blind itself",
-        Reason.FROZEN: "an alert or a freeze window freezes this direction",
-        Reason.BALANCER_NOT_FOUND: "a balancer of the group is not found: policies do not scale in until it is back",
-        Reason.CATCHING_UP: "earlier growth is not in service yet",
-        Reason.MAX_CHANGE: "as many have come or left as may in a while",
-        Reason.FLAPPING: "the size went to and fro too often and is held high",
-        Reason.STABILISING: "more was advised lately, and the highest advice of the window wins for scale-in",
-        Reason.BUDGET: "the budget of creates is spent",
-        Reason.MISSED: "the time of a schedule passed too long ago, and nothing was done",
-        Reason.BUILD_BACK_OFF: "builds failed in a row, so growth waits",
-        Reason.WOULD_BOUNCE: "with fewer members the group would want to grow again at once",
-        Reason.WAITING_TURN: "another group of the service comes first; the wish is kept until its turn",
-        Reason.EXPIRED: "the turn of the group did not come for as long as the wish was kept",
-        Reason.OUTBID: "another wish of the same moment came first",
+        Reason.AT_MAX: "the group already has its maximum number of members",
+        Reason.AT_MIN: "the group already has its minimum number of members",
+        Reason.NO_CHANGE: "the group already has this size",
+        Reason.SHIELDED: "an alert blocks scale-in",
+        Reason.FROZEN: "an alert or a freeze window blocks this direction",
+        Reason.BALANCER_NOT_FOUND: "a balancer of the group does not exist: policies do not scale in until it is back",
+        Reason.CATCHING_UP: "waiting for the members of the last scale-out",
+        Reason.MAX_CHANGE: "the group's maximum rate of change is reached",
+        Reason.FLAPPING: "the size changed direction too often, so scale-in waits",
+        Reason.STABILISING: "policies advised a larger size within the stabilisation window, so scale-in waits",
+        Reason.BUDGET: "the budget for creating members is used up",
+        Reason.MISSED: "the schedule's time passed too long ago, so it was skipped",
+        Reason.BUILD_BACK_OFF: "several builds failed in a row, so scale-out waits",
+        Reason.WOULD_BOUNCE: "with fewer members a policy would scale out again at once",
+        Reason.WAITING_TURN: "another group of the service scales first; the request waits for its turn",
+        Reason.EXPIRED: "the request waited too long for its turn and has expired",
+        Reason.OUTBID: "another request of the same moment won",
         Reason.DISAGREED: "another policy that could scale in does not agree",
-        Reason.SUPERSEDED: "another daemon keeps these members: this one has stopped acting",
-        Reason.OLDER_STORE: "the store may be older than the fleet: nothing is removed or made until it is confirmed",
+        Reason.SUPERSEDED: "another daemon manages these members: this one has stopped acting",
+        Reason.OLDER_STORE: "the store may be older than the fleet: "
+        "no member is created or deleted until a person confirms it",
         Reason.PAUSED: "paused by a person",
         Reason.ADVISED: "advice only: this is what would have been done",
         Reason.MODE_OFF: "mode off: nothing is decided",
         Reason.BELOW_MIN: "fewer than min is refused; pause the group and use force",
         Reason.ABOVE_MAX: "more than max is refused without force",
-        Reason.FORCED: "outside min and max because a person said so",
-        Reason.NOT_LISTED: "there is no size to start from before the first complete listing",
-        Reason.ORPHANED: "no longer declared: its members serve on, nothing is evaluated",
-        Reason.FIRST_LISTING: "the size is taken from the first complete listing",
-        Reason.BOUNDS: "min or max has changed, and the size follows",
-        Reason.SCHEDULE: "a schedule's floor or ceiling bounds the size while it stands",
-        Reason.ALERT_FLOOR: "an alert raises the least size while it lasts",
-        Reason.BLIND_FLOOR: "blind: raised to the floor that is declared for that",
-        Reason.VANISHED: "members vanished, and the size follows",
-        Reason.RETURNED: "members that had vanished are back, and the size is what it was",
-        Reason.STEADY: "steady: no policy wants another size",
-        Reason.UNHEARD: "members have not been heard for more than ten intervals",
+        Reason.FORCED: "a person forced a size outside min and max",
+        Reason.NOT_LISTED: "no size yet: waiting for the first complete listing",
+        Reason.ORPHANED: "the group has left the configuration: its members keep serving, no policy is evaluated",
+        Reason.FIRST_LISTING: "the first complete listing sets the size",
+        Reason.BOUNDS: "min or max changed, and the size followed",
+        Reason.SCHEDULE: "a schedule's floor or ceiling limits the size",
+        Reason.ALERT_FLOOR: "an alert raises the minimum size while it lasts",
+        Reason.BLIND_FLOOR: "not enough data to judge: the size was raised to the declared floor",
+        Reason.VANISHED: "members vanished, and the size was lowered by as many",
+        Reason.RETURNED: "vanished members came back, and the size was raised again",
+        Reason.STEADY: "steady: no policy asks for a change",
+        Reason.UNHEARD: "no value from members for more than 10 intervals",
     }
 )
-"""One per reason: a test keeps it so."""
+"""One sentence per reason; a test checks it."""
 
 
 def sentence_of(reason: Reason) -> str:
-    """Say a reason in words; starts in lower case and ends without a full stop, so that it fits into others."""
+    """Return a reason in words: in lower case and without a full stop, so that it fits into longer sentences."""
     return _SENTENCES[reason]
 
 
 def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
     """Explain one group at one tick, in lines: what happened, the size, every policy, requests, quiet times, alerts.
 
+    Each line says first what it means, then the figures.
+
     Args:
-        explanation: of any tick, also one long past.
-        now: when it is read, for how long ago it was and how long quiet times and alerts still run.
+        explanation: of any tick, recent or old.
+        now: when the lines are read: they show how long ago the tick was, and how long quiet times and alerts last.
     """
     lines = [_headline(explanation, now), _size(explanation)]
     if explanation.queued is not None:
@@ -105,8 +109,12 @@ def say(explanation: Explanation, now: Instant) -> tuple[str, ...]:
     if explanation.fleet_pause is not None:
         lines.append(say_fleet_pause(explanation.fleet_pause, now))
     for policy in explanation.policies:
-        lines.extend(_policy(policy, _answer_to(explanation, policy.policy), now))
-    lines.extend(_asked(answer, now) for answer in explanation.answers if answer.cause is not RequestCause.POLICY)
+        lines.extend(_policy(policy, explanation, now))
+    lines.extend(
+        f"{answer.cause.value} {answer.by}: {_answered(answer, explanation, now)}"
+        for answer in explanation.answers
+        if answer.cause is not RequestCause.POLICY
+    )
     lines.extend(_quiet(quiet, now) for quiet in explanation.quiets)
     lines.extend(_signal(signal, explanation.group, now) for signal in _last_of_each(explanation.signals))
     if explanation.stabilising is not None:
@@ -132,7 +140,7 @@ def _size(explanation: Explanation) -> str:
         text = f"size {size} {'in' if least <= size <= most else 'outside'} {least}..{most}"
     parts = [text, f"{explanation.in_service} in service"]
     if explanation.leaving:
-        parts.append(f"{explanation.leaving} leaving, left out of what is measured")
+        parts.append(f"{explanation.leaving} leaving, not measured")
     if explanation.advised_to is not None:
         parts.insert(1, f"advised {explanation.advised_to}")
     if explanation.mode is not Mode.ACT:
@@ -143,22 +151,22 @@ def _size(explanation: Explanation) -> str:
 
 
 def brief(explanation: Explanation) -> str:
-    """Explain it in one line: what happened, and the condition that says most.
+    """Explain a tick in one line: what happened, and the most informative condition.
 
-    That is one of a policy that acts, else of one that holds, else of a blind one, else whatever is nearest to its
-    threshold.
+    That is a condition of a policy that acts, else of one that holds, else of one without data. Among several, it is
+    the condition nearest to its threshold.
     """
     pairs = [(policy, condition) for policy in explanation.policies for condition in policy.conditions]
     sentence = sentence_of(explanation.reason)
     if not pairs:
         expressions = [(policy, judged) for policy in explanation.policies for judged in policy.expressions]
-        told = min(expressions, key=lambda pair: _rank(pair[0]), default=None)
-        return sentence if told is None else f"{sentence}; {say_expression(told[1])}"
+        shown = min(expressions, key=lambda pair: _rank(pair[0]), default=None)
+        return sentence if shown is None else f"{sentence}; {say_expression(shown[1])}"
     return f"{sentence}; {say_condition(min(pairs, key=_closeness)[1])}"
 
 
-_TELLING = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
-"""Whatever else a policy has for a reason comes before these."""
+_SHOWN_LAST = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
+"""Policies with any other reason come before policies with these."""
 
 
 def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[int, float]:
@@ -170,18 +178,19 @@ def _closeness(pair: tuple[PolicyExplanation, ConditionExplanation]) -> tuple[in
 
 
 def _rank(policy: PolicyExplanation) -> int:
-    return _TELLING.index(policy.reason) if policy.reason in _TELLING else -1
+    return _SHOWN_LAST.index(policy.reason) if policy.reason in _SHOWN_LAST else -1
 
 
 # Policies
 
 
-def _policy(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> list[str]:
-    outcome = _outcome(policy, answer, now)
-    step = "".join(f"; {said}" for said in (*_step(policy), *_aim(policy)))
+def _policy(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> list[str]:
+    """Say what the policy does, then what it measured, then what it needs."""
+    meaning = f"{policy.policy}: {_meaning(policy, explanation, now)}"
+    steps, needs = (*_step(policy), *_aim(policy)), _needs(policy)
     if len(policy.conditions) == 1 and not policy.expressions:
-        return [f"{policy.policy}: {say_condition(policy.conditions[0])}{step}; {outcome}"]
-    head = f"{policy.policy}: {_count(policy)}{outcome}{step}"
+        return ["; ".join((meaning, say_condition(policy.conditions[0]), *steps, *needs))]
+    head = "; ".join((meaning, *_count(policy), *needs, *steps))
     return [head, *(f"  {say_condition(each)}" for each in policy.conditions), *_expressions(policy)]
 
 
@@ -191,32 +200,49 @@ def _expressions(policy: PolicyExplanation) -> Iterator[str]:
         yield from (f"    {say_term(term)}" for term in judged.terms)
 
 
-def _count(policy: PolicyExplanation) -> str:
-    """How many conditions hold, where not all have to."""
-    if policy.enough is None:
-        return ""
-    held = policy.truths.count(Truth.TRUE)
-    return f"{held} of {len(policy.truths)} {'holds' if held == 1 else 'hold'}, {policy.enough} needed; "
+def _count(policy: PolicyExplanation) -> Iterator[str]:
+    """Count the conditions that hold, for a policy that does not need all of them."""
+    if policy.enough is not None:
+        held = policy.truths.count(Truth.TRUE)
+        yield f"{held} of {len(policy.truths)} {'holds' if held == 1 else 'hold'}, {policy.enough} needed"
 
 
-def _outcome(policy: PolicyExplanation, answer: AnswerExplanation | None, now: Instant) -> str:
+def _meaning(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> str:
+    """Say what the policy does at this tick."""
     match policy.reason:
         case Reason.NOT_MET:
-            return _would_fire(policy)
+            return "does not fire"
+        case Reason.HOLDING if policy.in_a_row is not None:
+            return f"true {policy.in_a_row.true} of {policy.in_a_row.times} times in a row"
         case Reason.HOLDING:
-            if policy.in_a_row is not None:
-                return f"true {policy.in_a_row.true} of {policy.in_a_row.times} times in a row"
-            left = say_span(policy.needed - policy.held)
-            return f"held {say_span(policy.held)} of {say_span(policy.needed)}, would fire in {left} if it stays so"
+            single = len(policy.truths) == 1
+            keep = "the condition keeps" if single else "the conditions keep"
+            return f"fires in {say_span(policy.needed - policy.held)} if {keep} holding"
         case Reason.BLIND:
-            return "blind, so it does not fire"
+            none = all(each.value is None for each in policy.measured)
+            return f"{'no data' if none else 'not enough data'}, so the policy cannot fire"
         case _:
-            held = f"held {say_span(policy.held)}; " if policy.needed and policy.in_a_row is None else ""
-            return held + (sentence_of(policy.reason) if answer is None else _answered(answer, now))
+            answer = _answer_to(explanation, policy.policy)
+            return sentence_of(policy.reason) if answer is None else _answered(answer, explanation, now)
+
+
+def _needs(policy: PolicyExplanation) -> Iterator[str]:
+    """Say for how long the conditions have held, or what makes the policy fire."""
+    match policy.reason:
+        case Reason.NOT_MET:
+            yield _fires(policy)
+        case Reason.HOLDING if policy.in_a_row is None:
+            yield f"held {say_span(policy.held)} of {say_span(policy.needed)}"
+        case Reason.HOLDING | Reason.BLIND:
+            pass
+        case _ if policy.needed and policy.in_a_row is None:
+            yield f"held {say_span(policy.held)}"
+        case _:
+            pass
 
 
 def _step(policy: PolicyExplanation) -> list[str]:
-    """The step that is taken: ``cpu is 17 % over: add 25%``."""
+    """Say which step the policy takes: ``cpu is 17 % over: add 25%``."""
     step = policy.taken
     return [
         f"{condition.counter} is {say_quantity(step.over, condition)} over: {say_adjustment(step.adjustment)}"
@@ -226,22 +252,20 @@ def _step(policy: PolicyExplanation) -> list[str]:
 
 
 def _aim(policy: PolicyExplanation) -> Iterator[str]:
-    """What a target that is missed comes to: ``the load of 12.3 members at 60 %``."""
+    """Say how much load a missed target measured: ``the load of 12.3 members at 60 %``."""
     if policy.aim is not None:
         load, level = say_number(policy.aim.load), say_quantity(policy.aim.level, policy.conditions[0])
         yield f"{load} times the target of {level}" if policy.aim.relative else f"the load of {load} members at {level}"
 
 
-def _would_fire(policy: PolicyExplanation) -> str:
+def _fires(policy: PolicyExplanation) -> str:
     if policy.in_a_row is not None:
         counted = policy.in_a_row
-        return f"would fire after {counted.times} times in a row, {say_span(counted.every)} apart"
+        return f"fires after {counted.times} times in a row, {say_span(counted.every)} apart"
     if len(policy.conditions) == 1 and not policy.expressions:
         compare = say_compare(policy.conditions[0].compare)
-        return (
-            f"would fire after {say_span(policy.needed)} {compare}" if policy.needed else f"would fire once {compare}"
-        )
-    return f"would fire once {_these(policy)}{f' for {say_span(policy.needed)}' if policy.needed else ''}"
+        return f"fires after {say_span(policy.needed)} {compare}" if policy.needed else f"fires once {compare}"
+    return f"fires once {_these(policy)}{f' for {say_span(policy.needed)}' if policy.needed else ''}"
 
 
 def _these(policy: PolicyExplanation) -> str:
@@ -264,15 +288,25 @@ def _answer_to(explanation: Explanation, policy: PolicyId) -> AnswerExplanation 
     return next(answers, None)
 
 
-def _asked(answer: AnswerExplanation, now: Instant) -> str:
-    return f"{answer.cause.value} {answer.by}: {_answered(answer, now)}"
+def _answered(answer: AnswerExplanation, explanation: Explanation, now: Instant) -> str:
+    clamps = tuple(map(_clamp, answer.clamps))
+    if answer.wanted is None:
+        return "; ".join((_reason(answer, explanation, now), *clamps))
+    wants = f"wants {answer.wanted} {'member' if answer.wanted == 1 else 'members'}"
+    if answer.reason is Reason.NO_CHANGE:
+        return "; ".join((wants, f"the group already has {answer.wanted}", *clamps))
+    return "; ".join((_reason(answer, explanation, now), wants, *clamps))
 
 
-def _answered(answer: AnswerExplanation, now: Instant) -> str:
-    wanted = "" if answer.wanted is None else f"asked for size {answer.wanted}: "
+_BLOCKS_SCALE_IN = frozenset({SignalKind.SHIELD, SignalKind.BLIND})
+
+
+def _reason(answer: AnswerExplanation, explanation: Explanation, now: Instant) -> str:
     until = "" if answer.until is None else f" until {say_until(answer.until, now)}"
-    clamps = "".join(f"; {_clamp(clamp)}" for clamp in answer.clamps)
-    return f"{wanted}{sentence_of(answer.reason)}{until}{clamps}"
+    alerts = sorted({signal.alert for signal in explanation.signals if signal.kind in _BLOCKS_SCALE_IN})
+    if answer.reason is not Reason.SHIELDED or not alerts:
+        return f"{sentence_of(answer.reason)}{until}"
+    return f"scale-in is blocked{until} by alert {', '.join(f'`{alert}`' for alert in alerts)}"
 
 
 def _clamp(clamp: Clamp) -> str:
@@ -280,23 +314,24 @@ def _clamp(clamp: Clamp) -> str:
 
 
 def _quiet(quiet: Quiet, now: Instant) -> str:
-    who = "a person or an alarm" if quiet.policy is None else quiet.policy
-    way = "out" if quiet.direction is Direction.OUT else "in"
+    author = "a person or an alarm" if quiet.policy is None else f"policy `{quiet.policy}`"
+    if quiet.until <= now:
+        return f"quiet time after {author} ended at {say_clock(quiet.until)}"
     match quiet.scope:
         case QuietScope.POLICY:
-            effect = f"{who} waits"
+            effect = f"{author} waits"
         case QuietScope.GROUP:
-            effect = "nothing scales" if quiet.direction is Direction.OUT else "nothing scales in"
+            effect = "no scaling" if quiet.direction is Direction.OUT else "no scale-in"
         case _:
             assert_never(quiet.scope)
-    return f"quiet until {say_until(quiet.until, now)}: {effect}, since {who} scaled {way}"
+    return f"{effect} until {say_until(quiet.until, now)}: quiet time after {author} scaled {quiet.direction.value}"
 
 
 # Alerts
 
 
 def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
-    """Of the alerts of one rule that do the same, the one that lasts longest: one line is enough."""
+    """Keep one alert, the longest, of those of one rule with the same effect: one line is enough."""
     lasting: dict[object, Signal] = {}
     for signal in sorted(signals, key=lambda signal: signal.until):
         lasting[signal.alert, signal.kind, signal.size] = signal
@@ -304,17 +339,16 @@ def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
 
 
 def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
-    until = f"until {say_until(signal.until, now)}"
+    until, lasts = f"until {say_until(signal.until, now)}", signal.until > now
+    blocked = f"{'is' if lasts else 'was'} blocked {until} by alert `{signal.alert}`"
     match signal.kind:
         case SignalKind.FLOOR:
-            return f"alert {signal.alert} keeps {group} at {signal.size} or more {until}"
-        case SignalKind.SHIELD:
-            return f"alert {signal.alert} shields {group} from scale-in {until}"
+            return f"{group} {'keeps' if lasts else 'kept'} {signal.size} or more {until} by alert `{signal.alert}`"
+        case SignalKind.SHIELD | SignalKind.FREEZE_IN:
+            return f"scale-in of {group} {blocked}"
         case SignalKind.FREEZE_OUT:
-            return f"alert {signal.alert} freezes scale-out of {group} {until}"
-        case SignalKind.FREEZE_IN:
-            return f"alert {signal.alert} freezes scale-in of {group} {until}"
+            return f"scale-out of {group} {blocked}"
         case SignalKind.BLIND:
-            return f"alert {signal.alert} is blind itself and shields {group} from scale-in {until}"
+            return f"scale-in of {group} {blocked}, which has no data"
         case _:
             assert_never(signal.kind)

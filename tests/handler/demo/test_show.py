@@ -14,8 +14,8 @@ NOON = 1_767_268_800.0
 WORDS = (
     "web at 12:00:00: conditions hold, but not for long enough yet",
     "size 8 in 2..10; 8 in service",
-    "out: busy avg 4s = 66.1 % (8 of 8 members, 0 s old), above 65 %; held 0 s of 2 s, fires in 2 s if it stays",
-    "in: busy avg across members, max 4s = 69.4 % (8 of 8 members, 0 s old), not below 40 %; would fire after 4 s",
+    "out: fires in 2 s if the condition keeps holding; busy avg 4s = 66.1 % (8 of 8 members, 0 s old), above 65 %",
+    "in: does not fire; busy avg across members, max 4s = 69.4 % (8 of 8 members, 0 s old), not below 40 %",
 )
 
 

@@ -85,13 +85,13 @@ def lines(catalogue: Catalogue, cells: dict[str, Cell]) -> tuple[str, ...]:
 
 def test_an_expression_is_told_with_its_truth_and_every_aggregate_that_it_names() -> None:
     told = lines(watching(2), {**BUSY, "busy": measured(10), "cpu": missing()})
-    assert "out: 1 of 3 holds, 2 needed; would fire once 2 of these hold" in told
+    assert "out: does not fire; 1 of 3 holds, 2 needed; fires once 2 of these hold" in told
     assert "  slow: load > 2 || cpu.p95 > 95 is true" in told
     assert "    load avg 1m = 3 % (10 of 10 members, 4 s old)" in told
-    assert "    cpu avg across members, p95 1m is unknown: no member was heard, of 10 asked" in told
+    assert "    cpu avg across members, p95 1m is unknown: 0 of 10 members answered" in told
 
 
 def test_an_expression_alone_says_what_happened_in_one_line() -> None:
     told = lines(watching(None, when=("slow",)), {"load": measured(1), "cpu": measured(3)})
     assert told[0].endswith("slow: load > 2 || cpu.p95 > 95 is false")
-    assert "out: would fire once this holds" in told
+    assert "out: does not fire; fires once this holds" in told

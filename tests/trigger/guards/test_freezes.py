@@ -93,10 +93,10 @@ def test_of_an_alert_and_a_window_the_later_end_is_told() -> None:
 @pytest.mark.parametrize(
     ("group", "line"),
     [
-        (frozen(), 'freeze window "0 11 * * *" UTC freezes scaling of web until 2026-01-01 13:00 UTC (1h left)'),
+        (frozen(), 'freeze window "0 11 * * *" UTC blocks scaling of web until 2026-01-01 13:00 UTC (1h left)'),
         (
             frozen(FrozenDirection.IN),
-            'freeze window "0 11 * * *" UTC freezes scale-in of web until 2026-01-01 13:00 UTC (1h left)',
+            'freeze window "0 11 * * *" UTC blocks scale-in of web until 2026-01-01 13:00 UTC (1h left)',
         ),
         (frozen(hours=0.5), 'freeze window "0 11 * * *" UTC: next at 2026-01-02 11:00 UTC, for 30m'),
     ],

@@ -375,13 +375,13 @@ def lines(state: GroupState, minutes: float, advice: Adjustment) -> tuple[str, .
 def test_why_says_what_was_advised_and_when_fewer_may_be() -> None:
     said = lines(GroupState(desired=7, observed=reached((3, 4), seen=4)), 5, set_to(4))
     assert said[-1] == (
-        "stabilisation: 7 until 12:03:00 (120 s ago), 4 advised since; below 7 at the earliest at 12:08:00 (3m left)"
+        "stabilisation: policies keep 7 or more until 12:08:00 (3m left); advised 7 until 12:03:00 (120 s ago), 4 since"
     )
 
 
 def test_of_several_steps_down_the_next_one_is_told() -> None:
     said = lines(GroupState(desired=20, observed=reached((-5, 9), (1, 6), (2, 4), seen=2)), 3, set_to(4))
-    assert "9 until 12:01:00 (120 s ago), 6 advised since; below 9 at the earliest at 12:06:00" in said[-1]
+    assert "keep 9 or more until 12:06:00 (3m left); advised 9 until 12:01:00 (120 s ago), 6 since" in said[-1]
 
 
 def test_nothing_is_said_where_nothing_waits() -> None:

@@ -157,7 +157,8 @@ def test_why_says_what_waits_and_behind_whom() -> None:
     queued = waiting(an_alarm(add(2))).queued
     assert queued is not None
     assert say_queued(queued, GroupId("db"), at(60).wall) == (
-        "waiting for its turn: alarm alarm since 12:00:00 (60 s ago); db comes first; kept until 12:10:00"
+        "waiting for its turn: group db scales first; request of alarm alarm, waiting since 12:00:00 (60 s ago), "
+        "expires at 12:10:00"
     )
 
 

@@ -122,7 +122,7 @@ def test_a_mark_is_reached_by_keyboard_and_keeps_the_focus_through_ticks(daemon:
         r"\d\d:\d\d:\d\d · in service [012] · desired [12]", page.run("document.querySelector('.readout').textContent")
     )
     page.until("document.activeElement.dataset.title?.startsWith('scaled out')", doing=lambda: page.press("Tab"))
-    page.until("document.querySelector('.readout').textContent.includes('asked for size 2')")
+    page.until("document.querySelector('.readout').textContent.includes('wants 2 members')")
     focused = page.run("document.activeElement.id")
     page.run("window.before = document.querySelector('.lane')")
     page.until("window.before !== document.querySelector('.lane')")
@@ -140,7 +140,7 @@ def test_the_page_is_whole_without_a_script(daemon: Daemon, browser: Browser) ->
     shown = page.text()
     for words in (
         "In service",
-        "blind, so it does not fire",
+        "so the policy cannot fire",
         daemon.serving("last")[0],
         "the size is taken",
         "load it again",

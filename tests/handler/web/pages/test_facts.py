@@ -26,7 +26,7 @@ def an_event(kind: EventKind = EventKind.DECISION, name: str = "scaled_out", **c
         (an_event(desired_from=2, desired_to=4), "out", "scaled out 2 → 4"),
         (an_event(name="scaled_in", desired_from=4, desired_to=2), "in", "scaled in 4 → 2"),
         (an_event(name="quiet", desired_from=4, desired_to=4), "refused", "a quiet time runs"),
-        (an_event(name="first_listing", desired_to=2), "out", "the size is taken from the first complete listing → 2"),
+        (an_event(name="first_listing", desired_to=2), "out", "the first complete listing sets the size → 2"),
         (an_event(EventKind.NOTE, "pause", by="ada"), "note", "pause"),
         (an_event(EventKind.NOTE, "edited", by="ada"), "edit", "the file was edited"),
         (an_event(EventKind.NOTE, "vanished", desired_from=4, desired_to=3), "note", "vanished 4 → 3"),
@@ -42,7 +42,7 @@ def test_without_an_explanation_history_speaks_for_itself() -> None:
     clamp = Clamp(guard=Reason.AT_MAX, before=12, after=10)
     mark = mark_of(an_event(desired_from=8, desired_to=10, clamps=(clamp,), message="wanted 12"), ())
     assert mark.why[:2] == ("by policy out", "wanted 12")
-    assert mark.why[2].startswith("clamped 12 → 10: the group already has the most members")
+    assert mark.why[2].startswith("clamped 12 → 10: the group already has its maximum")
 
 
 def test_two_marks_of_one_instant_have_names_of_their_own() -> None:
@@ -59,13 +59,13 @@ def test_the_why_of_a_decision_is_what_was_measured_by_the_policy_that_spoke() -
     silent = replace(policy, policy=PolicyId("in"))
     lines = why_of(replace(told, policies=(replace(policy, reason=Reason.SCALED_OUT), silent)))
     assert len(lines) == 1
-    assert lines[0].startswith("out: cpu avg 1m = 90 %")
+    assert lines[0].startswith("out: scaled out; wants 5 members; cpu avg 1m = 90 %")
 
 
 def test_the_why_of_a_persons_resize_is_the_person() -> None:
     answer = an_answer(cause=RequestCause.PERSON, by="ada")
     (line,) = why_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,)))
-    assert line == "person ada: asked for size 5: scaled out"
+    assert line == "person ada: scaled out; wants 5 members"
 
 
 class Asked:
