@@ -56,8 +56,7 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
     """
     rows = hearing.rows.get(group, slice(0, 0))
     at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
-    asked = hearing.members.get(group, {})
-    own = {word: asked[word] for word in words & asked.keys()}
+    own = _own(hearing, group, words)
     ok = np.isin(reply, _ANSWERS)
     if not own or ok.all():
         return Heard(at=at, asked=own)
@@ -72,6 +71,16 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
             since = None if spoke[place] else _silent_since(before, each, at)
             unanswered[each] = Unanswered(heard_at=_last(before, each), silent_since=since)
     return Heard(at=at, asked=own, unanswered=unanswered)
+
+
+def all_heard(at: Instant, hearing: OutageLayout, group: GroupId, words: Set[str]) -> Heard:
+    """Return what `heard` does where every question about the group was answered at the poll that began ``at``."""
+    return Heard(at=at, asked=_own(hearing, group, words))
+
+
+def _own(hearing: OutageLayout, group: GroupId, words: Set[str]) -> Mapping[str, Set[MemberName]]:
+    asked = hearing.members.get(group, {})
+    return {word: asked[word] for word in words & asked.keys()}
 
 
 def _silent_since(before: Heard, channel: Channel, at: Instant) -> Instant:

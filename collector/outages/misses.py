@@ -47,6 +47,8 @@ def misses_of(scrape: Scrape, hearing: OutageLayout, group: GroupId) -> tuple[Mi
     """
     rows = hearing.rows.get(group, slice(0, 0))
     failed = rows.start + np.flatnonzero(scrape.reply[rows] != Reply.OK)
+    if not failed.size:
+        return ()
     kinds = hearing.counter[failed] * len(Reply) + scrape.reply[failed]
     found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
     misses = [

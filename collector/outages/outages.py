@@ -42,6 +42,11 @@ class Silence:
     lost: Mapping[Asked, Instant] = field(default_factory=lambda: MappingProxyType({}))
     """Counters that nobody answers, likewise."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is out."""
+        return not self.since and not self.lost
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutageBegan:
@@ -122,6 +127,11 @@ def _members_by_source(channels: Iterable[Channel]) -> Mapping[GroupId, Mapping[
     return found
 
 
+def troubled(scrape: Scrape) -> Set[GroupId]:
+    """Find the groups of a scrape with a question that was not answered: all others have nothing to be told of."""
+    return {scrape.layout.series[row].group for row in np.flatnonzero(scrape.reply != Reply.OK).tolist()}
+
+
 def observe(
     silence: Silence, scrape: Scrape, hearing: OutageLayout, group: GroupId
 ) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
@@ -140,7 +150,7 @@ def observe(
     """
     rows = hearing.rows.get(group, slice(0, 0))
     ok = (scrape.reply[rows] == Reply.OK) | (hearing.channel[rows] < 0)
-    if ok.all() and not silence.since and not silence.lost:
+    if ok.all() and silence.is_over:
         return silence, ()
     mute, lost = _out(hearing, rows, ok)
     at = scrape.at.wall

@@ -15,10 +15,10 @@ from functools import partial
 from typing import assert_never
 
 from aggregator.aggregate import Aggregator
-from collector.outages.heard import Heard
+from collector.outages.heard import Heard, all_heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
-from collector.outages.outages import Ended, OutageBegan, OutageLayout, hearing_of, observe, unheard
+from collector.outages.outages import Ended, OutageBegan, OutageLayout, hearing_of, observe, troubled, unheard
 from collector.outages.remedies import remedy
 from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller
@@ -171,10 +171,14 @@ class Decider:
         frames = aggregator.take(scrape)
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
         hearing = self._hearing(catalogue, slot, scrape.layout)
-        questions = []
+        questions, unanswered = [], troubled(scrape)
         for room in rooms:
-            _listen(room, scrape, hearing, slot.interval)
-            room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
+            if room.id in unanswered or not room.silence.is_over:
+                _listen(room, scrape, hearing, slot.interval)
+                room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
+            else:
+                room.misses, room.unheard = (), ()
+                room.heard = all_heard(scrape.at.wall, hearing, room.id, self._direct[slot.groups])
             self._witness(room.id, hearings_of(room.heard))
             evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
             questions.append(DecisionTask(room=room, at=scrape.at, evaluation=evaluation))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from collector.outages.heard import Heard
 from collector.outages.misses import Miss
 from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
 from collector.targets import Roster
-from config.units import GroupId, Instant, MemberName, PolicyId
+from config.units import GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -28,6 +30,7 @@ from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
 from trigger.verdicts import Evaluation
 
+_ROUNDING: Seconds = 1e-3
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
 
 
@@ -46,6 +49,22 @@ class LastPass:
     """Steps that are tried again, a partial listing, builds that back off."""
     hourly: str = ""
     """Which hourly budget leaves the fewest creates to decisions, in words."""
+
+
+class _KnownRoster(NamedTuple):
+    """Whom to poll, and for how long that stays so."""
+
+    seen: LastPass
+    addresses: Mapping[MemberName, str]
+    warm_up: Seconds
+    since: Instant
+    """All of them have warmed up by then."""
+    roster: Roster
+
+    def is_of(self, room: GroupRuntime, now: Instant) -> bool:
+        """Whether nothing has changed that it was made of."""
+        same = self.seen is room.seen and self.addresses is room.addresses
+        return same and self.warm_up == room.definition.group.warm_up and now >= self.since
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,6 +118,8 @@ class GroupRuntime:
     begun: Mapping[MemberName, StateSince] = field(default_factory=dict)
     """Since when its members are in their states, as the last pass saw them."""
     begun_on_disk: Mapping[MemberName, StateSince] = field(default_factory=dict)
+    polled: _KnownRoster | None = None
+    """Whom the last poll asked; ``None``: some of them warm up."""
     accept_vanished: bool = False
     """A person ordered convergence; the next pass believes that many are gone."""
 
@@ -175,18 +196,30 @@ class GroupRuntime:
 
         A member whose address is not known is still expected to answer: it is unheard, not left out.
         """
-        if self.seen is None:
+        seen = self.seen
+        if seen is None:
             return Roster(group=self.id, members=())
-        warm_up = self.definition.group.warm_up
+        if self.polled is not None and self.polled.is_of(self, now):
+            return self.polled.roster
+        roster, warm = self._roster(seen, now)
+        settled = now - warm >= _ROUNDING  # so late no rounding of a difference matters any more
+        known = _KnownRoster(seen, self.addresses, self.definition.group.warm_up, now, roster)
+        self.polled = known if settled else None
+        return roster
+
+    def _roster(self, seen: LastPass, now: Instant) -> tuple[Roster, Instant]:
+        """Whom to poll, and when the last of them has warmed up."""
+        warm_up, warm = self.definition.group.warm_up, Instant(-math.inf)
         members = []
-        for member in self.seen.world.members:
-            state = self.seen.states[member.name]
+        for member in seen.world.members:
+            state = seen.states[member.name]
             if state not in _POLLED or member.record is None or member.record.in_service_at is None:
                 continue
             warming = 0 <= now - member.record.in_service_at < warm_up  # before it began: the clock was set back
             counted = not warming
+            warm = max(warm, Instant(member.record.in_service_at + warm_up))
             members.append(PolledMember(name=member.name, address=self.addresses.get(member.name, ""), counted=counted))
-        return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name)))
+        return Roster(group=self.id, members=tuple(sorted(members, key=lambda member: member.name))), warm
 
 
 class ServiceGroups:

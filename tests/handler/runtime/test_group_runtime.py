@@ -52,6 +52,18 @@ def test_only_members_that_have_entered_service_are_asked() -> None:
     assert [member.name for member in a_room(world).roster(NOW).members] == [name_of(1)]
 
 
+def test_the_roster_is_kept_until_a_pass_an_address_or_the_clock_changes_it() -> None:
+    room = a_room(a_world(a_member(1)), addresses={name_of(1): "10.0.0.1"})
+    later = Instant(NOW + 3600.0)
+    first = room.roster(later)
+    assert room.roster(Instant(later + 30.0)) is first
+    assert room.roster(NOW) == a_room(a_world(a_member(1)), addresses=dict(room.addresses)).roster(NOW)
+    room.addresses = {name_of(1): "10.0.0.2"}
+    assert [member.address for member in room.roster(later).members] == ["10.0.0.2"]
+    room.seen = a_room(a_world(a_member(1), a_member(2))).seen
+    assert [member.name for member in room.roster(later).members] == [name_of(1), name_of(2)]
+
+
 def test_a_member_that_is_missing_from_the_listing_is_still_expected_to_answer_where_it_was() -> None:
     world = a_world(a_member(1), a_member(2, state=None), a_member(3, state=None))
     assert state_of(world.members[1], world, a_definition(), NOW) is MemberState.UNKNOWN
