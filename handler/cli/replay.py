@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from config.model.catalogue import Catalogue
     from config.units import CounterId, GroupId
     from handler.replay.load import Feed
-    from handler.replay.outcomes import ReplayLine
     from handler.replay.recorded import Run
     from handler.replay.samples import Samples
 
@@ -197,24 +196,19 @@ def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Ove
 
 
 def _tell(runs: Sequence[Run], *, json: bool) -> None:
-    told = sorted((line for run in runs for line in run.lines), key=lambda line: (line.at, line.group))
+    lines_of_all = (line for run in runs for line in run.lines)
     if json:
-        for line in told:
+        for line in sorted(lines_of_all, key=lambda line: (line.at, line.group)):
             print_json(line.plain())
         return
     from handler.cli.columns import Column, table
     from handler.replay.remarks import stamp
+    from handler.replay.reports import decisions
 
-    columns: tuple[Column[tuple[ReplayLine, int]], ...] = (
-        Column("AT (UTC)", lambda row: stamp(row[0].at)),
-        Column("GROUP", lambda row: row[0].group),
-        Column("POLICY", lambda row: row[0].policy or "–"),
-        Column("OUTCOME", lambda row: row[0].outcome.value),
-        Column("REASON", lambda row: row[0].reason.value),
-        Column("SIZE", lambda row: _sizes(row[0])),
-        Column("TICKS", lambda row: str(row[1])),
-    )
-    show(table(columns, list(_folded(told)), nothing="nothing was asked, and nothing changed"))
+    told = decisions(lines_of_all)
+    columns: list[Column[Any]] = [Column("AT (UTC)", lambda row: stamp(row.at))]
+    columns += [Column(name.upper(), lambda row, name=name: str(getattr(row, name))) for name in told.columns[1:]]  # type: ignore[misc]
+    show(table(columns, list(told.itertuples()), nothing="nothing was asked, and nothing changed"))
     for run in runs:
         told_of = run.tally
         typer.echo(
@@ -223,61 +217,22 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
         )
 
 
-def _sizes(line: ReplayLine) -> str:
-    before, after = ("–" if size is None else str(size) for size in (line.desired_from, line.desired_to))
-    return after if before == after else f"{before} → {after}"
-
-
-def _folded(told: Sequence[ReplayLine]) -> Iterator[tuple[ReplayLine, int]]:
-    """Tell of ticks in a row that say the same once, by the first of them."""
-    open_: dict[GroupId, tuple[ReplayLine, int]] = {}
-    done: list[tuple[ReplayLine, int]] = []
-    for line in told:
-        first, count = open_.get(line.group, (line, 0))
-        if count and _alike(first, line):
-            open_[line.group] = first, count + 1
-            continue
-        if count:
-            done.append((first, count))
-        open_[line.group] = line, 1
-    yield from sorted([*done, *open_.values()], key=lambda pair: (pair[0].at, pair[0].group))
-
-
-def _alike(one: ReplayLine, other: ReplayLine) -> bool:
-    same = (one.policy, one.outcome, one.reason) == (other.policy, other.outcome, other.reason)
-    return same and one.desired_from == one.desired_to == other.desired_from == other.desired_to
-
-
-_FIGURES: tuple[tuple[str, str], ...] = (
-    ("actions", "changes of size"),
-    ("reversals", "reversals"),
-    ("size_hours", "member-hours"),
-    ("busy_minutes", "minutes over threshold"),
-    ("short_minutes", "minutes over capacity"),
-    ("hours", "hours followed"),
-)
-
-
 def _compare(files: tuple[Path, Path], runs: tuple[Sequence[Run], Sequence[Run]], *, json: bool) -> None:
-    by_group = [{run.group: run.tally for run in some} for some in runs]
-    groups = sorted(by_group[0].keys() & by_group[1].keys())
     if json:
-        for group in groups:
+        by_group = [{run.group: run.tally for run in some} for some in runs]
+        for group in sorted(by_group[0].keys() & by_group[1].keys()):
             print_json({"group": group, "file": asdict(by_group[0][group]), "against": asdict(by_group[1][group])})
         return
-    from operator import itemgetter
-
     from handler.cli.columns import Column, table
+    from handler.replay.reports import comparison
 
-    rows = [
-        (group, said, *map(_figure, figures))
-        for group in groups
-        for name, said in _FIGURES
-        if None not in (figures := [getattr(tallies[group], name) for tallies in by_group])
+    columns: list[Column[Any]] = [
+        Column("GROUP", lambda row: row.group),
+        Column("FIGURE", lambda row: row.figure),
+        Column(str(files[0]), lambda row: _figure(row.value_first)),
+        Column(str(files[1]), lambda row: _figure(row.value_second)),
     ]
-    titles = ("GROUP", "FIGURE", str(files[0]), str(files[1]))
-    columns: list[Column[tuple[str, ...]]] = [Column(title, itemgetter(place)) for place, title in enumerate(titles)]
-    show(table(columns, rows))
+    show(table(columns, list(comparison(*runs).itertuples())))
 
 
 def _figure(figure: float) -> str:
