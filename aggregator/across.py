@@ -1,4 +1,4 @@
-"""Across members: the values of one tick become one row of tracks, each with bounds for the unheard."""
+"""Reduce the values of one tick across members: one row of tracks, with bounds for missing answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from aggregator.ordering import Lists, lists_of, silent_lists
+from aggregator.ordering import Lists, empty_lists, lists_of
 from aggregator.rates import Ints, Measured
 from aggregator.spread import BoundedValues, HeardTally, short, spread
 from collector.samples import Bools, Floats, Layout
@@ -17,11 +17,11 @@ from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId
 
 Run = tuple[GroupId, CounterId]
-"""One counter of all members of a group: what is reduced together."""
+"""One counter of all members of a group; its values are reduced together."""
 
 
 class Track(NamedTuple):
-    """One line through time: a run, reduced across its members."""
+    """A run, reduced across its members: one number per tick."""
 
     group: GroupId
     counter: CounterId
@@ -29,7 +29,7 @@ class Track(NamedTuple):
 
     @property
     def run(self) -> Run:
-        """What is reduced."""
+        """The run that is reduced."""
         return self.group, self.counter
 
 
@@ -38,29 +38,29 @@ class Tracks:
     """The tracks of a cohort, column by column; all arrays are (track,)."""
 
     run: Ints
-    """Which run is reduced."""
+    """The run of each track."""
     made_by: Mapping[Reduction, Ints]
-    """Which tracks each reduction makes; together every track, once."""
+    """The tracks of each reduction; every track appears once."""
     least: Floats
-    """Least value that an unheard member can have; -inf without a declared range."""
+    """Least value that a missing answer can have; -inf without a declared range."""
     greatest: Floats
     shared: Bools
-    """Whether half as many members would each show twice as much."""
+    """Whether members share the load: half as many members would each show twice the value."""
     in_order: bool
-    """Whether any of them needs the values in order."""
+    """Whether any track needs the values in order."""
     bounded: Bools
-    """Whether the unheard leave an answer within bounds at all: by a declared range, or because heads are counted."""
+    """Whether missing answers have bounds: by a declared range, or because members are counted."""
 
 
 class MemberColumns(NamedTuple):
-    """Where the counted members of each run sit in one layout."""
+    """Positions of the counted members of each run in one layout."""
 
     rows: Ints
     """(counted,) rows of the layout, run by run."""
     starts: Ints
-    """(present,) where each run that has members begins in ``rows``."""
+    """(present,) start of each run that has members, in ``rows``."""
     runs: Ints
-    """(present,) which run that is."""
+    """(present,) number of that run."""
     expected: Floats
     """(run,) counted members."""
     left_out: Floats
@@ -75,26 +75,26 @@ class TickRow(NamedTuple):
     """0.0 and meaningless unless ``valid``."""
     high: Floats
     valid: Bools
-    """Whether there is a value: somebody was heard, and enough for a rank."""
+    """Whether there is a value: a member answered, and enough members for a rank."""
     heard: Floats
     """Members that answered."""
     expected: Floats
-    """Members that ought to have."""
+    """Members that should have answered."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf where no member was heard."""
+    """Steady seconds of the newest answer; -inf where no member answered."""
 
     def pick(self, places: Ints) -> TickRow:
         """Take these tracks, in this order."""
-        low, value, high, valid, *heads = self
+        low, value, high, valid, *counts = self
         bounds = low[..., places], value[..., places], high[..., places]
-        return TickRow(*bounds, valid[..., places], *(column[..., places] for column in heads))
+        return TickRow(*bounds, valid[..., places], *(column[..., places] for column in counts))
 
 
 def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mapping[CounterId, Counter]) -> Tracks:
     """Spread the counters' ranges over the tracks.
 
     Raises:
-        ValueError: a track takes the last across members, who have no order.
+        ValueError: a track takes the last value across members, which have no order.
     """
     if any(track.across is Reduce.LAST for track in tracks):
         raise ValueError(
@@ -118,13 +118,13 @@ def tracks_of(tracks: Sequence[Track], runs: Mapping[Run, int], counters: Mappin
     )
 
 
-def seats_of(layout: Layout, runs: Ints, count: int) -> MemberColumns:
+def member_columns_of(layout: Layout, runs: Ints, count: int) -> MemberColumns:
     """Find the counted members of every run.
 
     Args:
-        layout: in any order, though one that is sorted is read fastest.
-        runs: (series,) which run each series belongs to; negative: to none.
-        count: how many runs there are.
+        layout: in any order; a sorted one is fastest.
+        runs: (series,) the run of each series; negative: none.
+        count: number of runs.
     """
     counted = np.flatnonzero(layout.counted & (runs >= 0))
     rows = counted[np.argsort(runs[counted], kind="stable")]
@@ -139,28 +139,32 @@ def seats_of(layout: Layout, runs: Ints, count: int) -> MemberColumns:
     )
 
 
-def tally(seats: MemberColumns, measured: Measured, replied_at: Floats) -> HeardTally:
-    """Count and reduce what was heard of each run, at one tick or at many. A member that is warming up has no seat."""
-    heard = silent_tally(seats.expected, replied_at.shape[:-1])
-    if seats.rows.size:
-        usable, value, at = (column[..., seats.rows] for column in (measured.usable, measured.value, replied_at))
-        heard.heard[..., seats.runs] = np.add.reduceat(usable, seats.starts, axis=-1, dtype=np.float64)
-        heard.total[..., seats.runs] = np.add.reduceat(np.where(usable, value, 0.0), seats.starts, axis=-1)
-        heard.least[..., seats.runs] = np.minimum.reduceat(np.where(usable, value, np.inf), seats.starts, axis=-1)
-        heard.greatest[..., seats.runs] = np.maximum.reduceat(np.where(usable, value, -np.inf), seats.starts, axis=-1)
-        heard.newest[..., seats.runs] = np.maximum.reduceat(np.where(usable, at, -np.inf), seats.starts, axis=-1)
+def tally(members: MemberColumns, measured: Measured, replied_at: Floats) -> HeardTally:
+    """Count and reduce the answers of each run, at one tick or at many. A member that warms up does not count."""
+    heard = empty_tally(members.expected, replied_at.shape[:-1])
+    if members.rows.size:
+        usable, value, at = (column[..., members.rows] for column in (measured.usable, measured.value, replied_at))
+        heard.heard[..., members.runs] = np.add.reduceat(usable, members.starts, axis=-1, dtype=np.float64)
+        heard.total[..., members.runs] = np.add.reduceat(np.where(usable, value, 0.0), members.starts, axis=-1)
+        heard.least[..., members.runs] = np.minimum.reduceat(np.where(usable, value, np.inf), members.starts, axis=-1)
+        heard.greatest[..., members.runs] = np.maximum.reduceat(
+            np.where(usable, value, -np.inf), members.starts, axis=-1
+        )
+        heard.newest[..., members.runs] = np.maximum.reduceat(np.where(usable, at, -np.inf), members.starts, axis=-1)
     return heard
 
 
-def in_order(seats: MemberColumns, measured: Measured) -> Lists:
-    """What was heard of each run, in order."""
-    heard = seats.rows[measured.usable[seats.rows]]
-    owner = np.repeat(seats.runs, np.diff(np.append(seats.starts, seats.rows.size)))[measured.usable[seats.rows]]
-    return lists_of(measured.value[heard], owner, seats.expected.size)
+def in_order(members: MemberColumns, measured: Measured) -> Lists:
+    """Sort the values of each run."""
+    heard = members.rows[measured.usable[members.rows]]
+    owner = np.repeat(members.runs, np.diff(np.append(members.starts, members.rows.size)))[
+        measured.usable[members.rows]
+    ]
+    return lists_of(measured.value[heard], owner, members.expected.size)
 
 
-def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> HeardTally:
-    """Tally a tick, or so many at once, at which nobody answered."""
+def empty_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> HeardTally:
+    """Tally a tick, or many at once, without any answer."""
     shape = (*ticks, expected.size)
     return HeardTally(
         expected=expected,
@@ -173,15 +177,15 @@ def silent_tally(expected: Floats, ticks: tuple[int, ...] = ()) -> HeardTally:
 
 
 def reduced(tracks: Tracks, seen: HeardTally, lists: Lists | None = None) -> TickRow:
-    """Reduce one tick to a row: over those who were heard, and bounded as if the others had answered.
+    """Reduce one tick to a row: the value over the members that answered, the bounds over all members.
 
-    Each unheard member is given both ends of its counter's range. A run without members is bounded as if it had one
-    that is unheard, though a window never gets to see it: its watch ends there.
+    For the bounds, each missing answer takes both ends of its counter's range. A run without members has the bounds of
+    one missing answer, but no window reads them: its measured time ends there.
 
     Args:
         tracks: of the cohort.
         seen: (track,) the tally of each track's run.
-        lists: what was heard of each run, in order; ``None``: nothing of any.
+        lists: the sorted values of each run; ``None``: no values.
     """
     low, value, high, valid = *(np.empty(seen.heard.shape) for _ in range(3)), seen.heard > 0
     for how, places in tracks.made_by.items():
@@ -189,7 +193,7 @@ def reduced(tracks: Tracks, seen: HeardTally, lists: Lists | None = None) -> Tic
         if isinstance(how, Reduce):
             low[..., places], value[..., places], high[..., places] = _reduced(how, part, *ends)
             continue
-        mine = silent_lists(part.heard.size) if lists is None else lists.pick(tracks.run[places])
+        mine = empty_lists(part.heard.size) if lists is None else lists.pick(tracks.run[places])
         low[places], value[places], high[places] = spread(how, mine, part, *ends)
         valid[places[short(how, part)]] = False
     value[~valid] = 0.0
@@ -197,14 +201,14 @@ def reduced(tracks: Tracks, seen: HeardTally, lists: Lists | None = None) -> Tic
 
 
 def borne(tracks: Tracks, row: TickRow, times: Floats) -> TickRow:
-    """Let members bear so many times what they share; a value stays within its declared range all the same.
+    """Multiply the values of shared counters by a factor; a value stays within its declared range.
 
-    Sums and heads are of all members together, and stay as they are.
+    Sums and counts are of all members together, and stay as they are.
 
     Args:
         tracks: of the cohort.
         row: one tick.
-        times: (track,) above 0; 1: as it is.
+        times: (track,) the factor, above 0.
     """
     other = tracks.shared & (times != 1.0)
 
@@ -214,24 +218,24 @@ def borne(tracks: Tracks, row: TickRow, times: Floats) -> TickRow:
     return row._replace(low=scaled(row.low), value=scaled(row.value), high=scaled(row.high))
 
 
-def silence(tracks: Tracks, before: Floats, after: Floats) -> TickRow:
-    """Bound a tick that was missed altogether, from the members ``before`` and ``after`` it (both (track,)).
+def missed_row(tracks: Tracks, before: Floats, after: Floats) -> TickRow:
+    """Make the row of a missed tick from the number of members ``before`` and ``after`` it (both (track,)).
 
-    Those who were there did not answer; how many they were is only known to be one of the two.
+    No member answered; the number of members is one of the two.
     """
-    one, other = (reduced(tracks, silent_tally(expected)) for expected in (before, after))
+    one, other = (reduced(tracks, empty_tally(expected)) for expected in (before, after))
     return one._replace(low=np.minimum(one.low, other.low), high=np.maximum(one.high, other.high))
 
 
 def _reduced(how: Reduce, seen: HeardTally, least: Floats, greatest: Floats) -> BoundedValues:
     asked = np.maximum(seen.expected, 1.0)
-    unheard = asked - seen.heard
-    silent = unheard > 0
+    missing = asked - seen.heard
+    silent = missing > 0
     match how:
         case Reduce.SUM | Reduce.AVG:
-            # 0 × inf is no number: whoever is not missing adds nothing, rather than nought times a bound.
-            low = seen.total + unheard * np.where(silent, least, 0.0)
-            high = seen.total + unheard * np.where(silent, greatest, 0.0)
+            # 0 × inf is NaN: without missing answers the bounds add 0 instead of 0 × the end of a range.
+            low = seen.total + missing * np.where(silent, least, 0.0)
+            high = seen.total + missing * np.where(silent, greatest, 0.0)
             if how is Reduce.SUM:
                 return BoundedValues(low, seen.total, high)
             return BoundedValues(low / asked, seen.total / np.maximum(seen.heard, 1.0), high / asked)
@@ -244,7 +248,7 @@ def _reduced(how: Reduce, seen: HeardTally, least: Floats, greatest: Floats) -> 
         case Reduce.COUNT:
             return BoundedValues(seen.heard, seen.heard, asked)
         case Reduce.LAST:
-            raise ValueError("members have no order, so there is no last of them")
+            raise ValueError("across: last has no meaning, since members have no order")
         case _:
             assert_never(how)
 

@@ -1,4 +1,4 @@
-"""The aggregator of one cohort: scrapes in, one frame per group out."""
+"""Turn the scrapes of one cohort into one frame per group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggregator.across import MemberColumns, Run, borne, in_order, reduced, seats_of, silence, tally
+from aggregator.across import MemberColumns, Run, borne, in_order, member_columns_of, missed_row, reduced, tally
 from aggregator.batch_frames import Reel
 from aggregator.cells import Answers, CellCache, Cells, answers
 from aggregator.cohorts import WindowQuery, cohort_of
@@ -22,41 +22,40 @@ from config.units import GroupId, Moment
 class Aggregator:
     """Turns the scrapes of one cohort (groups of one interval that are polled together) into frames.
 
-    Ticks are numbered from the cohort's first scrape by steady time, so that a tick that was missed leaves a silent
-    row and not a shorter window, and jitter of less than half an interval does no harm wherever the cohort's turn
-    falls.
+    Ticks are numbered by steady time from the cohort's first scrape. So a missed tick leaves a row without a value
+    instead of a shorter window, and jitter of less than half an interval does no harm.
 
     Raises:
-        ValueError: the groups do not share one interval, or a condition takes the last across members.
+        ValueError: the groups do not share one interval, or a condition takes the last value across members.
     """
 
-    __slots__ = ("_baseline", "_cohort", "_expected", "_measured", "_origin", "_rings", "_seating", "_tick")
+    __slots__ = ("_baseline", "_cohort", "_expected", "_layout", "_measured", "_origin", "_rings", "_tick")
 
     def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId]) -> None:
         self._cohort = cohort_of(catalogue, groups)
         self._rings = tuple(
-            Ring(part.length, part.tracks.size, [ask.how for ask in part.asks]) for part in self._cohort.parts
+            Ring(part.length, part.tracks.size, [query.how for query in part.queries]) for part in self._cohort.parts
         )
         self._expected: Floats = np.zeros(len(self._cohort.places))
         """(track,) members at the newest tick."""
         self._baseline = NO_BASELINE
         self._measured: Measured | None = None
-        """Of the last `take`."""
-        self._seating: _Seating | None = None
+        """By the last `take`."""
+        self._layout: _LayoutColumns | None = None
         self._origin: float | None = None
         """Steady time of tick 0; ``None``: no tick yet."""
         self._tick = 0
-        """The newest."""
+        """Number of the newest tick."""
 
     @property
     def bytes(self) -> int:
-        """Memory that the windows take; it depends on what is asked, and not on time."""
+        """Memory of the windows; it depends on the queries, and does not grow with time."""
         return sum(ring.bytes for ring in self._rings)
 
     def outside(self) -> Mapping[int, float]:
-        """Values of the last scrape that `take` was given which were not heard: outside their counter's range.
+        """Return the values of the last `take` that do not count, since they are outside their counter's range.
 
-        By row of its layout, in the counter's unit; of a counter that rises, the rate.
+        By row of the scrape's layout, in the counter's unit; for a rising counter, the rate.
         """
         if self._measured is None:
             return {}
@@ -64,34 +63,34 @@ class Aggregator:
         return dict(zip(rows.tolist(), self._measured.value[rows].tolist(), strict=True))
 
     def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> Mapping[GroupId, Frame]:
-        """Take one poll in, and answer everything that the cohort's groups ask.
+        """Add one poll to the windows, and return the frames of all groups in the cohort.
 
-        A second scrape within one tick replaces the first. Series that nobody asks for are left alone.
+        A second scrape within one tick replaces the first. Series that no policy needs are ignored.
 
         Args:
             scrape: the poll.
-            times: how many times what was measured of shared counters the members of a group bear: of another fleet
-                than the one that was polled. Not named: once.
+            times: factor for the load of each member, by group, for a simulated fleet of another size than the polled
+                one; applies to shared counters. Missing: 1.
 
         Returns:
-            A frame for every group, ``at`` the scrape's. Each is total: every window has a cell, also where a group
-            has no members.
+            A frame for every group, with the scrape's ``at``. Every window has a cell, also where a group has no
+            members.
 
         Raises:
             ValueError: the scrape belongs to a tick before the newest one.
         """
         found = self._taken(scrape, times)
-        ledgers = [CellCache(ask.length, each.rows) for ask, each in zip(self._asks, found, strict=True)]
+        caches = [CellCache(query.length, each.rows) for query, each in zip(self._queries, found, strict=True)]
         return {
-            group: Frame(group=group, at=scrape.at, cells=Cells(places, ledgers))
+            group: Frame(group=group, at=scrape.at, cells=Cells(places, caches))
             for group, places in self._cohort.cells.items()
         }
 
     def take_all(self, scrapes: Iterable[Scrape]) -> Iterator[Reel]:
-        """Take polls in, in their order: what `take` answers to each of them, to the last bit, in far less time each.
+        """Add polls in order: return bit for bit what `take` returns for each, in far less time per poll.
 
-        Those that have one layout and follow on each other are worked out together, so memory grows with their number.
-        The aggregator is ahead of the reels that were looked at.
+        Consecutive polls with one layout are computed together, so memory grows with their number. The aggregator is
+        ahead of the reels that have been read.
 
         Raises:
             ValueError: as `take`.
@@ -102,17 +101,17 @@ class Aggregator:
                 yield self._reel(run[1:], self._swept(run[1:]))
 
     def succeed(self, old: Aggregator) -> None:
-        """Take over from the aggregator of the catalogue before a reload, ahead of the first `take`.
+        """Copy the history of the aggregator that a reload replaces; call it before the first `take`.
 
-        Tracks of the same group keep their history and their counters' last readings where interval and declaration
-        of the counter are unchanged; all others begin anew. Where cohorts were divided differently, call it once
-        for each that has some of these groups. The old one is left as it is.
+        Tracks of the same group keep their history and their counters' last readings if the interval and the
+        counter's declaration are unchanged; all others begin anew. If the reload divides cohorts differently, call
+        this once for each old aggregator that has some of these groups. The old aggregator does not change.
 
         Raises:
-            ValueError: this one has taken a scrape already.
+            ValueError: this aggregator has taken a scrape already.
         """
-        if self._seating is not None:
-            raise ValueError("an aggregator succeeds another before its first scrape, not after it")
+        if self._layout is not None:
+            raise ValueError("this aggregator has taken a scrape already; call succeed before the first take")
         if old._origin is None or old._cohort.interval != self._cohort.interval:
             return
         if self._origin is None:
@@ -135,7 +134,7 @@ class Aggregator:
         return declared is not None and declared == old._cohort.counter_of(run)
 
     def _runs(self, scrapes: Iterable[Scrape]) -> Iterator[list[Scrape]]:
-        """Divide polls into those that can be taken in together: the first decides what tick the others are."""
+        """Divide polls into runs that can be computed together: the first decides the tick numbers of the others."""
         run: list[Scrape] = []
         for scrape in scrapes:
             if run and not self._follows(scrape, run):
@@ -146,49 +145,49 @@ class Aggregator:
             yield run
 
     def _follows(self, scrape: Scrape, run: Sequence[Scrape]) -> bool:
-        together = scrape.layout is run[0].layout and self._cohort.in_sweeps and self._seating is not None
+        together = scrape.layout is run[0].layout and self._cohort.in_sweeps and self._layout is not None
         return together and self._tick_of(scrape.at) == self._tick_of(run[-1].at) + 1
 
     def _taken(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> list[Answers]:
         tick = self._number(scrape.at)
-        seating = self._seated(scrape.layout)
-        measured, self._baseline = measure(seating.columns, self._baseline, scrape)
+        current = self._columns_for(scrape.layout)
+        measured, self._baseline = measure(current.columns, self._baseline, scrape)
         self._measured = measured
         tracks = self._cohort.tracks
-        lists = in_order(seating.seats, measured) if tracks.in_order else None
-        row = reduced(tracks, tally(seating.seats, measured, scrape.replied_at).pick(tracks.run), lists)
+        lists = in_order(current.members, measured) if tracks.in_order else None
+        row = reduced(tracks, tally(current.members, measured, scrape.replied_at).pick(tracks.run), lists)
         if times is not None:
             row = borne(tracks, row, np.array([times.get(track.group, 1.0) for track in self._cohort.places]))
-        missed = silence(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
+        missed = missed_row(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
         self._tick, self._expected = tick, row.expected
-        left_out = seating.seats.left_out[tracks.run]
+        left_out = current.members.left_out[tracks.run]
         found: list[Answers] = []
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
             ring.put(tick, row.pick(part.tracks), missed.pick(part.tracks))
-            found += (answers(ask, ring, row, left_out, scrape.at.steady) for ask in part.asks)
+            found += (answers(query, ring, row, left_out, scrape.at.steady) for query in part.queries)
         return found
 
     def _swept(self, scrapes: Sequence[Scrape]) -> list[Answers]:
-        """Take in polls that follow on the newest, and have its layout."""
-        seating, tracks = self._seated(scrapes[0].layout), self._cohort.tracks
+        """Add polls that follow on the newest tick and have its layout."""
+        current, tracks = self._columns_for(scrapes[0].layout), self._cohort.tracks
         readings = readings_of(scrapes)
-        measured, self._baseline = measure_all(seating.columns, self._baseline, readings)
-        row = reduced(tracks, tally(seating.seats, measured, readings.replied_at).pick(tracks.run))
+        measured, self._baseline = measure_all(current.columns, self._baseline, readings)
+        row = reduced(tracks, tally(current.members, measured, readings.replied_at).pick(tracks.run))
         self._tick += len(scrapes)
-        left_out = seating.seats.left_out[tracks.run]
+        left_out = current.members.left_out[tracks.run]
         steady = np.array([[scrape.at.steady] for scrape in scrapes])
         found: list[Answers] = []
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
             sweep = ring.sweep(row.pick(part.tracks))
-            found += (answers(ask, sweep, row, left_out, steady) for ask in part.asks)
+            found += (answers(query, sweep, row, left_out, steady) for query in part.queries)
         return found
 
     def _reel(self, scrapes: Sequence[Scrape], found: Sequence[Answers]) -> Reel:
-        return Reel([scrape.at for scrape in scrapes], self._cohort.cells, self._asks, found)
+        return Reel([scrape.at for scrape in scrapes], self._cohort.cells, self._queries, found)
 
     @property
-    def _asks(self) -> Sequence[WindowQuery]:
-        return [ask for part in self._cohort.parts for ask in part.asks]
+    def _queries(self) -> Sequence[WindowQuery]:
+        return [query for part in self._cohort.parts for query in part.queries]
 
     def _tick_of(self, at: Moment) -> int:
         return round((at.steady - (self._origin or 0.0)) / self._cohort.interval)
@@ -199,30 +198,30 @@ class Aggregator:
         interval = self._cohort.interval
         tick = self._tick_of(at)
         if tick < self._tick:
-            raise ValueError(f"a scrape of tick {tick} came after one of tick {self._tick}; expected them in order")
-        if self._seating is None:
-            self._origin = at.steady - tick * interval  # a reload may have given the cohort another turn
+            raise ValueError(f"a scrape of tick {tick} came after one of tick {self._tick}; expected scrapes in order")
+        if self._layout is None:
+            self._origin = at.steady - tick * interval  # a reload may poll the cohort at another time
         return tick
 
-    def _seated(self, layout: Layout) -> _Seating:
-        if self._seating is None or self._seating.layout is not layout:
+    def _columns_for(self, layout: Layout) -> _LayoutColumns:
+        if self._layout is None or self._layout.layout is not layout:
             cohort = self._cohort
-            runs = np.fromiter((cohort.runs.get(each[:2], _NOBODY_ASKS) for each in layout.series), dtype=np.intp)
-            self._seating = _Seating(
+            runs = np.fromiter((cohort.runs.get(each[:2], _NO_RUN) for each in layout.series), dtype=np.intp)
+            self._layout = _LayoutColumns(
                 layout=layout,
                 columns=columns_of(layout, runs, cohort.counters, cohort.interval),
-                seats=seats_of(layout, runs, len(cohort.runs)),
+                members=member_columns_of(layout, runs, len(cohort.runs)),
             )
-        return self._seating
+        return self._layout
 
 
-_NOBODY_ASKS = -1
+_NO_RUN = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seating:
-    """What was worked out for one layout; kept for as long as scrapes come with that very layout."""
+class _LayoutColumns:
+    """The values computed for one layout; kept as long as scrapes have that layout object."""
 
     layout: Layout
     columns: Columns
-    seats: MemberColumns
+    members: MemberColumns

@@ -1,4 +1,4 @@
-"""Many ticks at once: their frames, in columns until somebody looks at one."""
+"""Frames of many ticks, kept in columns until a frame is read."""
 
 from __future__ import annotations
 
@@ -13,53 +13,55 @@ from config.units import GroupId, Moment
 
 
 class Reel:
-    """What the groups of a cohort asked at ticks that follow on each other. `len` is how many these are.
+    """The windows of a cohort's groups at consecutive ticks. `len` is the number of ticks.
 
     Args:
         at: (tick,) when each poll began.
-        places: where the answer to every window of every group stands.
-        asks: in the order in which the places count them.
-        answers: to each of them; arrays are (tick, window).
+        places: position of every window of every group in ``answers``.
+        queries: in the order that the places count.
+        answers: one per query; arrays are (tick, window).
     """
 
-    __slots__ = ("_answers", "_asks", "_places", "_told", "at")
+    __slots__ = ("_answers", "_places", "_queries", "_ticks", "at")
 
     def __init__(
         self,
         at: Sequence[Moment],
         places: Mapping[GroupId, Mapping[WindowKey, Place]],
-        asks: Sequence[WindowQuery],
+        queries: Sequence[WindowQuery],
         answers: Sequence[Answers],
     ) -> None:
         self.at = at
         self._places = places
-        self._asks = asks
+        self._queries = queries
         self._answers = answers
-        self._told: list[Sequence[Sequence[Numbers]] | None] = [None] * len(answers)
-        """By ask, then tick; ``None``: nobody has looked yet."""
+        self._ticks: list[Sequence[Sequence[Numbers]] | None] = [None] * len(answers)
+        """By query, then tick; ``None``: not read yet."""
 
     def __len__(self) -> int:
         return len(self.at)
 
     def frame(self, group: GroupId, tick: int) -> Frame:
-        """Make the frame of one group at one tick: what `Aggregator.take` would have answered, to the last bit."""
-        ledgers = [CellCache(ask.length, partial(self._rows, number, tick)) for number, ask in enumerate(self._asks)]
-        return Frame(group=group, at=self.at[tick], cells=Cells(self._places[group], ledgers))
+        """Make the frame of one group at one tick: bit for bit what `Aggregator.take` returns."""
+        caches = [
+            CellCache(query.length, partial(self._rows, number, tick)) for number, query in enumerate(self._queries)
+        ]
+        return Frame(group=group, at=self.at[tick], cells=Cells(self._places[group], caches))
 
     def frames(self, tick: int) -> Mapping[GroupId, Frame]:
         """Make the frames of all groups at one tick."""
         return {group: self.frame(group, tick) for group in self._places}
 
     def bounds(self, group: GroupId, key: WindowKey) -> tuple[Floats, Floats]:
-        """Say within what one window's value would be, had everybody answered: (tick,) ``low`` and ``high``.
+        """Return the bounds of one window's value with all answers: ``low`` and ``high``, each (tick,).
 
-        Those of its cells, without making any; infinite where a cell has none.
+        They equal the bounds of the window's cells, but no cell is made; infinite where a cell has none.
         """
-        ask, place = self._places[group][key]
-        return self._answers[ask].bounds(place)
+        query, place = self._places[group][key]
+        return self._answers[query].bounds(place)
 
-    def _rows(self, ask: int, tick: int) -> Sequence[Numbers]:
-        told = self._told[ask]
-        if told is None:
-            told = self._told[ask] = self._answers[ask].ticks()
-        return told[tick]
+    def _rows(self, query: int, tick: int) -> Sequence[Numbers]:
+        ticks = self._ticks[query]
+        if ticks is None:
+            ticks = self._ticks[query] = self._answers[query].ticks()
+        return ticks[tick]

@@ -1,4 +1,4 @@
-"""The cells of frames: worked out in columns, each made when it is looked at."""
+"""The cells of frames: computed in columns, each made when it is read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Numbers = tuple[int, int, int, int, int, float, float, float, float, float]
 
 
 class Answers(NamedTuple):
-    """What the windows of one ask came to; all arrays are (window,), and fields mean what they do in a `Cell`.
+    """The reduced windows of one query; all arrays are (window,), and the fields mean the same as in a `Cell`.
 
-    Of a sweep they are (tick, window), or (window,) where all ticks have the same.
+    For a sweep they are (tick, window), or (window,) where all ticks have the same values.
     """
 
     because: Ints
@@ -39,46 +39,46 @@ class Answers(NamedTuple):
     age: Floats
 
     def alone(self) -> Answers:
-        """Those of one tick as those of so many: (tick, window)."""
+        """Return the answers of one tick as answers of many ticks: (tick, window)."""
         return Answers(*(column[np.newaxis] for column in np.broadcast_arrays(*self)))
 
     def rows(self) -> Sequence[Numbers]:
-        """The same in Python's own numbers, window by window, where they are (window,)."""
+        """Return (window,) arrays as Python numbers, window by window."""
         return list(zip(*(column.tolist() for column in self), strict=True))
 
     def ticks(self) -> Sequence[Sequence[Numbers]]:
-        """The `rows` of each tick, where they are (tick, window)."""
+        """Return (tick, window) arrays as the `rows` of each tick."""
         columns = (column.tolist() for column in np.broadcast_arrays(*self))
         return [list(zip(*tick, strict=True)) for tick in zip(*columns, strict=True)]
 
     def bounds(self, place: int) -> tuple[Floats, Floats]:
-        """``low`` and ``high`` of one window as its cells have them, where they are (tick, window): each (tick,)."""
+        """Return ``low`` and ``high`` of one window as its cells have them; each (tick,)."""
         because = np.broadcast_to(self.because, self.low.shape)[:, place]
         bounded = np.isin(because, _BOUNDED)
         return np.where(bounded, self.low[:, place], -np.inf), np.where(bounded, self.high[:, place], np.inf)
 
 
 def answers(
-    ask: WindowQuery, ring: Ring | TickSweep, row: TickRow, left_out: Floats, steady: float | Floats
+    query: WindowQuery, ring: Ring | TickSweep, row: TickRow, left_out: Floats, steady: float | Floats
 ) -> Answers:
-    """Reduce all windows of one ask.
+    """Reduce all windows of one query.
 
     Args:
-        ask: which.
-        ring: that they look at; of a sweep, as of every tick of it at once.
-        row: (track,) the newest tick of the whole cohort; all of those of a sweep.
+        query: the windows to reduce.
+        ring: the ring that the windows read; for a sweep, all its ticks at once.
+        row: (track,) the newest tick of all tracks in the cohort; for a sweep, all its ticks.
         left_out: (track,) members that do not count yet.
         steady: when the frame is taken, in steady seconds; for a sweep (tick, 1).
     """
-    window = over(ask.how, ring.newest(ask.length, ask.columns), ask.bounded)
+    window = over(query.how, ring.newest(query.length, query.columns), query.bounded)
     age = np.maximum(steady - window.newest, 0.0)
-    expected, watched = row.expected[ask.tracks], ring.watched()[..., ask.columns]
+    expected, watched = row.expected[query.tracks], ring.watched()[..., query.columns]
     silent = np.isneginf(window.newest)
     return Answers(
-        because=_first(expected == 0, watched < ask.length, silent, age > ask.freshness, ~window.valid),
-        heard=row.heard[..., ask.tracks].astype(np.intp),
+        because=_first(expected == 0, watched < query.length, silent, age > query.freshness, ~window.valid),
+        heard=row.heard[..., query.tracks].astype(np.intp),
         expected=expected.astype(np.intp),
-        left_out=left_out[ask.tracks].astype(np.intp),
+        left_out=left_out[query.tracks].astype(np.intp),
         samples=window.samples,
         low=window.low,
         value=window.value,
@@ -89,16 +89,16 @@ def answers(
 
 
 _LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE, Lack.TOO_FEW_HEARD)
-"""What is lacking, the most telling first."""
+"""Reasons for a missing aggregate, the most specific first."""
 
 _BOUNDED = tuple(place for place, lack in enumerate(_LACKS) if lack in {None, Lack.TOO_FEW_HEARD})
-"""Where there are bounds all the same."""
+"""The reasons that leave bounds."""
 
 
 def _first(*lacking: Bools) -> Ints:
-    """Which of these is the first that holds, counted from 1; 0: none.
+    """Find the first of these that holds, counted from 1; 0: none.
 
-    As `numpy.select` would say, which takes longer to see that there is nothing to do: small cohorts feel it.
+    `numpy.select` returns the same, but takes longer where none holds, which slows small cohorts down.
     """
     because: Ints = np.zeros(1, dtype=np.intp)
     for place in range(len(lacking), 0, -1):
@@ -107,11 +107,11 @@ def _first(*lacking: Bools) -> Ints:
 
 
 class CellCache:
-    """The answers of one ask at one tick, and the cells that somebody has looked at.
+    """The answers of one query at one tick, converted when the first cell is read.
 
     Args:
         needed: ticks of each window.
-        rows: makes one row of numbers for each window; asked once, when somebody looks.
+        rows: makes one row of numbers for each window; called once, at the first read.
     """
 
     __slots__ = ("_make", "_needed", "_rows")
@@ -120,7 +120,7 @@ class CellCache:
         self._needed = needed
         self._make = rows
         self._rows: Sequence[Numbers] | None = None
-        """``None``: nobody has looked yet."""
+        """``None``: not read yet."""
 
     def cell(self, place: int) -> Cell:
         """Make the cell of one window."""
@@ -157,15 +157,15 @@ class CellCache:
 class Cells(Mapping[WindowKey, Cell]):
     """The cells of one group."""
 
-    __slots__ = ("_ledgers", "_places")
+    __slots__ = ("_caches", "_places")
 
-    def __init__(self, places: Mapping[WindowKey, Place], ledgers: Sequence[CellCache]) -> None:
+    def __init__(self, places: Mapping[WindowKey, Place], caches: Sequence[CellCache]) -> None:
         self._places = places
-        self._ledgers = ledgers
+        self._caches = caches
 
     def __getitem__(self, key: WindowKey) -> Cell:
-        ask, place = self._places[key]
-        return self._ledgers[ask].cell(place)
+        query, place = self._places[key]
+        return self._caches[query].cell(place)
 
     def __iter__(self) -> Iterator[WindowKey]:
         return iter(self._places)

@@ -1,4 +1,4 @@
-"""A cohort's questions, laid out once: which runs, tracks and windows its groups need."""
+"""Lay out once which runs, tracks and windows the groups of a cohort need."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from config.model.counters import Counter
 from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId, Seconds
 
-Home = tuple[GroupId, WindowKey]
-"""Where a cell belongs."""
+CellAddress = tuple[GroupId, WindowKey]
+"""A group and the key of one of its cells."""
 Place = tuple[int, int]
-"""Where its answer stands: the number of the ask, counted through all parts, and the window within it."""
+"""Position of a cell's numbers: the number of the query, counted through all parts, and the window within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,32 +31,32 @@ class WindowQuery:
     length: int
     """Ticks."""
     how: Reduction
-    homes: tuple[Home, ...]
+    addresses: tuple[CellAddress, ...]
     columns: Ints
     """Each window's track, counted within the ring."""
     tracks: Ints
     """The same, counted within the cohort."""
     bounded: Bools
-    """Whether its unheard members have bounds."""
+    """Whether missing answers have bounds."""
     freshness: Floats
-    """Seconds after which the newest answer is stale; a counter that can only be had late is allowed its lag."""
+    """Seconds after which the newest answer is stale; includes the lag of a counter that always arrives late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RingPart:
-    """The tracks whose longest window is ``length`` ticks: they share a ring, so nobody pays for another's day."""
+    """The tracks whose longest window is ``length`` ticks share a ring: a short window needs no long ring."""
 
     length: int
     tracks: Ints
     """(column,) which tracks of the cohort."""
     columns: Mapping[Track, int]
-    """The way back: where each of them stands in the ring."""
-    asks: tuple[WindowQuery, ...]
+    """Each track's column in the ring."""
+    queries: tuple[WindowQuery, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cohort:
-    """Groups of one interval that are polled together, and everything that is asked of them."""
+    """Groups of one interval that are polled together, with all their windows."""
 
     interval: Seconds
     groups: tuple[GroupId, ...]
@@ -71,38 +71,40 @@ class Cohort:
 
     @property
     def in_sweeps(self) -> bool:
-        """Whether many ticks can be worked out at once: nothing has to be put in order, across members or over time."""
-        return not self.tracks.in_order and all(isinstance(ask.how, Reduce) for part in self.parts for ask in part.asks)
+        """Whether many ticks can be computed at once: no reduction needs sorted values, across members or over time."""
+        return not self.tracks.in_order and all(
+            isinstance(query.how, Reduce) for part in self.parts for query in part.queries
+        )
 
     def counter_of(self, run: Run) -> Counter | None:
-        """Look up how a run's counter is declared; ``None``: nobody asks for the run."""
+        """Look up the declared counter of a run; ``None``: no policy needs the run."""
         index = self.runs.get(run)
         return None if index is None else self.counters[index]
 
 
 def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
-    """Work out what the groups ask for.
+    """Lay out the windows that the groups need.
 
     Raises:
-        ValueError: the groups do not share one interval, or a condition takes the last across members.
+        ValueError: the groups do not share one interval, or a condition takes the last value across members.
     """
     intervals = {catalogue.groups[group].interval for group in groups}
     if len(intervals) != 1:
-        raise ValueError(f"a cohort has groups of one interval, not of {sorted(intervals)}")
+        raise ValueError(f"groups of intervals {sorted(intervals)} cannot share a cohort; expected one interval")
     interval = intervals.pop()
-    homes = [(group, key) for group in groups for key in keys_for(catalogue, group)]
+    addresses = [(group, key) for group in groups for key in keys_for(catalogue, group)]
     lengths: dict[Track, int] = {}
-    for home in homes:
-        track = _track(home)
-        lengths[track] = max(lengths.get(track, 1), ticks_of(home[1].window, interval))
+    for address in addresses:
+        track = _track(address)
+        lengths[track] = max(lengths.get(track, 1), ticks_of(address[1].window, interval))
     runs = {run: index for index, run in enumerate(dict.fromkeys(track.run for track in lengths))}
     tracks = tracks_of(tuple(lengths), runs, catalogue.counters)
     freshness = {group: catalogue.groups[group].freshness * interval for group in groups}
-    by_length = _gathered(homes, lambda home: lengths[_track(home)])
+    by_length = _gathered(addresses, lambda address: lengths[_track(address)])
     places = {track: index for index, track in enumerate(lengths)}
     lags = {counter: catalogue.counters[counter].lag for _, counter in runs}
-    ground = _Ground(interval, freshness, lags, tracks, places)
-    parts = tuple(_part(length, inside, ground) for length, inside in by_length.items())
+    layout = _CohortLayout(interval, freshness, lags, tracks, places)
+    parts = tuple(_part(length, inside, layout) for length, inside in by_length.items())
     return Cohort(
         interval=interval,
         groups=tuple(groups),
@@ -115,8 +117,8 @@ def cohort_of(catalogue: Catalogue, groups: Sequence[GroupId]) -> Cohort:
     )
 
 
-class _Ground(NamedTuple):
-    """What every window of a cohort stands on."""
+class _CohortLayout(NamedTuple):
+    """The values that the layout of every window in a cohort needs."""
 
     interval: Seconds
     freshness: Mapping[GroupId, Seconds]
@@ -125,53 +127,55 @@ class _Ground(NamedTuple):
     places: Mapping[Track, int]
 
 
-def _part(length: int, homes: Sequence[Home], ground: _Ground) -> RingPart:
-    columns = {track: column for column, track in enumerate(dict.fromkeys(map(_track, homes)))}
-    alike = _gathered(homes, lambda home: (ticks_of(home[1].window, ground.interval), home[1].aggregate))
+def _part(length: int, addresses: Sequence[CellAddress], layout: _CohortLayout) -> RingPart:
+    columns = {track: column for column, track in enumerate(dict.fromkeys(map(_track, addresses)))}
+    alike = _gathered(addresses, lambda address: (ticks_of(address[1].window, layout.interval), address[1].aggregate))
     return RingPart(
         length=length,
-        tracks=_ints(ground.places[track] for track in columns),
+        tracks=_ints(layout.places[track] for track in columns),
         columns=columns,
-        asks=tuple(_ask(ticks, how, inside, columns, ground) for (ticks, how), inside in alike.items()),
+        queries=tuple(_query(ticks, how, inside, columns, layout) for (ticks, how), inside in alike.items()),
     )
 
 
-def _ask(
-    ticks: int, how: Reduction, homes: Sequence[Home], columns: Mapping[Track, int], ground: _Ground
+def _query(
+    ticks: int, how: Reduction, addresses: Sequence[CellAddress], columns: Mapping[Track, int], layout: _CohortLayout
 ) -> WindowQuery:
-    tracks = _ints(ground.places[_track(home)] for home in homes)
+    tracks = _ints(layout.places[_track(address)] for address in addresses)
     return WindowQuery(
         length=ticks,
         how=how,
-        homes=tuple(homes),
-        columns=_ints(columns[_track(home)] for home in homes),
+        addresses=tuple(addresses),
+        columns=_ints(columns[_track(address)] for address in addresses),
         tracks=tracks,
-        bounded=ground.tracks.bounded[tracks],
-        freshness=np.array([ground.freshness[group] + ground.lags[key.counter] for group, key in homes]),
+        bounded=layout.tracks.bounded[tracks],
+        freshness=np.array([layout.freshness[group] + layout.lags[key.counter] for group, key in addresses]),
     )
 
 
 def _cells(groups: Iterable[GroupId], parts: Iterable[RingPart]) -> Mapping[GroupId, Mapping[WindowKey, Place]]:
     cells: dict[GroupId, dict[WindowKey, Place]] = {group: {} for group in groups}
-    for number, ask in enumerate(ask for part in parts for ask in part.asks):
-        for place, (group, key) in enumerate(ask.homes):
+    for number, query in enumerate(query for part in parts for query in part.queries):
+        for place, (group, key) in enumerate(query.addresses):
             cells[group][key] = number, place
     return cells
 
 
-def _track(home: Home) -> Track:
-    group, key = home
+def _track(address: CellAddress) -> Track:
+    group, key = address
     return Track(group, key.counter, key.across)
 
 
 Key = TypeVar("Key")
 
 
-def _gathered(homes: Iterable[Home], key: Callable[[Home], Key]) -> Mapping[Key, Sequence[Home]]:
-    """Put what is alike together, in the order in which it first appears."""
-    alike: dict[Key, list[Home]] = {}
-    for home in homes:
-        alike.setdefault(key(home), []).append(home)
+def _gathered(
+    addresses: Iterable[CellAddress], key: Callable[[CellAddress], Key]
+) -> Mapping[Key, Sequence[CellAddress]]:
+    """Group cells by a key, in the order in which each key first appears."""
+    alike: dict[Key, list[CellAddress]] = {}
+    for address in addresses:
+        alike.setdefault(key(address), []).append(address)
     return alike
 
 

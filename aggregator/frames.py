@@ -1,4 +1,4 @@
-"""What the trigger is shown: one aggregate per window that anyone asked for, or why there is none."""
+"""The input of the trigger: for each requested window one aggregate, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ class Lack(enum.Enum):
     """Why there is no aggregate."""
 
     NO_SAMPLES = "no_samples"
-    """Nobody was heard in the whole window."""
+    """No member answered in the whole window."""
     TOO_FEW = "too_few"
-    """The window has not been watched for its whole length yet (a start, a reload, a new member's first rate)."""
+    """The window has not been measured for its whole length yet (a start, a reload, a new member's first rate)."""
     STALE = "stale"
     """The newest value is older than the group's freshness."""
     NO_MEMBERS = "no_members"
-    """There is nobody to ask."""
+    """The group has no member to ask."""
     TOO_FEW_HEARD = "too_few_heard"
-    """Fewer members (or ticks) were heard than a rank counts to."""
+    """Fewer members (or ticks) answered than a rank needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """A value that was really measured, and how sure it is.
+    """A measured value and its bounds.
 
-    ``low ≤ value ≤ high``: what the value could be if every unheard member (and tick) had answered, by the counter's
-    declared range. Without a range they are infinite as soon as anybody in the window was unheard.
+    ``low ≤ value ≤ high``: what the value could be if every missing member (and tick) had answered within the counter's
+    declared range. Without a range the bounds are infinite as soon as one answer in the window is missing.
     """
 
     value: float
-    """Over those who were heard, in the counter's unit."""
+    """Over the members that answered, in the counter's unit."""
     low: float
     high: float
     samples: int
@@ -53,20 +53,20 @@ class Aggregate:
     needed: int
     """Ticks of the window."""
     heard: int
-    """Members heard at the newest tick."""
+    """Members that answered at the newest tick."""
     expected: int
     """Members asked and counted at the newest tick."""
     coverage: float
-    """Least share of members heard at any tick of the window: what a quorum is compared with."""
+    """Least share of members that answered at any tick of the window; a quorum is compared with it."""
     age: Seconds
-    """Since the newest answer, by the time that it carries, or else since it arrived."""
+    """Time since the newest answer: by the time that the answer carries, else since it arrived."""
     left_out: int = 0
     """Members asked at the newest tick and not counted, since they warm up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insufficient:
-    """No aggregate, and why. Never replaced by a number."""
+    """The reason why there is no aggregate. No number ever replaces it."""
 
     because: Lack
     samples: int
@@ -74,7 +74,7 @@ class Insufficient:
     heard: int
     expected: int
     low: float = -math.inf
-    """What the value would be within, had everybody answered; finite at most where too few did for a rank."""
+    """Bounds of the value if every member had answered; finite only if too few members answered for a rank."""
     high: float = math.inf
     left_out: int = 0
 
@@ -84,7 +84,7 @@ Cell = Aggregate | Insufficient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One group at one tick. Total: every window asked for has a cell."""
+    """One group at one tick. Every requested window has a cell."""
 
     group: GroupId
     at: Moment

@@ -1,7 +1,7 @@
-"""Percentiles and ranks of many sorted lists at once, each as if some more values of one size had joined it.
+"""Find percentiles and ranks of many sorted lists at once, each with some more copies of one value.
 
-All lists lie in one array, one after the other, each sorted. The unheard are joined to a list as so many copies of one
-value, its least or greatest possible; where they fall into the order follows by counting, so nothing is sorted twice.
+One array holds all lists, one after the other, each sorted. Missing answers join a list as copies of one value, the
+least or greatest possible. Counting finds their place in the order, so no list is sorted twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Lists(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """So many copies of one value for each list; both arrays are (list,)."""
+    """A number of copies of one value for each list; both arrays are (list,)."""
 
     value: Floats
     copies: _Ints
@@ -43,31 +43,31 @@ def lists_of(values: Floats, owner: _Ints, lists: int) -> Lists:
 
     Args:
         values: without NaN.
-        owner: which list each belongs to.
-        lists: how many there are.
+        owner: the list of each value.
+        lists: number of lists.
     """
     order = np.lexsort((values, owner))
     counts = np.bincount(owner, minlength=lists)
     return Lists(values=values[order], starts=np.cumsum(counts) - counts, counts=counts)
 
 
-def silent_lists(lists: int) -> Lists:
-    """So many empty lists."""
+def empty_lists(lists: int) -> Lists:
+    """Make this many empty lists."""
     nothing = np.zeros(lists, dtype=np.intp)
     return Lists(values=np.zeros(0), starts=nothing, counts=nothing)
 
 
-def nobody(lists: Lists) -> Joined:
-    """Join nothing."""
+def no_copies(lists: Lists) -> Joined:
+    """Return zero copies for each list."""
     count = lists.counts.size
     return Joined(value=np.zeros(count), copies=np.zeros(count, dtype=np.intp))
 
 
 def ordered(how: Statistic | Rank, lists: Lists, joined: Joined) -> Floats:
-    """Find one percentile or rank of each list with what is joined to it; NaN where the two are empty together.
+    """Find one percentile or rank of each list with its joined copies; NaN where both are empty.
 
     Raises:
-        ValueError: for a standard deviation, which is no matter of order.
+        ValueError: for a standard deviation, which does not depend on order.
     """
     total = lists.counts + joined.copies
     last = np.maximum(total - 1, 0)
@@ -77,7 +77,7 @@ def ordered(how: Statistic | Rank, lists: Lists, joined: Joined) -> Floats:
             found = _at(lists, joined, last - place if highest else place)
         case Statistic():
             if how.share is None:
-                raise ValueError(f"{how.value} is no matter of order")
+                raise ValueError(f"{how.value} does not depend on order; expected a percentile or a rank")
             below = np.floor(how.share * last).astype(np.intp)
             found = between(
                 _at(lists, joined, below), _at(lists, joined, np.minimum(below + 1, last)), how.share * last - below
@@ -88,7 +88,7 @@ def ordered(how: Statistic | Rank, lists: Lists, joined: Joined) -> Floats:
 
 
 def between(low: Floats, high: Floats, part: Floats) -> Floats:
-    """Go from one value a part of the way to the next; an infinite end is only reached, never approached."""
+    """Interpolate between two values; an infinite end counts from the first part of the way on."""
     with np.errstate(invalid="ignore"):
         way = np.where(part > 0, low + (high - low) * part, low)
     result: Floats = np.where(np.isnan(way), np.where(np.isinf(low), low, high), way)
@@ -96,7 +96,7 @@ def between(low: Floats, high: Floats, part: Floats) -> Floats:
 
 
 def _at(lists: Lists, joined: Joined, place: _Ints) -> Floats:
-    """The value at a place (from 0) of each list with its joined copies."""
+    """Return the value at a place (from 0) of each list with its joined copies."""
     below = _below(lists, joined.value)
     index = np.where(place < below, place, np.maximum(place - joined.copies, below))
     among = (place >= below) & (place < below + joined.copies)
@@ -108,7 +108,7 @@ def _at(lists: Lists, joined: Joined, place: _Ints) -> Floats:
 
 
 def _below(lists: Lists, value: Floats) -> _Ints:
-    """How many entries of each list are less than a value: a binary search in all of them at once."""
+    """Count the entries of each list that are less than a value, by a binary search in all lists at once."""
     low, high = np.zeros_like(lists.counts), lists.counts.copy()
     while (open_ := low < high).any():
         middle = (low + high) // 2

@@ -1,14 +1,14 @@
-"""Which values lie outside the range that their counter declares: such a value was not heard.
+"""Find values outside the declared range of their counter: such a value does not count as an answer.
 
 # Note [One meaning of range]
 
 ``range`` bounds the value that conditions judge, in the counter's unit: a gauge's reading × scale, and the *rate* of a
-counter that rises. A value outside it is no measurement, whatever source brought it, and counts as no answer.
+rising counter. A value outside it, from any source, is no measurement, and counts as a missing answer.
 
-A rate is the difference of two readings over the time between the two answers, and either may have been under way for
-a while. So a rate may exceed its range by what `_UNDER_WAY` explains; it then counts as the end of the range. A member
-that is as busy as it can be would otherwise fall silent in every second poll. A gauge may exceed its range by no more
-than rounding does.
+A rate is the difference of two readings over the time between the two answers, and either answer may have taken some
+time to arrive. So a rate may exceed its range by as much as `_UNDER_WAY` explains; it then counts as the end of the
+range. Otherwise a fully busy member would give no value in every second poll. A gauge may exceed its range only by
+rounding.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from config.model.counters import Counter
 from config.units import Seconds
 
 LARGEST = 1e300
-"""Greater magnitudes are no measurement; below it no sum over a window can overflow."""
+"""Greater magnitudes are no measurement; below this limit no sum over a window can overflow."""
 
 _ROUNDING = 1e-9
-"""Of the greater end of the range: a conversion of units may miss it by so much."""
+"""Relative to the greater end of the range: the error that a conversion of units may add."""
 
 _UNDER_WAY: Seconds = 1.0
-"""How much longer than the one before it an answer may have been under way."""
+"""How much longer than the answer before it an answer may take to arrive."""
 
 _MOST_OFF = 0.1
-"""However short the time between two answers, a rate may be off by no more than this part of its range."""
+"""A rate may be off by at most this part of its range, even if two answers are close together."""
 
 
 class Ranges(NamedTuple):
@@ -50,8 +50,8 @@ def ranges_of(asked: npt.NDArray[np.intp], runs: npt.NDArray[np.intp], counters:
     """Spread the declared ranges over a layout.
 
     Args:
-        asked: rows that are asked for; all others have no range.
-        runs: (series,) index into ``counters``; looked at only where asked.
+        asked: rows that a policy needs; all others have no range.
+        runs: (series,) index into ``counters``; used only for the rows in ``asked``.
         counters: one per run.
     """
     least, greatest = np.full(runs.size, -np.inf), np.full(runs.size, np.inf)
@@ -61,7 +61,7 @@ def ranges_of(asked: npt.NDArray[np.intp], runs: npt.NDArray[np.intp], counters:
 
 
 def slack_of(elapsed: Floats) -> Floats:
-    """By what part of its range a rate may be off that was measured over so many seconds.
+    """Return the part of its range by which a rate may be off, for a rate over so many seconds.
 
     >>> slack_of(np.array([30.0, 10.0, 1.0])).round(3).tolist()
     [0.033, 0.1, 0.1]
@@ -72,15 +72,15 @@ def slack_of(elapsed: Floats) -> Floats:
 
 
 def within(ranges: Ranges, value: Floats, slack: Floats) -> tuple[Floats, Bools]:
-    """Bring values into their ranges that exceed them by no more than their slack.
+    """Clip values that exceed their range by no more than their slack.
 
     Args:
         ranges: of the layout.
         value: (series,), or (poll, series), in the counters' units.
-        slack: likewise: what part of the range a value may be off; 0 for gauges.
+        slack: the same shape: the part of the range by which a value may be off; 0 for gauges.
 
     Returns:
-        The values, and which of them are measurements. One that is not finite, or above `LARGEST`, is none.
+        The values, and which of them are measurements. A value that is not finite, or above `LARGEST`, is none.
     """
     nearest = np.clip(value, ranges.least, ranges.greatest)
     with np.errstate(invalid="ignore"):

@@ -1,7 +1,7 @@
-"""From readings to measurements: rising counters become rates, and every value is brought into its unit.
+"""Turn readings into measurements: rising counters become rates, and every value gets its unit.
 
-All arrays run over the scrape's series at once. What depends only on the layout is a `Columns`, made once per
-layout; what is remembered from poll to poll is a `Baseline`, replaced and never changed.
+All arrays run over the scrape's series at once. `Columns` holds the values that depend only on the layout, and is
+made once per layout. `Baseline` holds the last answers, and is replaced at every poll.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ UPTIME_WRAP: Seconds = 2**32 / 100
 """sysUpTime counts hundredths in 32 bits: about 497 days. Source: RFC 3418, `sysUpTime`; RFC 2578, TimeTicks."""
 
 UPTIME_SLACK: Seconds = 5.0
-"""How far an uptime may be off: whole-second agents, and the time an answer was under way."""
+"""Tolerance for an uptime: some agents count whole seconds, and an answer takes time to arrive."""
 
 IN_STEP = (0.5, 1.5)
-"""How fast an uptime may run by our clock: clocks drift, but not so much. What is slower is an answer that was given
-before (some whole seconds may be missing); what is faster is another agent's, or our clock stood still meanwhile."""
+"""Limits for the speed of an uptime against our clock: clocks drift less than this. A slower uptime is an old answer
+once more (some whole seconds may be missing); a faster one is another agent's, or our clock stood still meanwhile."""
 
 CONSECUTIVE = 1.5
-"""Readings at most this many intervals apart follow on each other. Source: DESIGN.md "Judging", duration."""
+"""Readings at most this many intervals apart are consecutive. Source: DESIGN.md "Judging", duration."""
 
 
 class SeriesReadings(NamedTuple):
-    """What was read, as a `Scrape` has it: (series,), or (poll, series) of many polls at once."""
+    """Readings as in a `Scrape`: (series,), or (poll, series) for many polls at once."""
 
     value: Floats
     reply: Codes
@@ -44,7 +44,7 @@ class SeriesReadings(NamedTuple):
 
     @property
     def usable(self) -> Bools:
-        """Which of them can be measurements."""
+        """Tell which readings can be measurements."""
         usable: Bools = (self.reply == Reply.OK) & (np.abs(self.value) <= LARGEST)
         return usable
 
@@ -60,18 +60,18 @@ def readings_of(scrapes: Sequence[Scrape]) -> SeriesReadings:
 
 
 class Measured(NamedTuple):
-    """What was measured. Both arrays have one entry per series of the layout, for each poll."""
+    """Measurements. The arrays have one entry per series of the layout, for each poll."""
 
     value: Floats
     """In the counter's unit; meaningless unless ``usable`` or ``outside``."""
     usable: Bools
     outside: Bools
-    """Answered, but outside the declared range, or no number to count with: such a value was not heard."""
+    """Answered, but outside the declared range or not a finite number: such a value does not count as an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Columns:
-    """What the counters' definitions mean for one layout."""
+    """The counters' definitions, spread over the series of one layout."""
 
     interval: Seconds
     """Between two polls."""
@@ -79,21 +79,21 @@ class Columns:
     """(series,)"""
     ranges: Ranges
     rising: Ints
-    """Which rows of the layout rise for ever; the arrays below, and a `Baseline`, have one entry for each."""
+    """The rows of the layout with rising counters; the arrays below, and a `Baseline`, have one entry for each."""
     series: tuple[Series, ...]
     """(rising,)"""
     modulus: Floats
-    """(rising,) Readings wrap to 0 at this number; 0.0: they never do."""
+    """(rising,) Readings wrap to 0 at this number; 0.0: never."""
     fastest: Floats
     """(rising,) Greatest rate of the reading per second that the declared range allows; `LARGEST` without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Baseline:
-    """The last answer of each rising series: what the next one is compared with."""
+    """The last answer of each rising series, with which the next one is compared."""
 
     columns: Columns | None
-    """Whose rising rows the arrays follow; ``None``: another layout's, compare by ``series``."""
+    """The arrays follow the rising rows of these columns; ``None``: of another layout, compare by ``series``."""
     series: tuple[Series, ...]
     value: Floats
     at: Floats
@@ -102,7 +102,7 @@ class Baseline:
     """NaN: unknown."""
 
     def only(self, keep: Callable[[Series], bool]) -> Baseline:
-        """Forget the series that are not to be kept."""
+        """Keep only some series."""
         rows = [index for index, series in enumerate(self.series) if keep(series)]
         return Baseline(
             columns=None,
@@ -113,7 +113,7 @@ class Baseline:
         )
 
     def joined(self, other: Baseline) -> Baseline:
-        """Remember the series of both, which have none in common."""
+        """Return a baseline with the series of both, which have none in common."""
         return Baseline(
             columns=None,
             series=self.series + other.series,
@@ -130,8 +130,8 @@ def columns_of(layout: Layout, runs: Ints, counters: Sequence[Counter], interval
     """Spread the counters' definitions over a layout.
 
     Args:
-        layout: whose series.
-        runs: (series,) index into ``counters``; negative for series that nobody asks for: they are left alone.
+        layout: the layout.
+        runs: (series,) index into ``counters``; negative for series that no policy needs: they are ignored.
         counters: one per run.
         interval: between two polls.
     """
@@ -154,13 +154,13 @@ def columns_of(layout: Layout, runs: Ints, counters: Sequence[Counter], interval
 def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measured, Baseline]:
     """Turn the readings of one poll into values in their units.
 
-    A gauge is its reading × scale. A rising counter is its rate per second since its last answer × scale, and has no
-    value where `_rates` has none. Where a reading was missing, the next rate is over the longer time. What lies outside
-    its declared range is not measured; see Note [One meaning of range]. It is the next one's baseline all the same:
-    of two readings whose rate is impossible, it is not known which one is wrong.
+    A gauge's value is its reading × scale. A rising counter's value is its rate per second since its last answer ×
+    scale; it has no value where `_rates` has none. After a missing reading the next rate is over the longer time. A
+    value outside the declared range is no measurement; see Note [One meaning of range]. Its reading is still the next
+    baseline: if the rate between two readings is impossible, either reading may be wrong.
 
     Returns:
-        The values, and the baseline for the next poll. A series that left the layout is forgotten.
+        The values, and the baseline for the next poll. The baseline drops a series that left the layout.
     """
     readings = SeriesReadings(scrape.value, scrape.reply, scrape.replied_at, scrape.uptime)
     earlier, now = _aligned(before, columns), _answers(columns, readings)
@@ -168,11 +168,11 @@ def measure(columns: Columns, before: Baseline, scrape: Scrape) -> tuple[Measure
 
 
 def measure_all(columns: Columns, before: Baseline, readings: SeriesReadings) -> tuple[Measured, Baseline]:
-    """Do the same for polls that follow on each other, all at once.
+    """Do the same as `measure` for consecutive polls, all at once.
 
     Args:
-        columns: of the layout that all of them have.
-        before: what the first is compared with.
+        columns: of the layout of all polls.
+        before: the baseline for the first poll.
         readings: (poll, series) each.
 
     Returns:
@@ -226,7 +226,7 @@ def _answers(columns: Columns, readings: SeriesReadings) -> Baseline:
 
 
 def _aligned(before: Baseline, columns: Columns) -> Baseline:
-    """Bring a baseline into this layout's order; newcomers have none."""
+    """Reorder a baseline for this layout; new series have no last answer."""
     if before.columns is columns:
         return before
     places = {series: index for index, series in enumerate(before.series)}
@@ -240,16 +240,16 @@ def _aligned(before: Baseline, columns: Columns) -> Baseline:
 def _rates(columns: Columns, before: Baseline, now: Baseline) -> Floats:
     """Compute the rate of the reading per second; NaN where there is none.
 
-    None at the first answer; where time did not advance; after a reset; where the uptime does not keep step with our
-    clock; where the reading went back and the counter is 64 bits wide (a reset) or the uptime is unknown (a wrap or a
-    reset, nobody can tell); and where a narrow counter may have wrapped unseen (`_certain`).
+    There is no rate at the first answer; where time did not advance; after a reset; where the uptime does not keep
+    step with our clock; where the reading went back and the counter is 64 bits wide (a reset) or the uptime is unknown
+    (a wrap or a reset); and where a narrow counter may have wrapped more than once (`_certain`).
     """
     elapsed = now.at - before.at
     delta = now.value - before.value
     back = delta < 0
     advance = np.where(back, delta + columns.modulus, delta)
-    told = ~back | ~np.isnan(before.uptime + now.uptime)
-    valid = (elapsed > 0) & (advance >= 0) & told
+    clear = ~back | ~np.isnan(before.uptime + now.uptime)
+    valid = (elapsed > 0) & (advance >= 0) & clear
     valid &= ~_restarted(before, now, elapsed) & ~_repeated(before, now, elapsed) & ~_leapt(before, now, elapsed)
     valid &= _certain(columns, elapsed, np.where(back, advance, 0.0))
     rate: Floats = np.divide(advance, elapsed, out=np.full(elapsed.shape, np.nan), where=valid)
@@ -257,9 +257,9 @@ def _rates(columns: Columns, before: Baseline, now: Baseline) -> Floats:
 
 
 def _restarted(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
-    """Tell where the agent began to count anew since its last answer; unknown uptimes tell nothing.
+    """Tell where the agent has restarted since its last answer; an unknown uptime is no evidence.
 
-    Its uptime went back, or it is too short to reach back to the last answer. An uptime that wrapped did neither.
+    Its uptime went back, or is shorter than the time since the last answer. A wrapped uptime is no restart.
     """
     back = now.uptime < before.uptime
     young = now.uptime + UPTIME_SLACK < elapsed
@@ -268,27 +268,27 @@ def _restarted(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
 
 
 def _repeated(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
-    """Tell where the agent's clock has stood still since its last answer: it is that answer once more."""
+    """Tell where the agent's clock stood still since its last answer: the agent repeats that answer."""
     grown = now.uptime - before.uptime
     slow: Bools = (grown >= 0) & (grown < IN_STEP[0] * elapsed - 1.0)
     return slow & ~_restarted(before, now, elapsed)
 
 
 def _leapt(before: Baseline, now: Baseline, elapsed: Floats) -> Bools:
-    """Tell where the agent has counted for much longer than our clock has run since its last answer.
+    """Tell where the agent's uptime grew much more than our clock since its last answer.
 
-    A negative uptime says of a reading that it is the first of its kind, and nothing of clocks.
+    A negative uptime marks the first reading of a series, and says nothing about clocks.
     """
     leapt: Bools = now.uptime - before.uptime > IN_STEP[1] * elapsed + UPTIME_SLACK
     return leapt & (before.uptime >= 0)
 
 
 def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
-    """Tell where a counter's advance can only be what it seems.
+    """Tell where a counter's advance is unambiguous.
 
-    A narrow counter that was silent for a while may have gone round more than once: only a declared range that is
-    too slow for a whole round in that time rules it out. And an advance that is a wrap by inference must be
-    possible within the declared range: otherwise the counter was cleared while its agent kept running.
+    After a gap, a narrow counter may have wrapped more than once: only a declared range that is too slow for a full
+    round within the gap rules this out. And an advance that assumes a wrap must be possible within the declared
+    range: otherwise the counter was cleared while its agent kept running.
 
     ``wrapped`` is the advance where the reading went back, else 0.0.
     """
@@ -299,7 +299,7 @@ def _certain(columns: Columns, elapsed: Floats, wrapped: Floats) -> Bools:
 
 
 def _newest(before: Baseline, now: Baseline) -> Baseline:
-    """Keep the last answer of each series: the new one where there is one that is newer, and no repetition."""
+    """Keep the last answer of each series: the new one if it is newer, and no repetition."""
     older = _older(before, now)
     return Baseline(
         columns=now.columns,
@@ -311,12 +311,12 @@ def _newest(before: Baseline, now: Baseline) -> Baseline:
 
 
 def _older(before: Baseline, now: Baseline) -> Bools:
-    """Tell where there is no answer that is newer than the last."""
+    """Tell where no answer is newer than the last."""
     return np.isnan(now.at) | (now.at <= before.at) | _repeated(before, now, now.at - before.at)
 
 
 def _followed(before: Baseline, now: Baseline) -> tuple[Baseline, Baseline]:
-    """Say what each of many polls is compared with, (poll, rising), and what the poll after them will be."""
+    """Return the baseline of each of many polls, (poll, rising), and the baseline of the poll after them."""
     earlier = _stacked([before, *_polls(now)][:-1])
     if not _older(earlier, now).any():
         return earlier, _polls(now)[-1]

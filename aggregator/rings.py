@@ -1,4 +1,4 @@
-"""A ring of rows per length of window."""
+"""Keep the newest ticks of tracks in a ring of rows, one ring per length of window."""
 
 from __future__ import annotations
 
@@ -18,49 +18,48 @@ from config.model.reductions import Reduction
 class Ring:
     """The last ``length`` ticks of some tracks, a row per tick, addressed by the tick's number.
 
-    A row that was never written is silent and bounded by nothing, so that what was not watched can not be mistaken
-    for what was measured. Every window is reduced afresh from its rows, or from blocks of them that were: a spike
-    leaves no error behind.
+    A row that was never written has no value and infinite bounds, so that a window never takes it for a measurement.
+    Every window is reduced anew from its rows, or from folded blocks of them: a spike leaves no rounding error.
 
     Args:
         length: ticks.
-        tracks: how many.
-        hows: what its windows are reduced by, for blocks to be folded.
+        tracks: number of tracks.
+        hows: the reductions of its windows, for which blocks are folded.
     """
 
-    __slots__ = ("_block", "_every", "_folds", "_rows", "_whole", "last", "length", "since")
+    __slots__ = ("_block", "_every", "_folds", "_read", "_rows", "last", "length", "since")
 
     def __init__(self, length: int, tracks: int, hows: Collection[Reduction] = ()) -> None:
         self.length = length
         self.last: int | None = None
         """Number of the newest tick; ``None``: none yet."""
         self.since: Ints = np.full(tracks, _NEVER)
-        """(track,) the tick from which on there has been somebody to watch."""
+        """(track,) the tick since which the track has had members."""
         self._every = np.arange(tracks)
         self._rows = _never_written(length, tracks)
         self._block = isqrt(length)
-        """Ticks of a block; block n has those from n times so many on."""
+        """Ticks of a block; block n begins at tick n × this number."""
         folds = (*OF_EVERY_WINDOW, *(fold for how in dict.fromkeys(hows) for fold in OF.get(how, ())))
         blocks = -(-length // self._block) + 1
         self._folds = {fold: np.tile(fold.of(self._rows, slice(0, 1), slice(None)), (blocks, 1)) for fold in folds}
-        """(block, track) what each block came to."""
-        self._whole: dict[int, Stretch] = {}
-        """What was read since the last tick of all tracks, by length."""
+        """(block, track) the folded value of each block."""
+        self._read: dict[int, Stretch] = {}
+        """Stretches of all tracks that were read since the last tick, by length."""
 
     @property
     def bytes(self) -> int:
-        """The memory that it takes, whatever has been put into it."""
+        """Memory of the ring; it does not depend on the number of rows written."""
         return sum(array.nbytes for array in (*self._rows, *self._folds.values()))
 
     def put(self, tick: int, row: TickRow, missed: TickRow) -> None:
         """Write one tick; a second row for the newest tick replaces the first.
 
-        A tick at which a track has no members ends its watch: nobody was there to be seen, busy or idle.
+        A tick at which a track has no members ends its measured time: there was no member to measure.
 
         Args:
             tick: number of the tick; not before the newest.
-            row: (track,) what was seen.
-            missed: (track,) what to write for the ticks between the newest and this one.
+            row: (track,) the row of this tick.
+            missed: (track,) the row for each tick between the newest and this one.
         """
         first = tick if self.last is None else self.last + 1
         for between in range(max(first, tick - self.length + 1), tick):
@@ -76,12 +75,12 @@ class Ring:
             ValueError: the ring is empty.
         """
         if self.last is None:
-            raise ValueError("nothing can be read from a ring before the first tick is put into it")
+            raise ValueError("cannot read from an empty ring; put the first tick into it before")
         if not np.array_equal(tracks, self._every):
             return self._stretch(self.last, ticks, tracks)
-        if ticks not in self._whole:
-            self._whole[ticks] = self._stretch(self.last, ticks, slice(None))
-        return self._whole[ticks]
+        if ticks not in self._read:
+            self._read[ticks] = self._stretch(self.last, ticks, slice(None))
+        return self._read[ticks]
 
     def sweep(self, rows: TickRow) -> TickSweep:
         """Write ticks that follow on the newest, and read the windows as of each of them.
@@ -90,10 +89,10 @@ class Ring:
             rows: (tick, track) at least one; ``expected`` is (track,).
 
         Raises:
-            ValueError: the ring is empty: nothing tells which ticks they are.
+            ValueError: the ring is empty, so the tick numbers are unknown.
         """
         if self.last is None:
-            raise ValueError("a sweep follows on a tick; expected one to be put into the ring before")
+            raise ValueError("cannot sweep an empty ring; put the first tick into it before")
         first, count = self.last + 1, len(rows.value)
         history = [tick % self.length for tick in range(first - self.length + 1, first)]
         new = _rows_of(rows)
@@ -102,19 +101,19 @@ class Ring:
         kept = range(max(first, self.last - self.length + 1), self.last + 1)
         for column, fresh in zip(self._rows, new, strict=True):
             column[[tick % self.length for tick in kept]] = fresh[-len(kept) :]
-        self._whole = {}
-        whole = -(-(self.last - self.length + 1) // self._block)
-        for block in range(max(whole, first // self._block), (self.last + 1) // self._block):
+        self._read = {}
+        complete = -(-(self.last - self.length + 1) // self._block)
+        for block in range(max(complete, first // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
         self.since = np.where(rows.expected > 0, np.minimum(self.since, first), _NEVER)
         return TickSweep(swept, self.since, range(first, self.last + 1))
 
     def watched(self) -> Ints:
-        """Count the ticks for which each track has been watched, the newest included; missed ones count."""
+        """Count the ticks for which each track has been measured, including the newest tick and missed ticks."""
         return np.zeros_like(self.since) if self.last is None else np.maximum(self.last - self.since + 1, 0)
 
     def skip_to(self, tick: int) -> None:
-        """Let ``tick`` be the newest, knowing nothing of the ticks on the way there; never goes back."""
+        """Make ``tick`` the newest, with empty rows for the ticks before it; never goes back."""
         if self.last is None:
             self.last = tick
         nothing = np.zeros(self.since.size)
@@ -124,21 +123,21 @@ class Ring:
         self.last = max(self.last, tick)
 
     def adopt(self, old: Ring, pairs: Sequence[tuple[int, int]], shift: int) -> None:
-        """Take over the history of tracks from a ring that is given up.
+        """Copy the history of tracks from a ring that a reload replaces.
 
         Args:
-            old: the ring that has it.
-            pairs: track there, track here.
-            shift: what to add to its tick numbers; none may then be newer than the newest here.
+            old: the replaced ring.
+            pairs: column of the track there, column here.
+            shift: added to the tick numbers of ``old``; none may then be newer than the newest tick here.
 
         Raises:
-            ValueError: one of its ticks would be newer.
+            ValueError: a tick of ``old`` would be newer.
         """
         if old.last is None or not pairs:
             return
         newest = old.last + shift
         if self.last is None or self.last < newest:
-            raise ValueError(f"tick {newest} is adopted by a ring that ends at {self.last}; expected skip_to before")
+            raise ValueError(f"cannot adopt tick {newest} into a ring that ends at {self.last}; call skip_to before")
         theirs, ours = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
         oldest = max(newest - old.length, self.last - self.length) + 1
         for tick in range(oldest, newest + 1):
@@ -152,7 +151,7 @@ class Ring:
         place, rows = tick % self.length, self._rows
         for column, fresh in zip(rows, _rows_of(row), strict=True):
             column[place] = fresh
-        self._whole = {}
+        self._read = {}
         if (tick + 1) % self._block == 0:
             self._fold_block(tick // self._block)
 
@@ -168,7 +167,7 @@ class Ring:
         return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
 
     def _fold(self, fold: Fold, *, last: int, ticks: int, tracks: Places) -> Floats:
-        """Fold the ticks up to ``last``: whole blocks where they lie within, single rows at both ends."""
+        """Fold the ticks up to ``last``: complete blocks in the middle, single rows at both ends."""
         first, size = last - ticks + 1, self._block
         begin, end = -(-first // size), (last + 1) // size
         if begin >= end or fold not in self._folds:
@@ -184,14 +183,14 @@ class Ring:
 
 
 class TickSweep:
-    """Many ticks that follow on each other, read all at once: windows as of each of them; arrays are (tick, track).
+    """Consecutive ticks, read all at once: windows as of each tick; arrays are (tick, track).
 
-    What it answers is what the ring would have answered at each of these ticks, to the last bit.
+    It returns bit for bit what the ring would have returned at each of these ticks.
 
     Args:
-        rows: what a ring held of the ticks before them, and then they themselves.
-        since: (track,) the tick from which on there has been somebody to watch; the same for all of them.
-        numbers: theirs.
+        rows: the rows of the ring before these ticks, then the rows of these ticks.
+        since: (track,) the tick since which the track has had members; the same for all ticks.
+        numbers: of the ticks.
     """
 
     __slots__ = ("_numbers", "_rows", "_since")
@@ -202,7 +201,7 @@ class TickSweep:
         self._numbers = numbers
 
     def newest(self, ticks: int, tracks: Ints) -> Stretch:
-        """Read the newest ticks, at most as many as the ring has, as of every tick."""
+        """Read the newest ticks, at most the ring's length, as of every tick."""
         fold = partial(self._fold, ticks=ticks, tracks=tracks)
         samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
         end, count = len(self._rows.value), len(self._numbers)
@@ -210,7 +209,7 @@ class TickSweep:
         return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
 
     def watched(self) -> Ints:
-        """Count the ticks for which each track has been watched, as of every tick."""
+        """Count the ticks for which each track has been measured, as of every tick."""
         return np.maximum(np.array(self._numbers)[:, np.newaxis] - self._since + 1, 0)
 
     def _fold(self, fold: Fold, *, ticks: int, tracks: Places) -> Floats:
@@ -230,7 +229,7 @@ class TickSweep:
 
 
 _NEVER = 2**60
-"""A tick that no ring gets to, and that can be shifted."""
+"""A tick that no ring reaches, and that can be shifted."""
 
 
 def _rows_of(row: TickRow) -> TickRows:
@@ -251,7 +250,7 @@ def _never_written(length: int, tracks: int) -> TickRows:
 
 
 def _places(first: int, last: int, size: int) -> Iterator[slice]:
-    """Where the numbers from ``first`` to ``last`` stand in a ring of that size: one piece, or two."""
+    """Find the numbers from ``first`` to ``last`` in a ring of this size: one slice, or two."""
     begin, end = first % size, last % size
     if begin <= end:
         yield slice(begin, end + 1)

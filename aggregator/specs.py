@@ -1,4 +1,4 @@
-"""Which windows a group needs: one key per condition, or per term of an expression, as a policy reads it."""
+"""Find the windows that a group needs: one key per condition, or per term of an expression, as a policy reads it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from config.units import CounterId, GroupId, Seconds
 
 
 def window_key(condition: Condition, policy: Policy, group: Group) -> WindowKey:
-    """Name the aggregate that answers ``condition`` when ``policy`` asks for it in ``group``.
+    """Return the key of the aggregate that ``condition`` judges for ``policy`` in ``group``.
 
-    A condition without a window looks at one interval. A policy that `Holds.AVERAGE` judges the average over its
-    whole duration, whatever the condition says about time.
+    A condition without a window judges one interval. A policy with `Holds.AVERAGE` judges the average over its
+    duration, and ignores the window and aggregate of the condition.
 
     Source: DESIGN.md "Judging" (two aggregations; `holds: average` is CloudStack's virtual router).
     """
@@ -23,7 +23,7 @@ def window_key(condition: Condition, policy: Policy, group: Group) -> WindowKey:
 
 
 def window_keys(condition: AnyCondition, policy: Policy, group: Group) -> tuple[WindowKey, ...]:
-    """Name every aggregate that answers ``condition``: one, or one for each term of an expression, in its order."""
+    """Return the key of every aggregate that ``condition`` judges: one, or one per term of an expression, in order."""
     match condition:
         case Condition():
             return (window_key(condition, policy, group),)
@@ -46,7 +46,7 @@ def _key(condition: AnyCondition, counter: CounterId, aggregate: Reduction, poli
 
 
 def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
-    """List every window that the policies of ``group`` ask for: sorted, each once."""
+    """List every window that the policies of ``group`` need: sorted, each once."""
     declared = catalogue.groups[group]
     policies = (catalogue.policies[policy] for policy in declared.policies)
     keys = {
@@ -59,7 +59,7 @@ def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
 
 
 def ticks_of(window: Seconds, interval: Seconds) -> int:
-    """Count the ticks that cover ``window``: at least one, and never less time than was asked for.
+    """Count the ticks that cover ``window``: at least one, and never less time than the window.
 
     >>> ticks_of(300.0, 30.0), ticks_of(45.0, 30.0), ticks_of(10.0, 30.0)
     (10, 2, 1)
@@ -68,7 +68,7 @@ def ticks_of(window: Seconds, interval: Seconds) -> int:
 
 
 _ROUNDING = 1e-6
-"""Forgives 0.3 / 0.1 = 2.9999999999999996, and its opposite."""
+"""Tolerance for 0.3 / 0.1 = 2.9999999999999996, and its opposite."""
 
 
 def _spelling(key: WindowKey) -> tuple[str, str, str, Seconds]:

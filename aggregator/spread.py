@@ -1,4 +1,4 @@
-"""What was heard at one tick, and reductions by order or by spread: percentiles, ranks, and the standard deviation."""
+"""Tally one tick, and reduce it by order or by spread: percentiles, ranks, and the standard deviation."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggregator.ordering import Joined, Lists, nobody, ordered
+from aggregator.ordering import Joined, Lists, no_copies, ordered
 from aggregator.rates import Ints
 from collector.samples import Bools, Floats
 from config.model.reductions import Rank, Statistic
 
 
 class HeardTally(NamedTuple):
-    """What was heard at one tick. All arrays are (run,), or (track,) once picked; heads are whole numbers.
+    """The answers of one tick. All arrays are (run,), or (track,) once picked; counts are whole numbers.
 
-    Of many ticks at once they are (tick, run), but for ``expected``.
+    For many ticks at once they are (tick, run), except ``expected``.
     """
 
     expected: Floats
-    """Counted members: those that ought to answer."""
+    """Counted members: those that should answer."""
     heard: Floats
+    """Members that answered."""
     total: Floats
-    """0.0 where no member was heard."""
+    """0.0 without an answer."""
     least: Floats
-    """inf where no member was heard."""
+    """inf without an answer."""
     greatest: Floats
-    """-inf where no member was heard."""
+    """-inf without an answer."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf where no member was heard."""
+    """Steady seconds of the newest answer; -inf without an answer."""
 
     def pick(self, places: Ints) -> HeardTally:
         """Take these entries, in this order."""
@@ -36,7 +37,7 @@ class HeardTally(NamedTuple):
 
 
 class BoundedValues(NamedTuple):
-    """Values and what they could have been. Not clamped: a value may lie outside bounds that it does not fit."""
+    """Values and their bounds. Not clamped: a value may lie outside its bounds."""
 
     low: Floats
     value: Floats
@@ -44,27 +45,27 @@ class BoundedValues(NamedTuple):
 
 
 def spread(how: Statistic | Rank, lists: Lists, seen: HeardTally, least: Floats, greatest: Floats) -> BoundedValues:
-    """Reduce each list, and bound it as if the unheard had answered.
+    """Reduce each list, with bounds as if all members had answered.
 
-    A percentile or rank never falls when one of its values rises, so it lies between what it is with all the unheard
-    at the least and at the greatest that they can be. A standard deviation is at least 0, and at most half the way
+    A percentile or rank never falls when one of its values rises. So its bounds are its values with all missing answers
+    at the least, and at the greatest possible value. A standard deviation is at least 0, and at most half the distance
     from the least to the greatest value (Popoviciu's inequality).
 
     Args:
         how: the reduction.
-        lists: (track,) what was heard.
-        seen: (track,) its tally.
-        least: (track,) that an unheard member can have.
-        greatest: (track,) likewise.
+        lists: (track,) the sorted values.
+        seen: (track,) their tally.
+        least: (track,) least value of a missing answer.
+        greatest: (track,) greatest value of a missing answer.
     """
-    unheard = np.maximum(seen.expected, 1.0) - seen.heard
+    missing = np.maximum(seen.expected, 1.0) - seen.heard
     if how is Statistic.STDDEV:
         value = _deviation(lists, seen)
         half = (np.maximum(greatest, seen.greatest) - np.minimum(least, seen.least)) / 2
-        silent = unheard > 0
+        silent = missing > 0
         return BoundedValues(np.where(silent, 0.0, value), value, np.where(silent, half, value))
-    copies = unheard.astype(np.intp)
-    value = np.nan_to_num(ordered(how, lists, nobody(lists)))
+    copies = missing.astype(np.intp)
+    value = np.nan_to_num(ordered(how, lists, no_copies(lists)))
     return BoundedValues(
         ordered(how, lists, Joined(value=least, copies=copies)),
         value,
@@ -73,7 +74,7 @@ def spread(how: Statistic | Rank, lists: Lists, seen: HeardTally, least: Floats,
 
 
 def short(how: Statistic | Rank, seen: HeardTally) -> Bools:
-    """Where too few were heard to tell: fewer than the rank, and than all."""
+    """Tell where too few members answered: fewer than the rank, and fewer than all."""
     if isinstance(how, Rank):
         few: Bools = seen.heard < np.minimum(how.nth, seen.expected)
         return few
@@ -88,7 +89,7 @@ def _deviation(lists: Lists, seen: HeardTally) -> Floats:
     largest = np.zeros(lists.counts.size)
     np.maximum.at(largest, owner, np.abs(away))
     largest[largest == 0] = 1.0
-    away /= largest[owner]  # squares of what is great would overflow
+    away /= largest[owner]  # the squares of large values would overflow
     squares = np.bincount(owner, weights=away * away, minlength=lists.counts.size)
     deviation: Floats = largest * np.sqrt(squares / heard)
     return deviation

@@ -1,4 +1,4 @@
-"""Over time, by order or by spread: percentiles, ranks, and the standard deviation of a window."""
+"""Reduce a window over time, by order or by spread: percentiles, ranks, and the standard deviation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from config.model.reductions import Rank, Reduction, Statistic
 def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> BoundedValues:
     """Reduce a stretch: the value over the ticks that have one, the bounds over all of them.
 
-    Bounded as `aggregator.spread.spread`. Where everybody was heard at every tick there is one answer, and no bounds
-    to be worked out.
+    The bounds follow `aggregator.spread.spread`. Where all members answered at every tick, both bounds equal the value.
 
     Args:
         how: the reduction.
@@ -32,7 +31,7 @@ def spread_over_time(how: Statistic | Rank, stretch: Stretch) -> BoundedValues:
 
 
 def short_of_ticks(how: Reduction, stretch: Stretch) -> Bools:
-    """Where too few ticks have a value to tell: fewer than the rank, and than all."""
+    """Tell where too few ticks have a value: fewer than the rank, and fewer than all."""
     if isinstance(how, Rank):
         few: Bools = stretch.samples < min(how.nth, len(stretch.order))
         return few
@@ -40,7 +39,7 @@ def short_of_ticks(how: Reduction, stretch: Stretch) -> Bools:
 
 
 def _bounds(how: Statistic | Rank, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Bound these ticks of these tracks, of which not all are known."""
+    """Compute the bounds of tracks with missing answers."""
     if how is Statistic.STDDEV:
         return np.zeros(low.shape[1]), (high.max(axis=0) - low.min(axis=0)) / 2
     ticks = np.full(low.shape[1], len(low))
@@ -81,7 +80,7 @@ def _deviation(stretch: Stretch) -> Floats:
     away[~stretch.column("valid")] = 0.0
     largest = np.abs(away).max(axis=0)
     largest[largest == 0] = 1.0
-    away /= largest  # squares of what is great would overflow
+    away /= largest  # the squares of large values would overflow
     away *= away
     deviation: Floats = largest * np.sqrt(added(away) / count)
     return deviation

@@ -1,4 +1,4 @@
-"""Ticks of some tracks, and the ways to make one of many of them."""
+"""Ticks of some tracks, and the folds that reduce many ticks to one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TickRows(NamedTuple):
     high: Floats
     valid: Bools
     share: Floats
-    """Of the members that ought to answer, those who did; 0.0 where nobody did or ought to: such a tick is silent."""
+    """Share of the expected members that answered; 0.0 where no member answered or none was expected."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf where nobody answered."""
+    """Steady seconds of the newest answer; -inf without an answer."""
 
     def tick(self, place: Place, tracks: Places) -> TickRows:
         """Take one row of these tracks, or one for each of many windows: each array is (track,) or (window, track)."""
@@ -42,17 +42,17 @@ class TickRows(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A way to make one of many ticks that comes to the same in whatever order they are taken.
+    """A reduction of many ticks to one whose result does not depend on the order of the ticks.
 
-    So blocks of ticks can be folded beforehand, and a window is read in few pieces. Sums are no such way: they differ
-    in their last bits, and a window must come to the same wherever its ring began.
+    So blocks of ticks can be folded in advance, and a window is read in few pieces. A sum is no fold: its last bits
+    depend on the order, and a window must have the same value wherever its ring began.
     """
 
     column: str
     """Of `TickRows`."""
     by: np.ufunc
     absent: float | None = None
-    """What a value that is not valid counts as; ``None``: every entry counts as it is."""
+    """The replacement for a value that is not valid; ``None``: every entry counts as it is."""
 
     def of(self, rows: TickRows, places: Places, tracks: Places) -> Floats:
         """Fold these rows of these tracks: (track,)."""
@@ -60,16 +60,16 @@ class Fold(NamedTuple):
         return folded
 
     def entries(self, rows: TickRows, places: Places, tracks: Places) -> npt.NDArray[Any]:
-        """What is folded of these rows of these tracks: (tick, track)."""
+        """Return the entries of these rows of these tracks that are folded: (tick, track)."""
         column: npt.NDArray[Any] = getattr(rows, self.column)[places][:, tracks]
         return column if self.absent is None else np.where(rows.valid[places][:, tracks], column, self.absent)
 
     def joined(self, parts: Sequence[Floats]) -> Floats:
-        """Fold what parts of the ticks came to."""
-        whole = parts[0]
+        """Fold the results of parts of the ticks."""
+        folded = parts[0]
         for part in parts[1:]:
-            whole = self.by(whole, part)
-        return whole
+            folded = self.by(folded, part)
+        return folded
 
 
 SAMPLES = Fold("valid", np.add)
@@ -79,47 +79,47 @@ LEAST = (Fold("low", np.minimum), Fold("value", np.minimum, np.inf), Fold("high"
 GREATEST = (Fold("low", np.maximum), Fold("value", np.maximum, -np.inf), Fold("high", np.maximum))
 OF_EVERY_WINDOW = (SAMPLES, COVERAGE, NEWEST)
 OF: Mapping[Reduction, Sequence[Fold]] = {Reduce.MIN: LEAST, Reduce.MAX: GREATEST}
-"""What a reduction needs beside that. Others read every row."""
+"""Further folds of these reductions. Other reductions read every row."""
 
 
 class Stretch(NamedTuple):
-    """The newest ticks of some tracks; good until the next tick comes. The arrays but ``rows`` are (track,).
+    """The newest ticks of some tracks; valid until the next tick. The arrays but ``rows`` are (track,).
 
-    Of a `Sweep` it is the newest ticks as of each of many: then they are (window, track), and so is each tick of it.
+    A stretch of a `TickSweep` has the newest ticks as of each of many ticks: its arrays are (window, track).
     """
 
     rows: TickRows
-    """All that there are, of all tracks."""
+    """All rows, of all tracks."""
     order: Sequence[Place]
-    """Which of them it has, the newest first; of many windows at once, where each has that tick."""
+    """The rows of the stretch, the newest first; for many windows at once, the row of each window."""
     tracks: Places
     fold: Callable[[Fold], Floats]
-    """Folds its ticks."""
+    """Folds the ticks of the stretch."""
     samples: Ints
     """Ticks with a value."""
     coverage: Floats
-    """Least share of members heard at any tick: 1.0 only if all of them were at every tick."""
+    """Least share of members that answered at any tick: 1.0 only if all members answered at every tick."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf: nobody answered."""
+    """Steady seconds of the newest answer; -inf: no answer."""
 
     def tick(self, back: int) -> TickRows:
-        """One tick, so many before the newest: each array is (track,)."""
+        """Return one tick, ``back`` ticks before the newest: each array is (track,)."""
         return self.rows.tick(self.order[back], self.tracks)
 
     def column(self, name: str, among: Places = slice(None)) -> npt.NDArray[Any]:
-        """One column of its ticks, the newest first, of all its tracks or of some: (tick, track), copied."""
+        """Copy one column of the ticks, the newest first, of all its tracks or of some: (tick, track)."""
         tracks = among if isinstance(self.tracks, slice) else self.tracks[among]
         rows: npt.NDArray[Any] = getattr(self.rows, name)[np.array(self.order)]
         return rows[:, tracks]
 
     def total(self, column: str) -> Floats:
-        """Add up the ticks of one column, in order: a window comes to the same wherever its ring begins."""
+        """Add up the ticks of one column, in order: the sum does not depend on where the ring begins."""
         rows = getattr(self.rows, column)
         return added(rows[place][..., self.tracks] for place in self.order)
 
 
 def added(rows: Iterable[Floats]) -> Floats:
-    """Add up rows one after the other, so that it does not matter how many tracks share them."""
+    """Add up rows one by one, so that the sum does not depend on the number of tracks."""
     first, *others = rows
     total: Floats = first.copy()
     for row in others:

@@ -1,4 +1,4 @@
-"""Over time: what a window of a ring comes to."""
+"""Reduce a window of a ring over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from config.model.reductions import Reduce, Reduction
 
 
 class Window(NamedTuple):
-    """What a window comes to; all arrays are (track,), as those of its `Stretch`."""
+    """A reduced window; all arrays are (track,), as those of its `Stretch`."""
 
     low: Floats
     value: Floats
@@ -23,28 +23,28 @@ class Window(NamedTuple):
     high: Floats
     """``low ≤ value ≤ high``"""
     valid: Bools
-    """Whether there is a value: else no member was heard, or too few for a rank; then still ``low ≤ high``."""
+    """Whether there is a value: False if no member answered, or too few for a rank; ``low ≤ high`` always holds."""
     samples: Ints
     """Ticks with a value."""
     coverage: Floats
-    """Least share of members heard at any tick."""
+    """Least share of members that answered at any tick."""
     newest: Floats
-    """Steady seconds of the newest answer; -inf: nobody answered."""
+    """Steady seconds of the newest answer; -inf: no answer."""
 
 
 def over(how: Reduction, stretch: Stretch, bounded: Bools) -> Window:
     """Reduce a stretch over time.
 
     The value is over the ticks that have one: their average, least, greatest, sum, newest, and so on.
-    ``count`` counts these ticks, whatever they hold; to count heads, count *across* members and then average, take
-    the least, or the newest, over time. The bounds are over all ticks, those that nobody answered at their widest;
-    a count could have reached every tick. Where the unheard are not ``bounded`` the answer is bounded by nothing as
-    soon as one of them could matter: at any tick, or for ``last`` at the newest.
+    ``count`` counts these ticks. To count members, count *across* members, and then take the average, the least or
+    the newest over time. The bounds are over all ticks; a tick without answers has its widest bounds, and a count
+    could have reached every tick. Where missing answers are not ``bounded``, the result has infinite bounds as soon as
+    one missing answer could matter: at any tick, or for ``last`` at the newest tick.
 
     Args:
         how: the reduction.
         stretch: the ticks.
-        bounded: (track,) whether the unheard have bounds.
+        bounded: (track,) whether missing answers have bounds.
     """
     valid = (stretch.samples > 0) & ~short_of_ticks(how, stretch)
     low, value, high = _over(how, stretch) if isinstance(how, Reduce) else spread_over_time(how, stretch)
@@ -53,7 +53,7 @@ def over(how: Reduction, stretch: Stretch, bounded: Bools) -> Window:
         coverage = stretch.tick(0).share if how is Reduce.LAST else stretch.coverage
         loose = ~bounded & (coverage < 1.0)
         low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
-    # A value outside its declared range was measured all the same.
+    # A measured value outside the bounds widens them.
     return Window(
         low=np.where(valid, np.minimum(low, value), low),
         value=value,
@@ -70,8 +70,8 @@ def _over(how: Reduce, stretch: Stretch) -> BoundedValues:
     match how:
         case Reduce.AVG | Reduce.SUM:
             value = stretch.total("value")
-            whole = bool((stretch.coverage == 1.0).all())  # then bounds are the value: there is nothing to add up
-            low, high = (value, value) if whole else (stretch.total("low"), stretch.total("high"))
+            complete = bool((stretch.coverage == 1.0).all())  # then both bounds equal the value
+            low, high = (value, value) if complete else (stretch.total("low"), stretch.total("high"))
             if how is Reduce.SUM:
                 return BoundedValues(low, value, high)
             return BoundedValues(low / ticks, value / np.maximum(samples, 1), high / ticks)

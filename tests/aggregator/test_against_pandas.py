@@ -1,4 +1,4 @@
-"""Every reduction comes to what pandas makes of the same window, and its bounds hold whatever the unheard would say."""
+"""Compare every reduction with pandas, and check its bounds against any missing answers."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ ticks = st.lists(
     min_size=1,
     max_size=6,
 )
-"""Members come and go; some do not answer, and some answer what is no number."""
+"""Members join and leave; some do not answer, and some answer NaN."""
 unhurried = settings(deadline=None, max_examples=25)
 
 
 def by_pandas(how: Reduction, values: pd.Series, expected: int) -> float:
-    """One reduction of what was heard; NaN where too few were."""
+    """Reduce the answers with pandas; NaN where too few members answered."""
     heard = values.dropna()
     if heard.empty:
         return math.nan
@@ -64,14 +64,14 @@ def by_pandas(how: Reduction, values: pd.Series, expected: int) -> float:
 
 
 def expected_values(history: Sequence[Tick]) -> Mapping[Pair, float]:
-    """What each pair of reductions comes to; NaN: nothing."""
+    """Return the value of each pair of reductions; NaN: no value."""
     rows = [pd.Series(tick, dtype="float64") for tick in history]
     reduced = {how: pd.Series([by_pandas(how, row, len(row)) for row in rows]) for how in ACROSS}
     return {(across, how): by_pandas(how, reduced[across], len(rows)) for across, how in PAIRS}
 
 
 def cells_of(history: Sequence[Tick], counter: Counter = BOUNDED) -> Mapping[Pair, Cell]:
-    """The window over all of a history, by every pair of reductions."""
+    """Make a window over all of a history, for every pair of reductions."""
     window = 10.0 * len(history)
     names = {f"c{number}": pair for number, pair in enumerate(PAIRS)}
     catalogue = a_catalogue(
@@ -93,7 +93,7 @@ def cells_of(history: Sequence[Tick], counter: Counter = BOUNDED) -> Mapping[Pai
 
 @unhurried
 @given(ticks)
-def test_a_window_comes_to_what_pandas_makes_of_it(history):
+def test_a_window_has_the_value_that_pandas_computes(history):
     found = cells_of(history)
     for pair, wanted in expected_values(history).items():
         cell = found[pair]
@@ -107,17 +107,17 @@ def test_a_window_comes_to_what_pandas_makes_of_it(history):
 
 @unhurried
 @given(ticks, st.lists(numbers, min_size=30, max_size=30))
-def test_no_answer_of_the_unheard_leaves_the_bounds(history, silence):
-    """Also where too few were heard to have a value."""
-    said = itertools.cycle(silence)
+def test_no_missing_answer_leaves_the_bounds(history, silence):
+    """Also where too few members answered for a value."""
+    answers = itertools.cycle(silence)
     spoken = [
-        {name: next(said) if value is None or math.isnan(value) else value for name, value in tick.items()}
+        {name: next(answers) if value is None or math.isnan(value) else value for name, value in tick.items()}
         for tick in history
     ]
     found = cells_of(history)
     for pair, actual in expected_values(spoken).items():
         cell = found[pair]
-        if pair[1] is not Reduce.COUNT:  # of a window, counting counts ticks, whatever they hold
+        if pair[1] is not Reduce.COUNT:  # count over time counts ticks
             assert cell.low - 1e-7 <= actual <= cell.high + 1e-7, pair
 
 
@@ -127,7 +127,7 @@ def last_cell(history: Sequence[Tick], across: Reduction, aggregate: Reduction, 
 
 
 @pytest.mark.parametrize("across", [Rank(2, True), Statistic.P95, Statistic.STDDEV], ids=lambda how: how.value)
-def test_silence_without_a_range_bounds_nothing(across):
+def test_a_missing_answer_without_a_range_leaves_no_bounds(across):
     cell = last_cell([{"a": 1.0, "b": 2.0, "c": None}], across, Reduce.AVG, bounded=False)
     assert isinstance(cell, Aggregate)
     assert (cell.low, cell.high) == (-math.inf, math.inf)
@@ -141,18 +141,18 @@ def test_silence_without_a_range_bounds_nothing(across):
         pytest.param([{"a": 1.0}, {"a": None}], Reduce.AVG, Rank(2, True), (LOW, 1.0), id="of ticks"),
     ],
 )
-def test_a_rank_beyond_those_who_were_heard_is_no_value_and_within_the_range(history, across, aggregate, expected):
+def test_a_rank_above_the_number_of_answers_has_no_value_but_bounds(history, across, aggregate, expected):
     cell = last_cell(history, across, aggregate)
     assert isinstance(cell, Insufficient)
     assert (cell.because, cell.low, cell.high) == (Lack.TOO_FEW_HEARD, *expected)
 
 
-def test_a_rank_beyond_those_who_were_heard_is_unknown_without_a_range():
+def test_a_rank_above_the_number_of_answers_is_unknown_without_a_range():
     cell = last_cell([{"a": 1.0, "b": None, "c": None}], Rank(2, True), Reduce.AVG, bounded=False)
     assert (cell.low, cell.high) == (-math.inf, math.inf)
 
 
-def test_those_who_were_heard_are_told_also_where_they_are_too_few_to_rank():
+def test_a_cell_counts_its_answers_also_where_they_are_too_few_to_rank():
     cell = last_cell([{"a": 1.0, "b": 2.0, "c": None}], Rank(3, True), Reduce.AVG)
     assert (cell.heard, cell.expected) == (2, 3)
 

@@ -58,11 +58,11 @@ def test_a_window_across_members_and_then_over_time():
         pytest.param(a_counter(), (-INF, 30.0, INF), id="by nothing without a range"),
     ],
 )
-def test_an_unheard_member_is_bounded(counter, expected):
+def test_a_missing_answer_is_bounded(counter, expected):
     assert bounds(Watch(counter=counter).ticks({"a": 30.0, "b": None})) == expected
 
 
-def test_heads_are_those_of_the_newest_tick_and_coverage_the_least_of_the_window():
+def test_members_are_counted_at_the_newest_tick_and_coverage_is_the_least_of_the_window():
     cell = Watch(ticks=2).ticks({"a": 1.0, "b": None, "c": None, "d": None}, {"a": 1.0, "b": None})
     assert isinstance(cell, Aggregate)
     assert (cell.heard, cell.expected, cell.coverage) == (1, 2, 0.25)
@@ -71,14 +71,16 @@ def test_heads_are_those_of_the_newest_tick_and_coverage_the_least_of_the_window
 @pytest.mark.parametrize(
     ("settings", "history", "expected"),
     [
-        pytest.param({"ticks": 3}, [{"a": 1.0}, {"a": 1.0}], Lack.TOO_FEW, id="not watched long enough"),
-        pytest.param({"ticks": 3}, [{"a": 1.0}, {"a": 1.0}, {"a": 1.0}], None, id="watched long enough"),
-        pytest.param({"ticks": 2}, [{"a": None}, {"a": None}], Lack.NO_SAMPLES, id="nobody heard in the window"),
-        pytest.param({"ticks": 2}, [{"a": None}, {"a": 1.0}], None, id="heard once in the window"),
+        pytest.param({"ticks": 3}, [{"a": 1.0}, {"a": 1.0}], Lack.TOO_FEW, id="not measured long enough"),
+        pytest.param({"ticks": 3}, [{"a": 1.0}, {"a": 1.0}, {"a": 1.0}], None, id="measured long enough"),
+        pytest.param({"ticks": 2}, [{"a": None}, {"a": None}], Lack.NO_SAMPLES, id="no answer in the window"),
+        pytest.param({"ticks": 2}, [{"a": None}, {"a": 1.0}], None, id="one answer in the window"),
         pytest.param({"ticks": 1}, [{}], Lack.NO_MEMBERS, id="no members"),
         pytest.param({"ticks": 2}, [{"a": 1.0}, {}], Lack.NO_MEMBERS, id="no members any more"),
-        pytest.param({"ticks": 2}, [{"a": 1.0}, {}, {"a": 1.0}], Lack.TOO_FEW, id="nobody was there to be watched"),
-        pytest.param({"ticks": 2}, [{}, {"a": 1.0}, {"a": 1.0}], None, id="watched since somebody was there"),
+        pytest.param(
+            {"ticks": 2}, [{"a": 1.0}, {}, {"a": 1.0}], Lack.TOO_FEW, id="measured anew after a tick without members"
+        ),
+        pytest.param({"ticks": 2}, [{}, {"a": 1.0}, {"a": 1.0}], None, id="measured since the first member"),
         pytest.param(
             {"ticks": 9}, [{"a": 1.0}] * 9 + [{"a": None}] * 3, None, id="newest answer as old as freshness allows"
         ),
@@ -89,15 +91,15 @@ def test_heads_are_those_of_the_newest_tick_and_coverage_the_least_of_the_window
         pytest.param({"counter": RISING}, [{"a": 1.0}], Lack.NO_SAMPLES, id="a first reading has no rate"),
     ],
 )
-def test_what_is_lacking(settings, history, expected):
+def test_a_cell_without_a_value_has_a_reason(settings, history, expected):
     assert lack(Watch(**settings).ticks(*history)) is expected
 
 
-def test_a_group_whose_only_member_warms_up_has_nobody_to_ask():
+def test_a_group_whose_only_member_warms_up_has_no_member_to_ask():
     assert lack(Watch().tick(0, {"a": 1.0}, warming="a")) is Lack.NO_MEMBERS
 
 
-def test_a_lack_tells_how_much_there_was():
+def test_a_cell_without_a_value_counts_its_samples_and_answers():
     assert Watch(ticks=3).ticks({"a": 1.0}, {"a": 1.0, "b": None}) == Insufficient(
         because=Lack.TOO_FEW, samples=2, needed=3, heard=1, expected=2
     )
@@ -109,7 +111,7 @@ def test_age_is_since_the_newest_answer():
     assert cell.age == 8.0
 
 
-def test_a_new_member_without_a_rate_yet_widens_the_bounds_and_blinds_nobody():
+def test_a_new_member_without_a_rate_yet_widens_the_bounds_only():
     cell = Watch(counter=RISING).ticks({"a": 0.0}, {"a": 500.0, "b": 0.0})
     assert bounds(cell) == (25.0, 50.0, 75.0)
 
@@ -147,7 +149,7 @@ def test_a_second_scrape_within_a_tick_replaces_the_first():
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.25, 0.5, 0.75])
-def test_jitter_misses_no_tick_wherever_the_turn_of_the_cohort_falls(turn):
+def test_jitter_misses_no_tick_whenever_the_cohort_is_polled(turn):
     watch = Watch(ticks=5)
     for number, jitter in enumerate([0.0, 0.2, 0.0, 0.4, -0.1]):
         cell = watch.tick(1000 + turn + number + jitter, {"a": 1.0})
@@ -241,14 +243,14 @@ def test_windows_of_any_length_look_at_one_track():
 
 
 def reloaded(watch: Watch, **changes) -> Watch:
-    """The watch that goes on after a reload with these changes."""
+    """Return the aggregator after a reload with these changes."""
     settings = {"counter": PERCENT, "ticks": 3, "interval": watch.interval}
     after = Watch(**{**settings, **changes})
     after.aggregator.succeed(watch.aggregator)
     return after
 
 
-def test_a_window_goes_on_after_a_reload():
+def test_a_window_keeps_its_history_after_a_reload():
     watch = Watch(counter=PERCENT, ticks=3)
     watch.ticks({"a": 10.0}, {"a": 20.0})
     assert bounds(reloaded(watch).tick(2, {"a": 60.0})) == (30.0, 30.0, 30.0)
@@ -264,7 +266,7 @@ def test_a_window_goes_on_after_a_reload():
         pytest.param({"ticks": 5}, id="a longer window than was kept"),
     ],
 )
-def test_a_window_begins_anew_when_it_was_changed(changes):
+def test_a_changed_window_begins_anew(changes):
     watch = Watch(counter=PERCENT, ticks=3)
     watch.ticks({"a": 10.0}, {"a": 20.0}, {"a": 20.0}, {"a": 20.0}, {"a": 20.0})
     assert lack(reloaded(watch, **changes).tick(5, {"a": 60.0})) is Lack.TOO_FEW
@@ -289,7 +291,7 @@ def test_the_sum_of_a_tick_missed_during_the_reload_is_bounded_by_the_fleet_befo
     assert bounds(after.tick(3, {"a": 5.0})) == (5.0, 5.0, 305.0)
 
 
-def test_a_reload_may_give_the_cohort_another_turn():
+def test_a_reload_may_poll_the_cohort_at_another_time():
     watch = Watch(counter=PERCENT, ticks=3)
     watch.ticks({"a": 10.0}, {"a": 20.0})
     after = reloaded(watch)
@@ -324,7 +326,7 @@ def test_a_group_that_is_new_begins_anew_beside_one_that_goes_on():
     }
 
 
-def test_one_cohort_succeeds_two():
+def test_one_cohort_can_take_the_history_of_two():
     catalogue = a_catalogue(
         counters=[RISING], conditions=[a_condition(window=20.0)], groups=[a_group("web"), a_group("api")]
     )
@@ -340,18 +342,18 @@ def test_one_cohort_succeeds_two():
     assert [bounds(cell) for group in (WEB, API) for cell in frames[group].cells.values()] == [(1.0, 1.0, 1.0)] * 2
 
 
-def test_succeeding_one_that_never_took_anything_changes_nothing():
+def test_an_old_aggregator_without_scrapes_leaves_no_history():
     assert lack(reloaded(Watch(counter=PERCENT, ticks=3)).tick(7, {"a": 1.0})) is Lack.TOO_FEW
 
 
-def test_nobody_is_succeeded_after_the_first_scrape():
+def test_history_cannot_be_taken_after_the_first_scrape():
     watch = Watch()
     watch.tick(0, {"a": 1.0})
-    with pytest.raises(ValueError, match="before its first scrape"):
+    with pytest.raises(ValueError, match="before the first take"):
         watch.aggregator.succeed(Watch().aggregator)
 
 
-def test_windows_take_memory_by_what_is_asked_and_not_by_time() -> None:
+def test_the_memory_of_windows_does_not_grow_with_time() -> None:
     short, long = Watch(ticks=1), Watch(ticks=10)
 
     before = long.aggregator.bytes

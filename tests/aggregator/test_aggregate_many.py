@@ -1,4 +1,4 @@
-"""Many polls taken in at once come to what they come to one by one, to the last bit."""
+"""Check that many polls at once give bit for bit the frames of the polls one by one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MEMBERS = tuple(f"m{number:02}" for number in range(20))
 
 @dataclass(frozen=True)
 class World:
-    """What is asked: one condition for each of some ways to reduce."""
+    """Make one condition for each of some reductions."""
 
     asked: tuple[tuple[str, Reduce, Reduce | Statistic | Rank, int], ...]
 
@@ -71,7 +71,7 @@ WORLDS = st.builds(
     .map(tuple),
 )
 STEPS = st.lists(st.sampled_from([1] * 12 + [0, 2, 30]), min_size=1, max_size=60)
-"""Ticks between two polls: most follow on each other; 0 is a second poll of one tick."""
+"""Ticks between two polls: mostly 1; 0 is a second poll of one tick."""
 
 
 def layouts(sizes: Sequence[int]) -> list[Layout]:
@@ -107,8 +107,8 @@ def scrapes(steps: Sequence[int], sizes: Sequence[int], seed: int, silent: float
     return polls
 
 
-def told(frame: Mapping[GroupId, Frame]) -> str:
-    """To the last bit, and the sign of nought."""
+def exact(frame: Mapping[GroupId, Frame]) -> str:
+    """Write a frame exactly, to the last bit and the sign of zero."""
     return repr([(group, each.at, dict(each.cells)) for group, each in frame.items()])
 
 
@@ -116,7 +116,7 @@ def in_pieces(aggregator: Aggregator, polls: Sequence[Scrape], cuts: Sequence[in
     bounds = [0, *sorted(cut for cut in cuts if cut < len(polls)), len(polls)]
     for begin, end in pairwise(bounds):
         for reel in aggregator.take_all(polls[begin:end]):
-            yield from (told(reel.frames(tick)) for tick in range(len(reel)))
+            yield from (exact(reel.frames(tick)) for tick in range(len(reel)))
 
 
 @settings(deadline=None, max_examples=60)
@@ -128,27 +128,27 @@ def in_pieces(aggregator: Aggregator, polls: Sequence[Scrape], cuts: Sequence[in
     st.sampled_from([0.0, 0.0, 0.02, 0.4]),
     st.lists(st.integers(1, 60), max_size=3),
 )
-def test_many_polls_at_once_come_to_what_they_come_to_one_by_one(world, steps, sizes, seed, silent, cuts):
+def test_many_polls_at_once_give_the_frames_of_the_polls_one_by_one(world, steps, sizes, seed, silent, cuts):
     polls, one_by_one = scrapes(steps, sizes, seed, silent), world.aggregator()
-    assert list(in_pieces(world.aggregator(), polls, cuts)) == [told(one_by_one.take(poll)) for poll in polls]
+    assert list(in_pieces(world.aggregator(), polls, cuts)) == [exact(one_by_one.take(poll)) for poll in polls]
 
 
 @pytest.mark.parametrize("over", [Statistic.P95, Statistic.STDDEV, Rank(nth=2, highest=True)], ids=str)
-def test_what_has_to_be_put_in_order_is_worked_out_tick_by_tick(over):
+def test_reductions_by_order_are_computed_tick_by_tick(over):
     world, polls = World((("cpu", Reduce.AVG, over, 5),)), scrapes([1] * 12, [3], 1, 0.2)
     one_by_one = world.aggregator()
-    assert list(in_pieces(world.aggregator(), polls, [])) == [told(one_by_one.take(poll)) for poll in polls]
+    assert list(in_pieces(world.aggregator(), polls, [])) == [exact(one_by_one.take(poll)) for poll in polls]
 
 
 def test_polls_one_by_one_go_on_where_many_at_once_ended():
     world = World((("cpu", Reduce.MAX, Reduce.MAX, 16), ("hits", Reduce.SUM, Reduce.AVG, 3)))
     polls, one_by_one, mixed = scrapes([1] * 60, [3], 7, 0.1), world.aggregator(), world.aggregator()
-    expected = [told(one_by_one.take(poll)) for poll in polls]
+    expected = [exact(one_by_one.take(poll)) for poll in polls]
     seen = list(in_pieces(mixed, polls[:27], []))
-    assert seen + [told(mixed.take(poll)) for poll in polls[27:]] == expected
+    assert seen + [exact(mixed.take(poll)) for poll in polls[27:]] == expected
 
 
 def test_a_poll_of_an_earlier_tick_is_refused_among_many_too():
     polls = scrapes([1] * 3, [3], 1, 0.0)
-    with pytest.raises(ValueError, match="expected them in order"):
+    with pytest.raises(ValueError, match="expected scrapes in order"):
         list(World((("cpu", Reduce.AVG, Reduce.AVG, 2),)).aggregator().take_all([*polls, polls[0]]))

@@ -40,7 +40,7 @@ class Poll:
 
 @dataclass(frozen=True)
 class Question:
-    """Which window is watched."""
+    """One window of one counter."""
 
     counter: Counter
     across: Reduce
@@ -58,7 +58,7 @@ class Question:
         )
 
     def cells(self, polls: list[Poll]) -> dict[int, Cell]:
-        """What each tick's cell was, by tick."""
+        """Return the cell of each tick."""
         watch = self.watch()
         return {poll.number: watch.tick(poll.number, poll.answers, warming=poll.warming) for poll in polls}
 
@@ -70,7 +70,7 @@ QUESTIONS = st.builds(
 
 @st.composite
 def histories(draw: st.DrawFn, *, values: st.SearchStrategy[Answer] = LEVELS) -> list[Poll]:
-    """Polls of a fleet that comes and goes; every fifth tick or so is missed."""
+    """Draw polls of a changing fleet; about every fifth tick is missed."""
     numbers = draw(st.lists(st.integers(1, 3), min_size=1, max_size=9))
     number, polls = 0, []
     for step in numbers:
@@ -83,7 +83,7 @@ def histories(draw: st.DrawFn, *, values: st.SearchStrategy[Answer] = LEVELS) ->
 
 @st.composite
 def rising_histories(draw: st.DrawFn, bits: int) -> list[Poll]:
-    """The same of counters that rise, wrap and are reset, by agents that tell their uptime or do not."""
+    """Draw the same for rising counters that wrap and are reset, of agents with and without an uptime."""
     readings = st.builds(
         Reading,
         st.sampled_from([0.0, 50.0, 2.0**bits - 100.0]) | st.integers(0, 400).map(float),
@@ -115,13 +115,13 @@ def agrees(question: Question, polls: list[Poll]) -> None:
 
 @unhurried
 @given(QUESTIONS, histories())
-def test_gauges_come_out_as_the_plain_oracle_says(question, polls):
+def test_gauges_agree_with_the_plain_oracle(question, polls):
     agrees(question, polls)
 
 
 @unhurried
 @given(st.data(), st.sampled_from([32, 64]), RANGES, ACROSS, AGGREGATE, TICKS)
-def test_rising_counters_come_out_as_the_plain_oracle_says(data, bits, range, across, aggregate, ticks):
+def test_rising_counters_agree_with_the_plain_oracle(data, bits, range, across, aggregate, ticks):
     counter = a_counter(kind=CounterKind.RISING, bits=bits, range=range, scale=0.5)
     agrees(Question(counter, across, aggregate, ticks), data.draw(rising_histories(bits)))
 
@@ -150,7 +150,7 @@ def test_permuting_members_changes_nothing(question, polls, order):
 
 @unhurried
 @given(QUESTIONS, histories(), st.data())
-def test_another_unheard_member_only_widens_the_bounds(question, polls, data):
+def test_another_missing_answer_only_widens_the_bounds(question, polls, data):
     joined = [
         dataclasses.replace(poll, answers={**poll.answers, "z": None}) if data.draw(st.booleans()) else poll
         for poll in polls
@@ -167,16 +167,16 @@ def test_another_unheard_member_only_widens_the_bounds(question, polls, data):
 
 @st.composite
 def answered(draw: st.DrawFn, polls: list[Poll], answers: st.SearchStrategy[Answer]) -> list[Poll]:
-    """The same history had the silent answered, and had the missed ticks not been missed."""
-    heard: list[Poll] = []
+    """Return the same history with all missing answers and missed ticks filled in."""
+    filled_polls: list[Poll] = []
     for poll in polls:
-        if heard and poll.number > heard[-1].number + 1:
-            members = draw(st.sampled_from([heard[-1], poll]))
-            told = {name: draw(answers) for name in members.answers}
-            heard.append(Poll(heard[-1].number + 1, told, members.warming))
-        told = {name: draw(answers) if answer is None else answer for name, answer in poll.answers.items()}
-        heard.append(dataclasses.replace(poll, answers=told))
-    return heard
+        if filled_polls and poll.number > filled_polls[-1].number + 1:
+            members = draw(st.sampled_from([filled_polls[-1], poll]))
+            filled = {name: draw(answers) for name in members.answers}
+            filled_polls.append(Poll(filled_polls[-1].number + 1, filled, members.warming))
+        filled = {name: draw(answers) if answer is None else answer for name, answer in poll.answers.items()}
+        filled_polls.append(dataclasses.replace(poll, answers=filled))
+    return filled_polls
 
 
 def any_answer(question: Question) -> st.SearchStrategy[float]:
@@ -184,8 +184,8 @@ def any_answer(question: Question) -> st.SearchStrategy[float]:
     return st.integers(int(least), int(greatest)).map(float)
 
 
-def stays_within(question: Question, polls: list[Poll], heard: list[Poll]) -> None:
-    after = question.cells(heard)
+def stays_within(question: Question, polls: list[Poll], filled_polls: list[Poll]) -> None:
+    after = question.cells(filled_polls)
     for number, before in question.cells(polls).items():
         if isinstance(before, Aggregate):
             known = after[number]
@@ -195,15 +195,15 @@ def stays_within(question: Question, polls: list[Poll], heard: list[Poll]) -> No
 
 @unhurried
 @given(QUESTIONS, histories(), st.data())
-def test_no_answer_of_the_unheard_could_have_led_out_of_the_bounds(question, polls, data):
-    """Silence hides nothing: whatever all the unheard would have said, the bounds allow for it."""
+def test_no_missing_answer_could_move_the_value_out_of_the_bounds(question, polls, data):
+    """The bounds hold for every value of all missing answers together."""
     stays_within(question, polls, data.draw(answered(polls, any_answer(question))))
 
 
 @unhurried
 @given(QUESTIONS, histories(), st.data())
-def test_each_answer_of_the_unheard_only_narrows_the_bounds(question, polls, data):
-    """Also while others stay silent; not for sums and heads of a changing fleet, whose value is then provisional."""
+def test_each_filled_in_answer_only_narrows_the_bounds(question, polls, data):
+    """Not for sums and counts of a changing fleet, whose value is provisional until all answers are known."""
     question = dataclasses.replace(question, across=data.draw(st.sampled_from([Reduce.AVG, Reduce.MIN, Reduce.MAX])))
     stays_within(question, polls, data.draw(answered(polls, st.none() | any_answer(question))))
 

@@ -1,4 +1,4 @@
-"""Rising counters become rates, and nothing that is uncertain becomes one."""
+"""Check that rising counters become rates, and that no ambiguous advance becomes one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def columns(counter: Counter, *members: str) -> Columns:
 
 
 def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) -> float | None:
-    """Poll member ``a`` at these times; what the last poll measured."""
+    """Poll member ``a`` at these times; return the measurement of the last poll."""
     layout, layout_columns = a_layout([ANSWERS]), columns(counter)
     value, baseline = None, NO_BASELINE
     for at, reading in readings:
@@ -42,7 +42,7 @@ def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) 
     [
         pytest.param(a_rising(), [(0, 100.0)], None, id="first reading has no rate"),
         pytest.param(a_rising(), [(0, 100.0), (10, 150.0)], 5.0, id="rate is the advance per second"),
-        pytest.param(a_rising(), [(0, 100.0), (10, 100.0)], 0.0, id="standing still is a rate of nought"),
+        pytest.param(a_rising(), [(0, 100.0), (10, 100.0)], 0.0, id="a constant count is a rate of 0"),
         pytest.param(a_rising(scale=8.0), [(0, 100.0), (10, 150.0)], 40.0, id="scale applies to the rate"),
         pytest.param(
             a_rising(),
@@ -111,13 +111,13 @@ def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) 
             a_rising(),
             [(0, Reading(100.0, uptime=100.0)), (30, Reading(130.0, uptime=120.0))],
             1.0,
-            id="uptime of a clock that runs slow is one all the same",
+            id="the uptime of a slow clock is valid",
         ),
         pytest.param(
             a_rising(),
             [(0, Reading(0.0, uptime=-60.0)), (30, Reading(30.0, uptime=30.0))],
             1.0,
-            id="uptime below nought begins a total, and leaps nowhere",
+            id="an uptime below 0 begins a total, and is no leap",
         ),
         pytest.param(
             a_rising(bits=32),
@@ -153,31 +153,31 @@ def measured(counter: Counter, *readings: tuple[float, Reading | float | None]) 
             a_rising(bits=32),
             [(0, 0.0), (10, None), (20, 40.0)],
             None,
-            id="32 bits silent for a tick may have gone round",
+            id="32 bits may have wrapped twice in a gap",
         ),
         pytest.param(
             a_rising(bits=32),
             [(0, 0.0), (10, None), (20, 40.0), (30, 60.0)],
             2.0,
-            id="32 bits go on from the reading after the silence",
+            id="32 bits have a rate again after the gap",
         ),
         pytest.param(
             a_rising(bits=32, range=(0.0, LAP / 20 - 1)),
             [(0, 0.0), (10, None), (20, 40.0)],
             2.0,
-            id="32 bits too slow to go round in the silence",
+            id="32 bits too slow to wrap twice in the gap",
         ),
         pytest.param(
             a_rising(bits=32, range=(0.0, LAP / 20 + 1)),
             [(0, 0.0), (10, None), (20, 40.0)],
             None,
-            id="32 bits fast enough to go round in the silence",
+            id="32 bits fast enough to wrap twice in the gap",
         ),
         pytest.param(
             a_rising(bits=32, scale=8.0, range=(0.0, 8 * LAP / 20 - 1)),
             [(0, 0.0), (10, None), (20, 40.0)],
             16.0,
-            id="the range is in the counter's unit and the round in the reading's",
+            id="the range is in the counter's unit and the wrap in the reading's",
         ),
         pytest.param(a_rising(), [(0, 0.0), (10, LARGEST * 2)], None, id="a reading that would overflow is none"),
         pytest.param(a_counter(scale=0.1), [(0, 42.0)], pytest.approx(4.2), id="a gauge is its reading times scale"),
@@ -254,7 +254,7 @@ def test_a_series_that_left_is_forgotten():
     assert one.usable.tolist() == [False, True]
 
 
-def test_series_that_nobody_asks_for_are_left_alone():
+def test_series_that_no_policy_needs_are_ignored():
     layout = a_layout([series("a"), series("a", counter="other")])
     runs = np.array([0, -1], dtype=np.intp)
     one, baseline = measure(

@@ -1,4 +1,4 @@
-"""Rings of ticks: what is kept, what is missed, and what a reload hands over."""
+"""Rings of ticks: kept rows, missed rows, and the history that a reload copies."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.support.rings import INF, ONLY, a_ring, a_row
 
 
 def values(stretch: Stretch) -> list[float | None]:
-    told = zip(stretch.column("value")[:, 0], stretch.column("valid")[:, 0], strict=True)
-    return [value if valid else None for value, valid in told]
+    pairs = zip(stretch.column("value")[:, 0], stretch.column("valid")[:, 0], strict=True)
+    return [value if valid else None for value, valid in pairs]
 
 
-def test_a_missed_tick_is_a_silent_row_and_not_a_shorter_window():
+def test_a_missed_tick_leaves_an_empty_row_and_no_shorter_window():
     ring = a_ring(4, a_row(1.0))
     ring.put(3, a_row(4.0), a_row(None))
     assert values(ring.newest(4, ONLY)) == [4.0, None, None, 1.0]
 
 
-def test_missing_more_ticks_than_the_ring_has_leaves_all_of_them_silent():
+def test_missing_more_ticks_than_the_ring_has_leaves_only_empty_rows():
     ring = a_ring(3, a_row(1.0), a_row(2.0), a_row(3.0))
     ring.put(1000, a_row(4.0), a_row(None))
     assert values(ring.newest(3, ONLY)) == [4.0, None, None]
@@ -43,23 +43,23 @@ def test_a_second_row_for_a_tick_replaces_the_first():
         pytest.param([7], 1, id="the first"),
         pytest.param([7, 8], 2, id="two"),
         pytest.param([7, 7], 1, id="one twice"),
-        pytest.param([7, 10], 4, id="missed ticks were watched too"),
+        pytest.param([7, 10], 4, id="missed ticks count too"),
     ],
 )
-def test_a_track_is_watched_from_its_first_tick(ticks, watched):
+def test_a_track_is_measured_from_its_first_tick(ticks, watched):
     ring = Ring(9, 1)
     for tick in ticks:
         ring.put(tick, a_row(1.0), a_row(None))
     assert ring.watched().tolist() == [watched]
 
 
-def test_a_watch_begins_anew_after_a_tick_without_members():
+def test_measuring_begins_anew_after_a_tick_without_members():
     ring = a_ring(9, a_row(1.0), a_row(1.0)._replace(expected=np.array([0.0])), a_row(1.0))
     assert ring.watched().tolist() == [1]
 
 
 def test_nothing_is_read_from_an_empty_ring():
-    with pytest.raises(ValueError, match="before the first tick"):
+    with pytest.raises(ValueError, match="cannot read from an empty ring"):
         Ring(3, 1).newest(1, ONLY)
 
 
@@ -87,23 +87,23 @@ def test_an_adopted_track_keeps_its_history(length, newest, shift, expected, wat
     assert ring.watched().tolist() == [0, watched]
 
 
-def test_what_was_not_watched_is_bounded_by_nothing():
+def test_a_row_that_was_never_written_has_infinite_bounds():
     ring = adopted(a_ring(1, a_row(1.0)), 3)
     assert ring.newest(3, np.array([1])).column("high")[:, 0].tolist() == [1.0, INF, INF]
 
 
-def test_skipping_ahead_forgets_what_stood_in_those_rows():
+def test_skipping_ahead_clears_the_skipped_rows():
     ring = a_ring(3, a_row(1.0), a_row(2.0), a_row(3.0))
     ring.skip_to(4)
     assert values(ring.newest(3, ONLY)) == [None, None, 3.0]
 
 
 def test_history_newer_than_the_ring_is_not_adopted():
-    with pytest.raises(ValueError, match="expected skip_to"):
+    with pytest.raises(ValueError, match="call skip_to before"):
         adopted(a_ring(3, a_row(1.0), a_row(2.0)), 3, newest=0)
 
 
-# Blocks are only a faster way to the same.
+# Blocks only make the same reductions faster.
 
 LEVELS = st.none() | st.floats(-1e3, 1e3)
 STEPS = st.lists(st.tuples(st.sampled_from([0, 1, 1, 1, 1, 2, 30]), LEVELS), min_size=1, max_size=60)
@@ -131,7 +131,7 @@ def folded_at_once(stretch: Stretch) -> list[float]:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 30), st.integers(0, 40), STEPS, st.data())
-def test_blocks_of_ticks_come_to_what_the_ticks_come_to(length, first, steps, data):
+def test_blocks_of_ticks_fold_to_the_same_as_their_ticks(length, first, steps, data):
     ring = filled(Ring(length, 1, [Reduce.MIN, Reduce.MAX]), steps, first)
     stretch = ring.newest(data.draw(st.integers(1, length)), ONLY)
     assert [stretch.fold(fold)[0] for fold in FOLDS] == folded_at_once(stretch)
@@ -150,7 +150,7 @@ def test_blocks_are_folded_anew_after_a_history_was_adopted(length, longer, step
         filled(ring, later, ring.last or 0)
 
 
-def test_what_was_read_before_a_tick_is_not_what_is_read_after_it():
+def test_a_new_tick_replaces_what_was_read_before_it():
     ring = a_ring(2, a_row(1.0), a_row(2.0))
     before = ring.newest(2, ONLY).newest[0]
     ring.put(2, a_row(3.0, at=9.0), a_row(None))

@@ -1,4 +1,4 @@
-"""Which windows a group needs."""
+"""Check which windows a group needs."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_a_group_without_policies_asks_for_nothing():
     ("window", "interval", "ticks"),
     [
         pytest.param(60.0, 10.0, 6, id="whole number"),
-        pytest.param(65.0, 10.0, 7, id="never less time than asked for"),
+        pytest.param(65.0, 10.0, 7, id="never less time than the window"),
         pytest.param(1.0, 10.0, 1, id="at least one"),
         pytest.param(0.3, 0.1, 3, id="rounding of binary fractions adds no tick"),
         pytest.param(0.7, 0.1, 7, id="rounding of binary fractions loses no tick"),
     ],
 )
-def test_a_window_is_whole_ticks(window, interval, ticks):
+def test_a_window_has_a_whole_number_of_ticks(window, interval, ticks):
     assert ticks_of(window, interval) == ticks

@@ -1,4 +1,4 @@
-"""What a window comes to."""
+"""Check the reduction of windows over time."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ SILENT_LAST = (a_row(10.0), a_row(40.0), a_row(None))
         pytest.param(Reduce.MIN, SILENT_FIRST, (0.0, 25.0, 25.0), id="min with a silent tick"),
         pytest.param(Reduce.MAX, SILENT_FIRST, (40.0, 40.0, 100.0), id="max with a silent tick"),
         pytest.param(Reduce.SUM, SILENT_FIRST, (65.0, 65.0, 165.0), id="sum with a silent tick"),
-        pytest.param(Reduce.LAST, SILENT_FIRST, (25.0, 25.0, 25.0), id="last does not mind an older silence"),
+        pytest.param(Reduce.LAST, SILENT_FIRST, (25.0, 25.0, 25.0), id="last ignores an older tick without answers"),
         pytest.param(Reduce.LAST, SILENT_LAST, (0.0, 40.0, 100.0), id="last is uncertain when the newest is silent"),
         pytest.param(Reduce.COUNT, SILENT_FIRST, (2.0, 2.0, 3.0), id="count could have reached every tick"),
         pytest.param(
             Reduce.MIN,
             (a_row(None), a_row(120.0)),
             (0.0, 120.0, 120.0),
-            id="a value outside the range lies within its bounds all the same",
+            id="a value outside the range lies within its bounds",
         ),
         pytest.param(
             Reduce.SUM,
             (a_row(None, low=50.0), a_row(10.0)),
             (10.0, 10.0, 110.0),
-            id="a sum over those who were heard lies within its bounds all the same",
+            id="a sum over the answers lies within its bounds",
         ),
     ],
 )
@@ -66,10 +66,10 @@ def test_a_window_is_reduced_within_the_bounds_of_its_silent_ticks(how, rows, ex
         pytest.param(Reduce.LAST, SILENT_FIRST, (25.0, 25.0), id="not an older tick, for last"),
         pytest.param(Reduce.LAST, SILENT_LAST, (-INF, INF), id="the newest tick, for last"),
         pytest.param(Reduce.COUNT, SILENT_FIRST, (2.0, 3.0), id="never for count"),
-        pytest.param(Reduce.AVG, THREE, (25.0, 25.0), id="not when all were heard"),
+        pytest.param(Reduce.AVG, THREE, (25.0, 25.0), id="not when all members answered"),
     ],
 )
-def test_without_a_range_anybody_unheard_leaves_no_bounds(how, rows, expected):
+def test_without_a_range_a_missing_answer_leaves_no_bounds(how, rows, expected):
     one = window(how, *rows, bounded=False)
     assert (one.low[0], one.high[0]) == expected
 
@@ -78,7 +78,7 @@ def test_coverage_is_the_least_share_of_any_tick():
     assert window(Reduce.AVG, a_row(1.0), a_row(1.0, share=0.25), a_row(1.0)).coverage[0] == 0.25
 
 
-def test_coverage_of_a_silent_tick_is_nought():
+def test_the_coverage_of_a_tick_without_answers_is_0():
     assert window(Reduce.AVG, a_row(1.0), a_row(None)).coverage[0] == 0.0
 
 
