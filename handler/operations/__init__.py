@@ -1,1 +1,1 @@
-"""What people and alerts may ask of the daemon, each operation once, for every door."""
+"""The daemon's operations, each defined once, for the CLI, the API, the console and CloudStack's API."""

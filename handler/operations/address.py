@@ -1,7 +1,7 @@
-"""The address of an operation: where it is asked for over HTTP, and where each of its fields travels.
+"""The address of an operation: its HTTP method and path, and whether each field is in the path, body or a header.
 
-An operation is a frozen dataclass, light enough for the command line to import. Its fields say what may be asked, once:
-routes take types and bounds from here, the client writes its request from here, and nothing else repeats them.
+An operation is a frozen dataclass, light enough for the command line to import. It declares its fields once: routes
+take types and bounds from it, and the client writes its request from it.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from config.model.rolling import Allowance
 
 BASE = "/api/v1"
 ABOUT, HEADER = "about", "header"
-"""Keys of a field's metadata: what OpenAPI says of it, and the header that it travels in."""
+"""Keys of a field's metadata: its description in OpenAPI, and the header that carries it."""
 
 _Class = TypeVar("_Class")
 
 
 class DataclassType(Protocol):
-    """A dataclass, as the type checker knows one."""
+    """Any dataclass, for the type checker."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an operation is asked for, and how it is answered when it is done."""
+    """The HTTP address of an operation, and the status of its response."""
 
     method: Literal["POST", "PUT", "DELETE"]
     path: str
-    """Below `BASE`. What stands in braces is a field; the others are in the body, or of a DELETE in the query."""
+    """Below `BASE`. Braces name fields; the other fields are in the body, or in the query of a DELETE."""
     name: str
-    """In the OpenAPI document, which makes the names of generated clients of it."""
+    """In the OpenAPI document; generated clients take their names from it."""
     body: str = ""
-    """The name of the body's schema there; empty: there is no body."""
+    """The name of the body's schema in the OpenAPI document; empty: there is no body."""
     may_be_bare: bool = False
-    """The body may be left out: every field has its default then."""
+    """The body may be left out: every field then has its default."""
     tag: str = "acts"
     status: int = 200
-    """Of what is done, where the outcome itself does not say."""
+    """The HTTP status of success, where the outcome itself does not set one."""
     is_signed: bool = True
-    """It is recorded who asked."""
+    """History records the person or program that asked."""
 
     @property
     def placed(self) -> frozenset[str]:
-        """The fields that stand in the path."""
+        """The fields that are in the path."""
         return frozenset(name for _, name, _, _ in Formatter().parse(self.path) if name)
 
 
@@ -65,7 +65,7 @@ def over(
     name: str,
     **more: Any,  # noqa: ANN401  # as `Address` has them
 ) -> Callable[[type[_Class]], type[_Class]]:
-    """Make a class an operation: a frozen dataclass that can be asked for at this address."""
+    """Make a class an operation: a frozen dataclass with this address."""
     address = Address(method, path, name, **more)
 
     def addressed(declared: type[_Class]) -> type[_Class]:
@@ -82,7 +82,7 @@ def address_of(operation: type) -> Address:
 
 
 class OperationRequest(NamedTuple):
-    """An HTTP request: of an operation, or one that reads."""
+    """An HTTP request, for an operation or for reading."""
 
     method: str
     path: str
@@ -93,7 +93,7 @@ class OperationRequest(NamedTuple):
 
 
 def call_of(operation: DataclassType) -> OperationRequest:
-    """Write an operation as the request that asks for it. A field that has its default is left out."""
+    """Write an operation as an HTTP request, without the fields that have their defaults."""
     address, given = address_of(type(operation)), dict(_given(operation))
     places = {name: quote(str(getattr(operation, name)), safe="") for name in address.placed}
     path, body = BASE + address.path.format_map(places), None
@@ -118,7 +118,7 @@ def _given(operation: DataclassType) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: object) -> object:
-    """As JSON has it."""
+    """Convert a field's value to JSON's types."""
     match value:
         case enum.Enum():
             return value.value

@@ -1,7 +1,7 @@
-"""Giving machines that are there to a group, and taking them from it, in motion.
+"""Adoption of existing machines into a group, and eviction of members from it.
 
-Size and record are one write, like those of members that are deleted by name: after a crash at any moment either both
-stand or neither. Convergence does the rest: it writes the mark, or takes it off.
+One transaction writes the size and the member's record: after a crash at any moment either both are stored or neither.
+Convergence does the rest: it writes the mark, or removes it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import record_of, room_of
-from handler.operations.manual_requests import wish_of
+from handler.operations.lookup import record_of, runtime_of
+from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import evicted, given
 from handler.operations.outcomes import NoSuch
 from handler.planning.launches import LaunchId
@@ -25,79 +25,79 @@ from trigger.requests import Decision
 
 
 class Giving:
-    """Adoption and eviction. One adoption at a time: no machine is given to two groups."""
+    """Adopts and evicts. One adoption at a time, so that no machine joins two groups."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._turn = asyncio.Lock()
 
     async def adopt(self, group: GroupId, named: str, *, force: bool, by: str) -> Decision:
-        """Raise the size by one, and have this very machine join for it; or neither.
+        """Raise the size by one and have this machine join, or do neither.
 
         Raises:
             NoSuch: the cloud has no such machine.
-            Refused: it bears a mark, is being adopted already, does not run, or cannot be marked in this cloud.
+            Refused: it has a mark, is being adopted already, does not run, or cannot be marked in this cloud.
         """
-        room, parts = room_of(self._engine, group), self._engine.parts
-        cloud = self._cloud(room)
+        runtime, parts = runtime_of(self._engine, group), self._engine.parts
+        cloud = self._cloud(runtime)
         async with self._turn:
-            server = await asyncio.to_thread(self._stranger, cloud, room, named)
-            async with self._engine.keeper.between(room):
+            server = await asyncio.to_thread(self._stranger, cloud, runtime, named)
+            async with self._engine.keeper.between(runtime):
                 last = await asyncio.to_thread(parts.store.last_sequence, group)
                 launch = LaunchId(installation=parts.converger.installation, group=group, sequence=last + 1)
                 now = parts.clock()
-                record = given(launch, server, room.definition, now.wall)
-                request = wish_of(room, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
-                question = DecisionTask(room=room, at=now, requests=(request,), joining=(record,))
+                record = given(launch, server, runtime.definition, now.wall)
+                request = request_of(runtime, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
+                question = DecisionTask(room=runtime, at=now, requests=(request,), joining=(record,))
                 decision = await self._engine.door.ask(question)
         await self._note(decision, group, "adopt", by, f"{server.name} ({server.id}) as {record.name}")
         return decision
 
     async def evict(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
-        """Lower the size by one, and have this very member leave for it, kept; or neither.
+        """Lower the size by one and have this member leave without deleting its machine, or do neither.
 
         Raises:
-            Refused: its mark cannot be taken off in this cloud, or as `handler.operations.member_actions.evicted`.
+            Refused: its mark cannot be removed in this cloud, or as `handler.operations.member_actions.evicted`.
         """
-        room, parts = room_of(self._engine, group), self._engine.parts
-        self._cloud(room)
-        async with self._engine.keeper.between(room):
+        runtime, parts = runtime_of(self._engine, group), self._engine.parts
+        self._cloud(runtime)
+        async with self._engine.keeper.between(runtime):
             found = await asyncio.to_thread(record_of, parts.store, group, member)
             now = parts.clock()
             leaving = (evicted(found, now.wall, force=force),)
-            request = wish_of(room, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
+            request = request_of(runtime, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
             decision = await self._engine.door.ask(
-                DecisionTask(room=room, at=now, requests=(request,), leaving=leaving)
+                DecisionTask(room=runtime, at=now, requests=(request,), leaving=leaving)
             )
         await self._note(decision, group, "evict", by, str(member))
         return decision
 
     async def exchange(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> None:
-        """Evict a member and keep the size: another one is made. Raises as `evict`."""
-        room, store = room_of(self._engine, group), self._engine.parts.store
-        self._cloud(room)
+        """Evict a member and keep the size, so that convergence makes another one. Raises as `evict`."""
+        runtime, store = runtime_of(self._engine, group), self._engine.parts.store
+        self._cloud(runtime)
         now = self._engine.parts.clock().wall
 
         def altered() -> None:
             record = evicted(record_of(store, group, member), now, force=force)
-            store.save((record,), room.definition.cloud.id)
+            store.save((record,), runtime.definition.cloud.id)
             store.note(group, "evict", by, f"{member}, to be replaced", now)
 
-        await self._engine.keeper.alter(room, altered)
+        await self._engine.keeper.alter(runtime, altered)
 
-    def _cloud(self, room: GroupRuntime) -> Orchestrator:
-        """The group's cloud, if marks can be written there."""
-        cloud = self._engine.parts.converger.cloud(room.definition.cloud)
+    def _cloud(self, runtime: GroupRuntime) -> Orchestrator:
+        """Return the group's cloud; raise `Refused` if marks cannot be written there."""
+        cloud = self._engine.parts.converger.cloud(runtime.definition.cloud)
         if cloud.fixed_marks:
             raise Refused(cloud.fixed_marks)
         return cloud
 
-    def _stranger(self, cloud: Orchestrator, room: GroupRuntime, named: str) -> Server:
+    def _stranger(self, cloud: Orchestrator, runtime: GroupRuntime, named: str) -> Server:
         try:
             server = cloud.stranger(named)
         except DriverError as error:
             raise Refused(str(error)) from error
-        where = room.definition.cloud.id
+        where = runtime.definition.cloud.id
         if server is None:
             raise NoSuch(f"cloud {where} has no machine {named}")
         for other in self._engine.rooms.values():

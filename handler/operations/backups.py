@@ -1,4 +1,4 @@
-"""Backups of a state directory: where they come from, and how one is put back. `trimtab backup` and `restore`."""
+"""Take and restore backups of a state directory: `trimtab backup` and `trimtab restore`."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from handler.runtime.ownership import write_private
 from handler.store.backup import Content, put_back, read_backup, write_backup
 
 _BESIDE = ("member-keys",)
-"""Files without which members of the fleet are no longer believed."""
+"""Files that authenticate members; without them the daemon rejects what members send."""
 
 
 def take(state: Path, target: Path) -> Content:
-    """Copy the store of a state directory, and what belongs to it, into one file. A daemon may be running.
+    """Copy the store of a state directory, and the files beside it, into one file. A daemon may be running.
 
     Raises:
-        StoreError: there is no store, or it cannot be read, or the copy cannot be written.
+        StoreError: there is no store, it cannot be read, or the copy cannot be written.
     """
     directory = StateDirectory(state)
     return write_backup(directory.store, target.absolute(), _beside(state))
 
 
 def restore(state: Path, backup: Path) -> tuple[Content, Path | None]:
-    """Put a backup back into a state directory that no daemon holds, and keep the store that was there.
+    """Restore a backup into a state directory that no daemon uses, and keep the store that it replaces.
 
     Returns:
-        What the backup held, and where the replaced store is now (``None``: there was none).
+        The backup's content, and where the replaced store is now (``None``: there was none).
 
     Raises:
         Refused: a daemon runs, or the backup is of another installation or of a newer release.
-        StoreError: the backup is damaged or no store, or the disk refuses.
+        StoreError: the backup is damaged or is not a store, or a file cannot be written.
     """
     content = read_backup(backup)
     directory = StateDirectory(state)
@@ -43,7 +43,7 @@ def restore(state: Path, backup: Path) -> tuple[Content, Path | None]:
         if own is not None and own != content.installation:
             raise Refused(
                 f"backup {backup} belongs to installation {content.installation}, and {state} to {own}: "
-                "name the state directory that it was taken of, or an empty one"
+                "name the state directory that it was taken from, or an empty one"
             )
         aside = put_back(backup, directory.store, clock.wall())
         directory.become(content.installation)
@@ -58,7 +58,7 @@ def _beside(state: Path) -> Mapping[str, bytes]:
 
 
 def _lay_beside(state: Path, files: Mapping[str, bytes]) -> None:
-    """Write small files that are not there; one that is there is newer."""
+    """Write the small files that are missing; an existing file is newer than the backup's."""
     for name in _BESIDE:
         if name in files and not (state / name).exists():
             write_private(state / name, files[name].decode())

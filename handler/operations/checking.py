@@ -1,4 +1,4 @@
-"""What a saved payload would do now: the same steps as for a live one, with nothing written and nobody told."""
+"""Tell what a saved payload would do now: the same steps as for a live one; nothing is written or notified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
-    """What a running daemon would answer, taking the notification as one that comes in order."""
+    """Return a running daemon's answer to the notification, as if it came in order."""
     now = engine.parts.clock()
     meant = _meant(engine.ingest.alerting.rules(), body, may, now.wall)
     if isinstance(meant, AlertReply):
@@ -31,8 +31,8 @@ async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
     answers = await asyncio.to_thread(engine.parts.store.answers_to, asked)
     decisions: dict[GroupId, Decision] = {}
     for group, mine in by_group(found.meanings).items():
-        room = engine.rooms.get(group)
-        question = None if room is None else question_of(engine.catalogue(), room, mine, answers, now)
+        runtime = engine.rooms.get(group)
+        question = None if runtime is None else question_of(engine.catalogue(), runtime, mine, answers, now)
         if question is not None:
             state = question.room.state if question.change is None else question.change(question.room.state)
             declared, fleet = question.room.definition.group, question.room.fleet()
@@ -41,7 +41,7 @@ async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
 
 
 def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> AlertReply:
-    """What a payload means to a file. What the door would say is not known without a daemon."""
+    """Return what a payload means under a file's catalogue. Without a daemon, the decision itself is unknown."""
     meant = _meant(Rules.of(catalogue), body, EVERYTHING, now)
     if isinstance(meant, AlertReply):
         return meant

@@ -1,4 +1,4 @@
-"""Operations on what the daemon keeps beside groups: garbage, the store, webhooks and their tokens, recordings."""
+"""Operations on the daemon's other records: garbage, the store, webhooks and their tokens, recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @over("DELETE", "/garbage/{name}", "abandon")
 class AbandonGarbage:
-    """Forget a piece of garbage: its record ends, and its machine is never touched again."""
+    """Forget a piece of garbage: its record is closed, and its machine is never touched again."""
 
     name: MemberName
 
@@ -35,7 +35,7 @@ class AbandonGarbage:
 
 @over("POST", "/store/adopt", "adopt", body="handler.web.stores.AdoptBody", may_be_bare=True)
 class AdoptStore:
-    """Believe the store: of one group, or of every group that is in doubt, and have this daemon act."""
+    """Accept the store of one group, or of every group in doubt, as the newest, and have this daemon act."""
 
     group: GroupId | None = None
 
@@ -45,7 +45,7 @@ class AdoptStore:
 
 @over("POST", "/store/flush", "flush", is_signed=False)
 class FlushStore:
-    """Write down what is only in memory."""
+    """Write to the store what is only in memory."""
 
     async def perform(self, desk: Desk, by: str) -> Shown:
         await desk.stores.flush()
@@ -54,7 +54,7 @@ class FlushStore:
 
 @over("PUT", "/recording", "switch", body="RecordBody", tag="recording")
 class SwitchRecording:
-    """Record samples or not, whatever the file says; ``for_s``: only for so many seconds."""
+    """Start or stop recording samples, overriding the file; ``for_s``: for this many seconds only."""
 
     on: bool
     for_s: Annotated[float, Gt(0), Le(366 * 86400), IsFinite] | None = None
@@ -65,25 +65,27 @@ class SwitchRecording:
 
 @over("POST", "/hooks", "make", body="HookBody", tag="webhooks", status=201, is_signed=False)
 class MakeHook:
-    """Make a webhook; its token is told this once."""
+    """Make a webhook; its token is shown only once, in the answer."""
 
     name: Annotated[str, Len(1, 64)]
     groups: Annotated[tuple[GroupId, ...], Len(0, 1000)] = field(default=(), metadata={ABOUT: "None: every group."})
-    effects: tuple[EffectKind, ...] | None = field(default=None, metadata={ABOUT: "Left out: all, if it takes alerts."})
+    effects: tuple[EffectKind, ...] | None = field(
+        default=None, metadata={ABOUT: "Left out: all effects, if it takes alerts."}
+    )
     directions: tuple[Direction, ...] = tuple(Direction)
     hmac_env: Annotated[str, Len(0, 200)] | None = field(
-        default=None, metadata={ABOUT: "Where the secret for signatures is kept."}
+        default=None, metadata={ABOUT: "The file that holds the secret for signatures."}
     )
     hmac_file: Annotated[str, Len(0, 1000)] | None = None
-    push: bool = field(default=False, metadata={ABOUT: "It brings values of these groups, and no alerts."})
+    push: bool = field(default=False, metadata={ABOUT: "It takes values for these groups, and no alerts."})
 
     async def perform(self, desk: Desk, by: str) -> Shown:
-        return _told(self.name, await desk.webhooks.make(_wanted(self)), pushes=self.push)
+        return _shown(self.name, await desk.webhooks.make(_wanted(self)), pushes=self.push)
 
 
 @over("POST", "/hooks/{name}/rotate", "rotate", body="RotateBody", tag="webhooks", is_signed=False)
 class RotateHook:
-    """Give a webhook a new token, told this once; with ``finish``, only end the old one."""
+    """Give a webhook a new token, shown only once; with ``finish``, only end the old token."""
 
     name: str
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
@@ -94,12 +96,12 @@ class RotateHook:
             return {"name": self.name, "finished": True}
         token = await desk.webhooks.rotate(self.name)
         pushing = {hook.name for hook in desk.webhooks.all() if hook.pushes}
-        return _told(self.name, token, pushes=self.name in pushing)
+        return _shown(self.name, token, pushes=self.name in pushing)
 
 
 @over("POST", "/member-tokens/rotate", "rotate_members", body="RotateBody", tag="webhooks", is_signed=False)
 class RotateMemberTokens:
-    """Give new members tokens by a new key; with ``finish``, only end those by the old one."""
+    """Give new members tokens of a new key; with ``finish``, only end the tokens of the old key."""
 
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
 
@@ -110,7 +112,7 @@ class RotateMemberTokens:
 
 @over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", is_signed=False)
 class RevokeHook:
-    """Have a webhook take nothing any more."""
+    """Revoke a webhook's tokens, so that it accepts nothing any more."""
 
     name: str
 
@@ -125,15 +127,15 @@ DaemonOperation = (
 
 
 def _wanted(hook: MakeHook) -> NewWebhook:
-    """What the new webhook is to be.
+    """Return the new webhook's declaration.
 
     Raises:
-        Refused: its secret is in two places.
+        Refused: its secret is given in two places.
     """
     from handler.ingest.alerts.tokens import NewWebhook
 
     if hook.hmac_env is not None and hook.hmac_file is not None:
-        raise Refused("the secret for signatures is in a variable or in a file, not in both")
+        raise Refused("give the secret for signatures as a variable or as a file, not as both")
     signed = hook.hmac_env is not None or hook.hmac_file is not None
     every = () if hook.push else tuple(EffectKind)
     return NewWebhook(
@@ -146,8 +148,8 @@ def _wanted(hook: MakeHook) -> NewWebhook:
     )
 
 
-def _told(name: str, token: str, *, pushes: bool) -> Shown:
-    """The one time that a token is told, and where to send what it opens."""
+def _shown(name: str, token: str, *, pushes: bool) -> Shown:
+    """Show a token, this one time, and the path to send to."""
     from handler.ingest.alerts.receiver import PATH
     from handler.ingest.pushes.receiver import PATH as PUSH
 

@@ -1,4 +1,4 @@
-"""The desk: what people and alarms may ask of a running engine."""
+"""The operations that people and alarms may ask of a running engine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from handler.operations.adoption import Giving
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.executing import executable, requested
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.lookup import nearest, room_of
-from handler.operations.manual_requests import stopping, wish_of
+from handler.operations.lookup import nearest, runtime_of
+from handler.operations.manual_requests import request_of, stopping
 from handler.operations.member_desk import MemberDesk
 from handler.operations.outcomes import Asked, NoSuch
 from handler.operations.probing import probe
@@ -49,11 +49,11 @@ from trigger.verdicts import Direction
 
 _ACTS = frozenset({EventKind.DECISION, EventKind.NOTE})
 _PROBES = 2
-"""At once: people look, programs should scrape."""
+"""At once: this is for people; programs should scrape."""
 
 
 class Desk:
-    """Every public method is one act; each is recorded in the group's history with who asked."""
+    """Every public method is one operation; the group's history records changes with the person who asked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -70,63 +70,63 @@ class Desk:
     # Looking
 
     def status(self) -> tuple[GroupStatus, ...]:
-        """All groups, sorted by id."""
+        """Return the status of all groups, sorted by id."""
         now = self._engine.parts.clock().wall
         return tuple(status_of(self._engine.rooms[group], now) for group in sorted(self._engine.rooms))
 
     def groups(self) -> tuple[GroupId, ...]:
-        """Their names, sorted."""
+        """Return the groups' names, sorted."""
         return tuple(sorted(self._engine.rooms))
 
     def group(self, group: GroupId) -> GroupStatus:
-        """One group."""
+        """Return one group's status."""
         return status_of(self._room(group), self._engine.parts.clock().wall)
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | TickSpan | None:
-        """The last tick's explanation, or the span that covers ``at``."""
-        room = self._room(group)
-        if at is None and room.explanation is not None:
-            return room.explanation
+        """Return the last tick's explanation, or the span that covers ``at``."""
+        runtime = self._room(group)
+        if at is None and runtime.explanation is not None:
+            return runtime.explanation
         await asyncio.to_thread(self._engine.parts.store.flush)
         wanted = at if at is not None else self._engine.parts.clock().wall
         return await asyncio.to_thread(self._engine.parts.store.span_at, group, wanted)
 
     async def recall(self, group: GroupId, begin: Instant, end: Instant) -> Recalled:
-        """The decision that a person means who names a time: from ``begin`` until just before ``end``."""
-        room, store = self._room(group), self._engine.parts.store
+        """Return the decision nearest to a time that a person names, from ``begin`` until just before ``end``."""
+        runtime, store = self._room(group), self._engine.parts.store
 
         def read() -> Recalled:
             store.flush()
-            begun = store.spans_begun(room.id, begin, end, AT_MOST)
-            events = store.history(room.id, before=end, limit=AT_MOST, kinds=_ACTS)
-            return recalled(begun, store.span_at(room.id, begin), [event for event in events if event.at >= begin])
+            begun = store.spans_begun(runtime.id, begin, end, AT_MOST)
+            events = store.history(runtime.id, before=end, limit=AT_MOST, kinds=_ACTS)
+            return recalled(begun, store.span_at(runtime.id, begin), [event for event in events if event.at >= begin])
 
         return await asyncio.to_thread(read)
 
     def misses(self, group: GroupId) -> tuple[str, ...]:
-        """What the last poll did not bring, in words."""
+        """Return what the last poll did not bring, as text."""
         declared = self._engine.catalogue().counters
         misses = self._room(group).misses
         words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
         return say_all(misses, words)
 
     def doubts(self, group: GroupId) -> tuple[str, ...]:
-        """Why what the cloud lists is not believed, and what would confirm it, in words."""
+        """Return why the cloud's listing is in doubt, and what would confirm it, as text."""
         seen = self._room(group).seen
         return tuple(doubt.words for doubt in seen.plan.doubts) if seen is not None else ()
 
     async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
         """Read counters of every member now."""
-        room, catalogue = self._room(group), self._engine.catalogue()
+        runtime, catalogue = self._room(group), self._engine.catalogue()
         if group not in catalogue.groups:
-            raise Refused(f"group {group} is no longer declared: its members serve on, nothing is measured")
+            raise Refused(f"group {group} is no longer declared: its members go on serving, but nothing is measured")
         for counter in counters:
             if counter not in catalogue.counters:
                 raise NoSuch(f"there is no counter {counter}{nearest(counter, catalogue.counters)}")
         wanted = tuple(counters) or counters_of(catalogue, group)
         parts = self._engine.parts
         async with self._probes:
-            return await probe(parts.poller, parts.clock, catalogue, room.roster(parts.clock().wall), wanted)
+            return await probe(parts.poller, parts.clock, catalogue, runtime.roster(parts.clock().wall), wanted)
 
     async def history(
         self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
@@ -139,60 +139,60 @@ class Desk:
         return events
 
     def definition(self, group: GroupId) -> Definition:
-        """What one group's new members are made of."""
+        """Return the definition that one group's new members are made from."""
         return self._room(group).definition
 
     def recent(self, group: GroupId) -> SeriesRecorder:
-        """The last half hour of one group in numbers."""
+        """Return the numbers of one group's last half hour."""
         return self._engine.telling.recent.series(self._room(group))
 
     @property
     def pulse(self) -> Pulse:
-        """Where to listen for news of groups."""
+        """Return the place to listen for changes of groups."""
         return self._engine.telling.recent.pulse
 
     def now(self) -> Instant:
-        """The wall clock."""
+        """Return the wall clock's time."""
         return self._engine.parts.clock().wall
 
     def metrics(self) -> bytes:
-        """Prometheus text."""
+        """Return the metrics in Prometheus' text format."""
         return self._engine.telling.metrics.text()
 
     def health(self) -> DaemonHealth:
-        """Whether decisions and convergence are on time."""
+        """Return whether decisions and convergence are on time."""
         return self._engine.health()
 
     # Sizes
 
     async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
-        """A person sets the size."""
-        room = self._room(group)
+        """Set the desired size for a person."""
+        runtime = self._room(group)
         now = self._engine.parts.clock()
-        request = wish_of(room, Adjustment(verb=AdjustmentVerb.SET, amount=size), now, by=by, force=force)
-        return await self._engine.door.ask(DecisionTask(room=room, at=now, requests=(request,)))
+        request = request_of(runtime, Adjustment(verb=AdjustmentVerb.SET, amount=size), now, by=by, force=force)
+        return await self._engine.door.ask(DecisionTask(room=runtime, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
-        """A request id for someone who brings none."""
+        """Return a new request id, for a caller that brings none."""
         return f"execute-{secrets.token_hex(8)}"
 
     async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
-        """An outside trigger carries out a policy; the same id again, even at the same moment, does it once."""
-        room = self._room(group)
-        known = executable(room.definition.group)
+        """Execute a policy for an outside trigger; requests with the same id, even concurrent ones, execute it once."""
+        runtime = self._room(group)
+        known = executable(runtime.definition.group)
         if policy not in known:
             raise NoSuch(f"group {group} has no policy {policy}{nearest(policy, known)}")
         key = (group, id)
         running = self._asked.get(key)
         if running is not None:
             return replace(await asyncio.shield(running), repeated=True)
-        task = asyncio.create_task(self._alarm(room, policy, id, by))
+        task = asyncio.create_task(self._alarm(runtime, policy, id, by))
         self._asked[key] = task
         task.add_done_callback(lambda _: self._asked.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _alarm(self, room: GroupRuntime, policy: PolicyId, request_id: str, by: str) -> Asked:
-        before = await asyncio.to_thread(self._engine.parts.store.answered, room.id, request_id)
+    async def _alarm(self, runtime: GroupRuntime, policy: PolicyId, request_id: str, by: str) -> Asked:
+        before = await asyncio.to_thread(self._engine.parts.store.answered, runtime.id, request_id)
         if before is not None:
             return Asked(
                 request=request_id,
@@ -202,9 +202,9 @@ class Desk:
                 desired_to=before.desired_to,
                 answer=None,
             )
-        request = requested(self._engine.catalogue(), room.definition.group, policy, id=request_id, by=by)
+        request = requested(self._engine.catalogue(), runtime.definition.group, policy, id=request_id, by=by)
         now = self._engine.parts.clock()
-        decision = await self._engine.door.ask(DecisionTask(room=room, at=now, requests=(request,)))
+        decision = await self._engine.door.ask(DecisionTask(room=runtime, at=now, requests=(request,)))
         answer = next(answer for answer in decision.answers if answer.request.id == request_id)
         return Asked(
             request=request_id,
@@ -221,17 +221,19 @@ class Desk:
         await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
 
     async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
-        """Undo a pause, or only that of one direction.
+        """End a pause, or only that of one direction.
 
         Raises:
-            Refused: of one direction, where all is paused.
+            Refused: one direction is to end, but everything is paused.
         """
 
         def go_on(state: GroupState) -> GroupState:
             if direction is None:
                 return paused(state, Pause.NO)
             if state.pause is Pause.ALL:
-                raise Refused(f"{group} is paused as a whole, its convergence too: resume it without a direction")
+                raise Refused(
+                    f"{group} is paused in both directions, and its convergence too: resume it without a direction"
+                )
             return resumed(state, direction)
 
         message = "" if direction is None else told_of(Pause(direction.value))
@@ -240,18 +242,20 @@ class Desk:
     async def _set_pause(
         self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
     ) -> None:
-        room = self._room(group)
-        await self._engine.door.change(room, transition, act=act, by=by, message=message, at=self._engine.parts.clock())
-        room.wake.set()
+        runtime = self._room(group)
+        await self._engine.door.change(
+            runtime, transition, act=act, by=by, message=message, at=self._engine.parts.clock()
+        )
+        runtime.wake.set()
 
     def fleet_pause(self) -> FleetPause | None:
-        """What is stopped in all groups."""
+        """Return the pause of all groups; ``None``: there is none."""
         return self._engine.standstill.pause
 
     async def pause_all(
         self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
     ) -> FleetPause | None:
-        """Pause the whole fleet, as `pause` does one group; each keeps its own pause beside it."""
+        """Pause all groups, as `pause` does one; each group keeps its own pause as well."""
         pause, now = stopping(decisions_only, direction), self._engine.parts.clock().wall
         return await self._engine.standstill.change(
             lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
@@ -262,15 +266,17 @@ class Desk:
         )
 
     async def resume_all(self, *, direction: Direction | None = None, by: str) -> FleetPause | None:
-        """Undo a pause of the whole fleet, or only that of one direction.
+        """End the pause of all groups, or only that of one direction.
 
         Raises:
-            Refused: of one direction, where all is paused.
+            Refused: one direction is to end, but everything is paused.
         """
 
         def go_on(before: FleetPause | None) -> FleetPause | None:
             if direction is not None and before is not None and before.pause is Pause.ALL:
-                raise Refused("the fleet is paused as a whole, its convergence too: resume it without a direction")
+                raise Refused(
+                    "the fleet is paused in both directions, and its convergence too: resume it without a direction"
+                )
             return fleet_resumed(before, direction)
 
         message = "" if direction is None else told_of(Pause(direction.value))
@@ -280,47 +286,47 @@ class Desk:
     # Members
 
     async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:
-        """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
-        room = self._room(group)
+        """Gather and plan, and execute unless ``dry_run``. A person's order also confirms many losses at once."""
+        runtime = self._room(group)
         if dry_run:
-            return await asyncio.to_thread(self._engine.parts.converger.dry_run, room.stored())
-        await self._note(room, "converge", by, "")
-        room.accept_vanished = True
-        done = await self._engine.keeper.converge(room)
-        room.wake.set()
+            return await asyncio.to_thread(self._engine.parts.converger.dry_run, runtime.stored())
+        await self._note(runtime, "converge", by, "")
+        runtime.accept_vanished = True
+        done = await self._engine.keeper.converge(runtime)
+        runtime.wake.set()
         return done.plan
 
     async def observe(self, group: GroupId) -> World:
-        """Gather now and say what was seen."""
+        """Gather now and return what the cloud and the balancers list."""
         return await self._engine.keeper.observe(self._room(group))
 
     async def snapshot(self, group: GroupId) -> Snapshot:
-        """Gather now and say all that a pass would plan from. Nothing is changed."""
-        room = self._room(group)
-        return await asyncio.to_thread(self._engine.parts.converger.snapshot, room.stored())
+        """Gather now and return everything that a pass would plan from. Changes nothing."""
+        runtime = self._room(group)
+        return await asyncio.to_thread(self._engine.parts.converger.snapshot, runtime.stored())
 
     async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
         """Forget an ORPHANED group; with ``members``, empty it first."""
-        room = self._room(group)
-        self._engine.refuse_declared(room)
-        await self._note(room, "delete", by, "with members" if members else "members are left as they are")
+        runtime = self._room(group)
+        self._engine.refuse_declared(runtime)
+        await self._note(runtime, "delete", by, "with members" if members else "members are left as they are")
         if members:
-            await self._engine.empty(room)
+            await self._engine.empty(runtime)
         else:
-            await self._engine.forget(room)
+            await self._engine.forget(runtime)
 
     def endpoints(self) -> Sequence[EndpointStatus]:
-        """Who is called for clouds and balancers, and whether they answer."""
+        """Return the endpoints of clouds and balancers, and whether they answer."""
         return self._engine.parts.endpoints()
 
     # Recording
 
     async def recording(self) -> RecordingStatus:
-        """Whether samples are recorded, and what is there."""
+        """Return whether samples are recorded, and the recording that exists."""
         return await self._engine.recordings.status()
 
     async def record(self, *, on: bool, span: Seconds | None, by: str) -> RecordingStatus:
-        """Record or not, whatever the file says."""
+        """Start or stop recording, overriding the file."""
         await self._engine.recordings.switch(on=on, span=span, by=by)
         return await self._engine.recordings.status()
 
@@ -328,9 +334,9 @@ class Desk:
         """Read the file again: all or nothing."""
         return await self._engine.reload(by=by)
 
-    async def _note(self, room: GroupRuntime, act: str, by: str, message: str) -> None:
+    async def _note(self, runtime: GroupRuntime, act: str, by: str, message: str) -> None:
         now = self._engine.parts.clock().wall
-        await asyncio.to_thread(self._engine.parts.store.note, room.id, act, by, message, now)
+        await asyncio.to_thread(self._engine.parts.store.note, runtime.id, act, by, message, now)
 
     def _room(self, group: GroupId) -> GroupRuntime:
-        return room_of(self._engine, group)
+        return runtime_of(self._engine, group)

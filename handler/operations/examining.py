@@ -1,4 +1,4 @@
-"""Asks everything that `trimtab doctor` asks, side by side and within one deadline. Nothing is changed anywhere."""
+"""Run the checks of `trimtab doctor` in parallel, within one deadline. They change nothing."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from handler.ports.examination import (
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
 
-_ABREAST = 8
-"""Questions at a time: a burst of them is answered no sooner by a cloud that is busy."""
+_PARALLEL = 8
+"""Checks at a time: a busy cloud answers a larger burst no sooner."""
 _LAST = (CheckVerdict.OK, CheckVerdict.UNKNOWN, CheckVerdict.PROBLEM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drivers:
-    """How drivers are had. They are made when their first check is, and ask nothing before."""
+    """Make drivers. A driver is made with its first check, and sends nothing before that."""
 
     cloud: Callable[[Cloud], Orchestrator]
     balancer: Callable[[Balancer], BalancerPort]
 
 
 def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[DoctorFinding, ...]:
-    """Ask, and answer problems last. What nobody answers ``within`` this time is a problem too."""
+    """Run all checks; return problems last. A check without an answer ``within`` this time is a problem too."""
     checks = tuple(checks_of(catalogue, drivers))
     looks = _without_echoes(catalogue, checks, asked(checks, within))
     findings = (_finding(catalogue, check, look) for check, look in zip(checks, looks, strict=True))
@@ -54,7 +54,7 @@ def examined(catalogue: Catalogue, drivers: Drivers, within: Seconds) -> tuple[D
 
 
 def checks_of(catalogue: Catalogue, drivers: Drivers) -> Iterator[Check]:
-    """Every check of every cloud, of the profiles that groups use of it, and of every balancer, in the file's order."""
+    """Return the checks of every cloud, of its profiles that groups use, and of every balancer, in the file's order."""
     for cloud in catalogue.clouds.values():
         yield from _of_cloud(catalogue, cloud, drivers)
     for balancer in catalogue.balancers.values():
@@ -62,12 +62,12 @@ def checks_of(catalogue: Catalogue, drivers: Drivers) -> Iterator[Check]:
 
 
 def asked(checks: Sequence[Check], within: Seconds) -> tuple[Look, ...]:
-    """Answer each check, in their order. Whoever does not answer in time is left behind in a thread of its own."""
+    """Run the checks; return their results in order. A check that exceeds the time is left running in its thread."""
     waiting: queue.SimpleQueue[tuple[int, Check]] = queue.SimpleQueue()
     answered: queue.SimpleQueue[tuple[int, Look]] = queue.SimpleQueue()
     for numbered in enumerate(checks):
         waiting.put(numbered)
-    for _ in range(min(_ABREAST, len(checks))):
+    for _ in range(min(_PARALLEL, len(checks))):
         threading.Thread(target=_work, args=(waiting, answered), daemon=True, name="doctor").start()
     late = wrong(f"no answer within {within:g} s", UNREACHED)
     looks, until = [late] * len(checks), clock.moment().steady + within
@@ -94,27 +94,27 @@ def _look(check: Check) -> Look:
         return check.look()
     except DriverError as error:
         said = understood(error)
-        mend = _mending(check, error, said.cause)
+        mend = _fix(check, error, said.cause)
         return wrong(said.words.removesuffix(f": {mend}"), mend)
     except TrimtabError as error:
         return wrong(str(error), CORRECT)
 
 
-def _mending(check: Check, error: DriverError, cause: FailureCause | None) -> str:
-    """What to do: as the driver says, by the cause, as the check has it where the other side only says no."""
+def _fix(check: Check, error: DriverError, cause: FailureCause | None) -> str:
+    """Return the fix: the driver's, else the cause's, else, for a bare refusal, the check's own."""
     if error.mend or cause is not None:
         return error.mend or MENDING[cause or FailureCause.SERVICE]
     return (check.mend or CORRECT) if isinstance(error, Permanent) else UNREACHED
 
 
-CORRECT = "correct what these words name, in the file or over there, and ask again"
-"""How to mend what nobody says more about."""
+CORRECT = "correct the setting that this message names, in the file or on the other side, and run doctor again"
+"""The fix where nothing more is known."""
 _OF_THE_CLOUD = frozenset({UNREACHED, MENDING[FailureCause.CREDENTIALS]})
-"""How to mend what is wrong with a whole cloud."""
+"""Fixes of problems that concern all of a cloud."""
 
 
 def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Say once that a cloud or balancer does not answer or let us in, and not again of all that it was to be asked."""
+    """Report once that a cloud or balancer does not answer or denies access, not again for each of its checks."""
     closed = {
         (check.about, check.name): {look.mend, *_OF_THE_CLOUD} - {CORRECT, ""}
         for check, look in zip(checks, looks, strict=True)
@@ -122,22 +122,22 @@ def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequen
     }
 
     def is_echo(check: Check, look: Look) -> bool:
-        return check.what != ACCESS and look.mend in closed.get(_of_whom(catalogue, check), ())
+        return check.what != ACCESS and look.mend in closed.get(_endpoint_of(catalogue, check), ())
 
     echoes = (is_echo(check, look) for check, look in zip(checks, looks, strict=True))
     return tuple(_ECHO[check.about] if echo else look for check, look, echo in zip(checks, looks, echoes, strict=True))
 
 
-_NOT_TOLD = "not told, since the cloud does not answer or let us in"
+_NOT_CHECKED = "not checked, since the cloud does not answer or denies access"
 _ECHO = {
-    About.CLOUD: untold(_NOT_TOLD),
-    About.PROFILE: untold(_NOT_TOLD),
-    About.BALANCER: untold("not told, for what is said of its access"),
+    About.CLOUD: untold(_NOT_CHECKED),
+    About.PROFILE: untold(_NOT_CHECKED),
+    About.BALANCER: untold("not checked, for the reason that its access check gives"),
 }
 
 
-def _of_whom(catalogue: Catalogue, check: Check) -> tuple[About, str]:
-    """Who is asked."""
+def _endpoint_of(catalogue: Catalogue, check: Check) -> tuple[About, str]:
+    """Return the cloud or balancer that a check asks."""
     if check.about is About.PROFILE:
         return About.CLOUD, catalogue.profiles[ProfileId(check.name)].cloud
     return check.about, check.name
@@ -186,7 +186,7 @@ def _members(driver: Orchestrator) -> Look:
     listing = driver.list_all()
     if not listing.complete:
         return wrong(f"machines cannot be listed completely: {listing.because}", UNREACHED)
-    return fine(f"answers, and lets us list machines: {_counted(len(listing.servers), 'member')} of ours")
+    return fine(f"answers and allows listing machines: {_counted(len(listing.servers), 'member')} of ours")
 
 
 # Groups

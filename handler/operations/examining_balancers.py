@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks of balancers."""
+"""The checks of `trimtab doctor` for balancers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from handler.ports.balancer import Balancer as Port
 from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, untold, wrong
 
 ACCESS = "access"
-PLAYED = "is played by Trimtab itself: there is nothing to reach"
-_CORRECT = "correct HAProxy's configuration as told, or the balancer's declaration"
+PLAYED = "is simulated by Trimtab itself: there is nothing to reach"
+_CORRECT = "correct HAProxy's configuration as this message says, or the balancer's declaration"
 
 
 def checks_of(balancer: Balancer, most: int, driver_for: Callable[[Balancer], Port]) -> Iterator[Check]:
-    """Every check of one balancer.
+    """Return every check of one balancer.
 
     Args:
-        balancer: as it is declared.
-        most: how many members all groups behind it may have.
+        balancer: the declaration.
+        most: the most members that all its groups together may have.
         driver_for: makes its driver.
     """
     named = partial(Check, about=About.BALANCER, name=balancer.id)
     if words := _ours(balancer):
         yield named(what=ACCESS, look=lambda: fine(words))
         return
-    yield named(what=ACCESS, look=partial(_seats, driver_for, balancer), mend=MENDING[FailureCause.BALANCER])
+    yield named(what=ACCESS, look=partial(_lists_members, driver_for, balancer), mend=MENDING[FailureCause.BALANCER])
     match balancer:
         case HaproxyBalancer():
             yield named(what="version", look=lambda: fine(versions_of(balancer)), mend="use HAProxy 2.6 or later")
@@ -43,7 +43,7 @@ def checks_of(balancer: Balancer, most: int, driver_for: Callable[[Balancer], Po
 
 
 def _ours(balancer: Balancer) -> str:
-    """Why there is nothing to reach; empty: there is."""
+    """Return why there is nothing to reach; empty: there is something."""
     match balancer:
         case SharedListener():
             return f"is held by the daemon itself, on {balancer.address}:{balancer.port}: there is nothing to reach"
@@ -56,25 +56,25 @@ def _ours(balancer: Balancer) -> str:
 def _inspected(balancer: Balancer, driver_for: Callable[[Balancer], Port]) -> Iterator[Check]:
     try:
         driver = driver_for(balancer)
-    except Permanent:  # access says it
+    except Permanent:  # the access check reports it
         return
     if isinstance(driver, Inspected):
         yield from driver.checks(balancer.id)
 
 
-def _seats(driver_for: Callable[[Balancer], Port], balancer: Balancer) -> Look:
+def _lists_members(driver_for: Callable[[Balancer], Port], balancer: Balancer) -> Look:
     number = len(driver_for(balancer).seats())
-    return fine(f"answers, and shows {number} member{'' if number == 1 else 's'}")
+    return fine(f"answers and lists {number} member{'' if number == 1 else 's'}")
 
 
 def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer, most: int) -> Look:
     try:
         driver_for(balancer).seats()
     except DriverError:
-        return untold("not looked at, since it does not show its members")
+        return untold("not checked, since it does not list its members")
     remarks = remarks_on(balancer, most)
     grave = [remark.words for remark in remarks if remark.grave]
     if grave:
         return wrong("; ".join(grave), _CORRECT)
     light = "; ".join(remark.words for remark in remarks)
-    return Look(verdict=CheckVerdict.OK, words=light or "members can be added, as many as there may be")
+    return Look(verdict=CheckVerdict.OK, words=light or "has room for as many members as the groups may have")

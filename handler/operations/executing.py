@@ -1,4 +1,4 @@
-"""A policy that somebody outside has carried out: the request that it becomes."""
+"""The request that a policy becomes when an outside trigger executes it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from trigger.requests import Request, RequestCause
 
 
 def executable(group: Group) -> tuple[PolicyId, ...]:
-    """The names under which a group's policies can be carried out."""
+    """Return the names of a group's policies and schedules, all of which can be executed."""
     return (*group.policies, *(schedule.id for schedule in group.schedules))
 
 
 def requested(catalogue: Catalogue, group: Group, policy: PolicyId, *, id: str, by: str) -> Request:
-    """Ask for what one of the group's policies would do, whether or not its conditions hold or its time has come.
+    """Return the request of one of the group's policies, whatever its conditions and the time say.
 
     Raises:
-        Refused: there is nothing that could be carried out once.
+        Refused: the policy makes no single change that could be executed.
         NoSuch: it is no longer declared.
     """
     declared = schedule_named(group, policy) or catalogue.policies.get(policy)
     if isinstance(declared, ScheduledLimit):
         kind = declared.limit.value
-        raise Refused(f"policy {policy} is a {kind} by schedule: it stands or does not, and nothing is carried out")
+        raise Refused(f"policy {policy} is a {kind} by schedule: it holds for its whole span and cannot be executed")
     if declared is None:
         raise NoSuch(f"policy {policy} is no longer declared: group {group.id} is orphaned")
     adjustment = outright(declared.adjustment)
     if adjustment is None:
-        raise Refused(f"policy {policy} follows a target: only what is measured says how many; use scale")
+        raise Refused(f"policy {policy} tracks a target, so its size comes from measurements alone; use scale")
     return Request(
         id=id,
         group=group.id,

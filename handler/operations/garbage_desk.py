@@ -1,4 +1,4 @@
-"""The desk for garbage: what is there, and what is to be forgotten."""
+"""List garbage, and forget single pieces of it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from handler.ports.stored import Event, EventKind
 
 
 class GarbageDesk:
-    """Looking takes one listing of each cloud, and one of each balancer."""
+    """Finds garbage with one listing of each cloud and one of each balancer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def look(self, group: GroupId | None) -> GarbageReport:
-        """All that bears our mark and is not wanted; of one group, known or not, if it is named."""
+        """Return everything that has our mark and is not wanted; of one group only, known or not, if it is named."""
         parts = self._engine.parts
         sweep = GarbageSweep(
             installation=parts.converger.installation,
@@ -39,30 +39,30 @@ class GarbageDesk:
         return replace(found, items=tuple(item for item in found.items if item.group == group))
 
     async def abandon(self, name: MemberName, *, by: str) -> None:
-        """Forget a piece of garbage: its record ends, and from then on its machine is never touched.
+        """Forget a piece of garbage: its record is closed, and its machine is never touched again.
 
         Raises:
-            NoSuch: nothing of this name is garbage.
-            Refused: it was abandoned before, or there are only parts or a seat.
+            NoSuch: no garbage has this name.
+            Refused: it was abandoned before, or only parts or a registration are left of it.
         """
         found = await self.look(None)
         item = next((item for item in found.items if item.name == name and item.can_be_abandoned), None)
         if item is None:
             raise _unfit(name, found)
-        room = self._engine.rooms.get(item.group)
+        runtime = self._engine.rooms.get(item.group)
         now = self._engine.parts.clock().wall
-        if room is None:
+        if runtime is None:
             await asyncio.to_thread(self._forget, item, by, now)
         else:
-            await self._engine.keeper.alter(room, lambda: self._forget(item, by, now))
+            await self._engine.keeper.alter(runtime, lambda: self._forget(item, by, now))
 
     def _forget(self, item: Item, by: str, now: Instant) -> None:
-        """Write it down, between two passes of its group: what has become of it meanwhile counts."""
+        """Write it between two passes of its group, if it is still garbage then."""
         store, group = self._engine.parts.store, self._engine.rooms.get(item.group)
         records = store.members(item.group) if group is not None else ()
         record = next((record for record in records if record.name == item.name), None)
         if (record is None) == (item.kind in {GarbageKind.STUCK, GarbageKind.OPEN_INTENT}):
-            raise Refused(f"{item.name} is no garbage any more")
+            raise Refused(f"{item.name} is not garbage any more")
         act = Event(at=now, group=item.group, kind=EventKind.NOTE, name="abandon", by=by, message=str(item.name))
         store.abandon(act, _let_go(item, by, now), _ended(record, item, now))
 
@@ -86,8 +86,8 @@ def _unfit(name: MemberName, found: GarbageReport) -> Exception:
     if GarbageKind.ABANDONED in kinds:
         return Refused(f"{name} is abandoned already")
     if GarbageKind.PART in kinds:
-        return Refused(f"of {name} there are only parts: take them away at the cloud")
+        return Refused(f"only parts of {name} are left: delete them in the cloud")
     if GarbageKind.SEAT in kinds:
-        return Refused(f"of {name} there is only a seat: take it away at the balancer")
+        return Refused(f"only a registration of {name} is left: delete it at the balancer")
     names = [item.name for item in found.items if item.can_be_abandoned]
-    return NoSuch(f"nothing called {name} is garbage{nearest(name, names)}")
+    return NoSuch(f"there is no garbage named {name}{nearest(name, names)}")

@@ -1,4 +1,4 @@
-"""Operations on groups and their declaration: passes, looks, deletion, balancers, rollbacks and rolls."""
+"""Operations on groups and their declaration: passes, observation, deletion, balancers, rollbacks and rolls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @over("POST", "/groups/{group}/converge", "converge", body="ConvergeBody")
 class ConvergeGroup:
-    """Gather and plan; carry it out unless ``dry_run``. A person's order also accepts that many vanished."""
+    """Gather and plan, and execute unless ``dry_run``. A person's order also confirms many losses at once."""
 
     group: GroupId
     dry_run: bool = False
@@ -32,7 +32,7 @@ class ConvergeGroup:
 
 @over("POST", "/groups/{group}/observe", "observe", is_signed=False)
 class ObserveGroup:
-    """Gather now and show what was seen. Changes nothing."""
+    """Gather now and show what the cloud and the balancers list. Changes nothing."""
 
     group: GroupId
 
@@ -42,7 +42,7 @@ class ObserveGroup:
 
 @over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False)
 class SnapshotGroup:
-    """Gather now and give all that a pass would plan from. Changes nothing."""
+    """Gather now and return everything that a pass would plan from. Changes nothing."""
 
     group: GroupId
 
@@ -72,7 +72,7 @@ class ReloadFile:
 
 @over("PUT", "/groups/{group}/balancers/{balancer}", "attach", body="AttachBody", status=202)
 class AttachBalancer:
-    """Put all members of a group behind a balancer, now and from now on, or none."""
+    """Attach all members of a group, present and future, to a balancer, or none of them."""
 
     group: GroupId
     balancer: BalancerId
@@ -85,7 +85,7 @@ class AttachBalancer:
 
 @over("DELETE", "/groups/{group}/balancers/{balancer}", "detach", status=202)
 class DetachBalancer:
-    """Take all members from behind a balancer, and make no more there; ``force`` drops one that cannot be read."""
+    """Detach a group from a balancer; ``force`` detaches without draining from one that cannot be read."""
 
     group: GroupId
     balancer: BalancerId
@@ -99,7 +99,7 @@ class DetachBalancer:
 
 @over("POST", "/groups/{group}/rollback", "rollback", body="RollbackBody", may_be_bare=True)
 class RollBack:
-    """Have new members made of an earlier revision's profile; without ``to``, of the last that converged."""
+    """Make new members from an earlier revision's profile; without ``to``, from the last that converged."""
 
     group: GroupId
     to: Annotated[int, Ge(1)] | None = None
@@ -110,7 +110,7 @@ class RollBack:
 
 @over("DELETE", "/groups/{group}/rollback", "end_rollback")
 class EndRollback:
-    """Have new members made of what the file says again."""
+    """Make new members from the file's profile again."""
 
     group: GroupId
 
@@ -120,7 +120,7 @@ class EndRollback:
 
 @over("POST", "/groups/{group}/roll", "roll", body="RollBody", may_be_bare=True, status=202)
 class StartRoll:
-    """Replace every member that is not made of the profile of now; a budget that is left out is as declared."""
+    """Replace every member that was not made from the current profile; a budget left out is as declared."""
 
     group: GroupId
     surge: Allowance | None = None
@@ -132,7 +132,7 @@ class StartRoll:
 
 @over("DELETE", "/groups/{group}/roll", "stop_roll")
 class StopRoll:
-    """Replace no more members."""
+    """Stop replacing members."""
 
     group: GroupId
 

@@ -1,4 +1,4 @@
-"""Groups and members by name, for whoever is asked for one: what is not there names the nearest that is."""
+"""Look up groups and members by name; the error of an unknown name suggests the nearest known one."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from handler.ports.store import Store
 from handler.runtime.group_runtime import GroupRuntime
 
 
-def room_of(engine: Engine, group: GroupId) -> GroupRuntime:
-    """One group's room.
+def runtime_of(engine: Engine, group: GroupId) -> GroupRuntime:
+    """Return one group's runtime.
 
     Raises:
         NoSuch: there is no such group.
     """
-    room = engine.rooms.get(group)
-    if room is None:
+    runtime = engine.rooms.get(group)
+    if runtime is None:
         raise NoSuch(f"there is no group {group}{nearest(group, engine.rooms)}")
-    return room
+    return runtime
 
 
 def record_of(store: Store, group: GroupId, member: MemberName) -> Record:
-    """What is remembered of one member. Reads the store, so it is asked for in a thread.
+    """Return one member's record. Reads the store, so call it in a thread.
 
     Raises:
         NoSuch: the group has no such member.
@@ -39,6 +39,6 @@ def record_of(store: Store, group: GroupId, member: MemberName) -> Record:
 
 
 def nearest(wanted: str, names: Iterable[str]) -> str:
-    """The end of a sentence that says which name was perhaps meant; empty if none is near."""
+    """Return the end of a sentence that suggests the nearest name; empty if none is near."""
     close = difflib.get_close_matches(wanted, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""

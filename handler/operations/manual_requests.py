@@ -1,4 +1,4 @@
-"""What a person asks for, as the door takes it."""
+"""Requests of people, in the form that the decision queue takes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from trigger.verdicts import Direction
 
 
 def stopping(decisions_only: bool, direction: Direction | None) -> Pause:
-    """What a pause stops: everything, decisions only, or one direction."""
+    """Return what a pause stops: everything, decisions only, or one direction."""
     if direction is not None:
         return Pause(direction.value)
     return Pause.DECISIONS if decisions_only else Pause.ALL
 
 
-def wish_of(room: GroupRuntime, adjustment: Adjustment, now: Moment, *, by: str, force: bool) -> Request:
-    """What a person wants the size to be."""
+def request_of(runtime: GroupRuntime, adjustment: Adjustment, now: Moment, *, by: str, force: bool) -> Request:
+    """Return a person's request for a size."""
     return Request(
         id=f"person-{by}-{now.wall:.6f}",
-        group=room.id,
+        group=runtime.id,
         cause=RequestCause.PERSON,
         by=by,
         adjustment=adjustment,
-        quiet_time=room.definition.group.quiet_time,
+        quiet_time=runtime.definition.group.quiet_time,
         force=force,
     )

@@ -1,4 +1,4 @@
-"""What people may have done to one member, as changes of its record. Pure."""
+"""Actions of people on one member, as changes of its record. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handler.planning.world import Leaving, Phase, Record, Server, ServerState
 
 
 def to_protect(record: Record) -> Record:
-    """Never choose it as surplus.
+    """Protect a member: it is never chosen as surplus.
 
     Raises:
         Refused: it is leaving already.
@@ -23,15 +23,15 @@ def to_protect(record: Record) -> Record:
 
 
 def to_unprotect(record: Record) -> Record:
-    """Let it be surplus again."""
+    """End a member's protection."""
     return replace(record, protected=False)
 
 
 def to_replace(record: Record) -> Record:
-    """Have another one made in its place.
+    """Have a new member made in its place.
 
     Raises:
-        Refused: it does not serve.
+        Refused: it is not in service.
     """
     if record.phase is not Phase.IN_SERVICE:
         raise Refused(f"{record.name} is {record.phase.value}, not in service: there is nothing to replace")
@@ -39,32 +39,32 @@ def to_replace(record: Record) -> Record:
 
 
 def chosen(record: Record, now: Instant, *, force: bool) -> Record:
-    """A person has named it: it leaves, and the size is lowered by it.
+    """Mark a member that a person named as leaving; the size falls with it.
 
     Raises:
-        Refused: it is leaving already, or protected and nobody insists.
+        Refused: it is leaving already, or protected and not forced.
     """
     if record.phase is Phase.LEAVING:
         raise Refused(f"{record.name} is leaving already")
     if record.protected and not force:
         off = f"trimtab member protect {record.group} {record.name} --off"
-        raise Refused(f"{record.name} is protected: take that away ({off}), or insist with --force")
+        raise Refused(f"{record.name} is protected: end the protection ({off}), or use --force")
     return replace(record, phase=Phase.LEAVING, leaving=Leaving.CHOSEN, leaving_at=now, attempts=())
 
 
 def evicted(record: Record, now: Instant, *, force: bool) -> Record:
-    """A person takes it from the group: it leaves its balancers, loses its mark, and goes on.
+    """Evict a member: it leaves its balancers and loses its mark, and its machine goes on running.
 
     Raises:
-        Refused: it is leaving already, or protected and nobody insists, or it is not known to be there.
+        Refused: it is leaving already, or protected and not forced, or the cloud has not listed it yet.
     """
     if record.phase is Phase.INTENDED and not record.given:
-        raise Refused(f"{record.name} is not known to be there: there is nothing yet that could be kept")
+        raise Refused(f"{record.name} has not been found in the cloud yet, so there is no machine to keep")
     return replace(chosen(record, now, force=force), leaving=Leaving.EVICTED)
 
 
 def given(launch: LaunchId, server: Server, definition: Definition, now: Instant) -> Record:
-    """A machine that is there, and is to be a member under this name: the intent of its mark.
+    """Return the record of an existing machine that is to become a member under this name: the intent to mark it.
 
     Raises:
         Refused: it does not run.

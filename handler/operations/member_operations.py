@@ -1,4 +1,4 @@
-"""Operations on one member by name, and on a machine that is to become one."""
+"""Operations on one member by name, and on a machine that is to become a member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @over("POST", "/groups/{group}/members/{member}/replace", "replace", status=202)
 class ReplaceMember:
-    """Have another member in this one's place: the new one comes first."""
+    """Replace a member: the new one is in service before this one leaves."""
 
     group: GroupId
     member: MemberName
@@ -30,7 +30,7 @@ class ReplaceMember:
 
 @over("DELETE", "/groups/{group}/members/{member}", "dismiss")
 class DeleteMember:
-    """Lower the size by one, and have this very member leave for it; or neither."""
+    """Lower the size by one and have this member leave, or do neither."""
 
     group: GroupId
     member: MemberName
@@ -42,7 +42,7 @@ class DeleteMember:
 
 @over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody")
 class AdoptMember:
-    """Raise the size by one, and have a machine that is there, by its cloud's name or id, join for it; or neither."""
+    """Raise the size by one and have an existing machine, named by its cloud's name or id, join; or do neither."""
 
     group: GroupId
     named: Annotated[str, Len(1, 255)]
@@ -54,7 +54,7 @@ class AdoptMember:
 
 @over("POST", "/groups/{group}/members/{member}/evict", "evict", body="EvictBody", may_be_bare=True, status=202)
 class EvictMember:
-    """Have this very member leave, kept and without its mark; the size is lowered by one, unless it is replaced."""
+    """Have a member leave without its mark, and keep its machine; lower the size by one unless it is replaced."""
 
     group: GroupId
     member: MemberName
@@ -70,7 +70,7 @@ class EvictMember:
 
 @over("POST", "/groups/{group}/members/{member}/protect", "protect", body="ProtectBody")
 class ProtectMember:
-    """Never choose this member as surplus, or do so again."""
+    """Protect this member from being chosen as surplus, or end its protection."""
 
     group: GroupId
     member: MemberName
@@ -83,7 +83,7 @@ class ProtectMember:
 
 @over("POST", "/groups/{group}/members/{member}/observe", "observe", is_signed=False)
 class ObserveMember:
-    """Look now, and show all that is known of one member."""
+    """Gather now and show what is known of one member."""
 
     group: GroupId
     member: MemberName

@@ -1,4 +1,4 @@
-"""What becomes of an operation: the values that its caller is answered with, and the error of an unknown name."""
+"""The outcomes of operations, which their callers get, and the error of an unknown name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Asked:
 
     request: str
     repeated: bool
-    """This id was answered before; nothing was done now."""
+    """A request with this id was answered before, so this one changed nothing."""
     reason: Reason
     desired_from: int | None
     desired_to: int | None
@@ -46,34 +46,34 @@ class RevisionStatus:
     at: Instant
     """When it was first in force."""
     profile: str
-    """Digest of what members are made of under it."""
+    """Digest of the profile that it makes members from."""
     changes: tuple[str, ...]
-    """What differs from the revision before, in words; nothing of the oldest that is kept."""
+    """The differences from the revision before, as text; empty for the oldest that is kept."""
     members: int
-    """Members that are made of its profile."""
+    """How many members were made from its profile."""
     converged_at: Instant | None
-    """When every member was made of it and nothing was left to do; ``None``: never so far."""
+    """When every member was made from it and no step was left; ``None``: never so far."""
     declared: bool
-    """It is what the file says now."""
+    """It is the file's present declaration."""
     in_force: bool
-    """New members are made of its profile."""
+    """New members are made from its profile."""
     edits: tuple[GroupEdit, ...]
-    """What was edited in the file while it was the newest, in all that the group goes by; newest first."""
+    """Edits of the file that concern the group while this revision was the newest; newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """What became of a rollback or a roll."""
+    """The outcome of a rollback or a roll."""
 
     group: GroupId
     words: str
     roll: RollStatus | None
-    """The group's roll, as it stands now."""
+    """The group's roll now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberPass:
-    """What a pass for one member did."""
+    """The outcome of a pass for one member."""
 
     group: GroupId
     member: MemberName
@@ -81,7 +81,7 @@ class MemberPass:
 
 
 Shown: TypeAlias = Mapping[str, object]
-"""Of an operation that has nothing to say but what it did: the fields of the answer."""
+"""The answer's fields, for an operation whose outcome has no class of its own."""
 
 Done: TypeAlias = (
     Decision
@@ -98,4 +98,4 @@ Done: TypeAlias = (
     | RecordingStatus
     | Shown
 )
-"""What an operation may become."""
+"""Every outcome of an operation."""

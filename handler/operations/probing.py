@@ -1,4 +1,4 @@
-"""Reads counters now, out of turn: nothing that decides is touched."""
+"""Read counters now, outside the schedule and without any effect on decisions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from handler.operations.readings import Probed, probed, rises
 
 _PATIENCE: Seconds = 8.0
 _APART: Seconds = 1.0
-"""Between two readings of what rises: long enough for a rate, short enough for a person."""
+"""Between two readings of a rising counter: long enough for a rate, short enough for a person to wait."""
 
 
 async def probe(
@@ -23,13 +23,13 @@ async def probe(
     roster: Roster,
     counters: Sequence[CounterId],
 ) -> tuple[Probed, ...]:
-    """Ask these members for these counters; a second time if any of them rises for ever.
+    """Read these counters of these members; twice if any of them is a rising counter.
 
     Args:
-        poller: whose sources are asked.
-        clock: for how old readings are.
+        poller: has the sources to read from.
+        clock: gives the time for the ages of readings.
         catalogue: declares the roster's group and the counters.
-        roster: whom to ask.
+        roster: the members to ask.
         counters: declared ones.
     """
     wanted = {roster.group: tuple(sorted(counters))}

@@ -1,4 +1,4 @@
-"""What counters read just now: the first thing to look at when a number is missing or strange. Pure."""
+"""The present readings of counters: where to look first when a number is missing or strange. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from config.units import CounterId, MemberName, Seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """One counter of one member, or (``member`` is ``None``) of the group as a whole."""
+    """One counter of one member, or (``member`` is ``None``) of the group."""
 
     counter: CounterId
     member: MemberName | None
@@ -26,26 +26,26 @@ class Probed:
     kind: CounterKind
     unit: str
     reading: float | None
-    """As read, also outside the range; ``None``: there was no answer."""
+    """As read, even outside the range; ``None``: there was no answer."""
     value: float | None
-    """In the unit; of a counter that rises its rate, which needs two readings."""
+    """In the counter's unit; for a rising counter its rate, which needs two readings."""
     age: Seconds | None
-    """How old the reading was when the poll ended: much for what was pushed, or asked with a lag."""
+    """The reading's age when the poll ended: large for pushed values, and for sources with a lag."""
     took: Seconds | None
-    """From the question to the answer."""
+    """From the request to the response."""
     reply: Reply
     said: str
     remedy: str | None
-    """What to do; ``None``: it was answered."""
+    """What to do; ``None``: the source answered."""
 
 
 def rises(catalogue: Catalogue, scrape: Scrape) -> bool:
-    """Whether a second reading would tell more: some counter rises for ever."""
+    """Tell whether a second reading adds something: some counter is a rising one."""
     return any(catalogue.counters[series.counter].kind is CounterKind.RISING for series in scrape.layout.series)
 
 
 def probed(catalogue: Catalogue, scrapes: Sequence[Scrape], ended: float) -> tuple[Probed, ...]:
-    """Say what was read, in the order of counters and members.
+    """Return every reading, in the order of counters and members.
 
     Args:
         catalogue: declares every counter.
@@ -82,7 +82,7 @@ def _probed(catalogue: Catalogue, scrape: Scrape, row: int, measured: Measured, 
 
 
 def _measured(catalogue: Catalogue, scrapes: Sequence[Scrape]) -> Measured:
-    """What the last scrape measured, by the aggregator's own rules."""
+    """Return the last scrape's measured values, by the aggregator's rules."""
     layout = scrapes[0].layout
     counters = sorted({series.counter for series in layout.series})
     places = {counter: place for place, counter in enumerate(counters)}

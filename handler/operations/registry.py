@@ -1,4 +1,4 @@
-"""Every operation there is, as one closed union from which routes are made, and the one way to have one done."""
+"""The closed union of all operations, from which routes are made, and the one function that performs them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
 async def perform(desk: Desk, operation: Operation, by: str) -> Done:
-    """Have an operation done, and say what became of it.
+    """Perform an operation and return its outcome.
 
     Args:
-        desk: of the daemon that is to do it.
-        operation: what is asked, with every field as its type says.
-        by: who asks; it is recorded with what was done.
+        desk: the interface of the daemon that performs it.
+        operation: the request; its fields are already validated.
+        by: the person or program that asks, for the history.
 
     Raises:
         NoSuch: a name is unknown.
-        Refused: it will not be done, and nothing has changed.
+        Refused: the daemon will not do it, and nothing has changed.
         StoreError: the store cannot be read or written.
     """
     return await operation.perform(desk, by)

@@ -1,4 +1,4 @@
-"""The desk for definitions: what was declared, going back to an earlier profile, and replacing members for one."""
+"""Revisions of a group's definition, rollbacks to an earlier profile, and rolls that replace members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from config.model.catalogue import Mode, Profile
 from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId
 from handler.engine.engine import Engine
-from handler.operations.lookup import room_of
+from handler.operations.lookup import runtime_of
 from handler.operations.outcomes import NoSuch, RevisionStatus, Steered
 from handler.planning.declared import Pinned, Revision, changes, last_good
 from handler.planning.desired import Builds, Definition
@@ -26,132 +26,134 @@ from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import progress_of, roll_of
 
 _EDITS = 200
-"""Edits of the file that are told with the revisions: the newest."""
+"""The most edits of the file that are shown with the revisions; the newest are kept."""
 
 
 class RollDesk:
-    """Every change is recorded in the group's history with who asked."""
+    """Lists revisions, rolls back and rolls; the group's history records every change and the person who asked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def revisions(self, group: GroupId) -> tuple[RevisionStatus, ...]:
-        """What a group declared, the newest first."""
-        room, store = room_of(self._engine, group), self._engine.parts.store
+        """Return the revisions of a group's definition, newest first."""
+        runtime, store = runtime_of(self._engine, group), self._engine.parts.store
         found = await asyncio.to_thread(store.revisions, group)
         made_of = Counter(record.profile for record in await asyncio.to_thread(store.members, group))
         edited = await asyncio.to_thread(store.edits, group, _EDITS)
         before, ends = (*found[1:], None), (math.inf, *(each.at for each in found))
         return tuple(
             replace(
-                _told(each, old, room, made_of[each.definition.profile_digest]),
+                _status_of(each, old, runtime, made_of[each.definition.profile_digest]),
                 edits=tuple(edit for edit in edited if (old is None or each.at <= edit.at) and edit.at < end),
             )
             for each, old, end in zip(found, before, ends, strict=False)
         )
 
     async def rollback(self, group: GroupId, to: int | None, *, by: str) -> Steered:
-        """Have new members made of an earlier revision's profile; without ``to``, of the last that converged.
+        """Make new members from an earlier revision's profile; without ``to``, from the last that converged.
 
-        A roll that runs, or halted by itself, goes there, too.
+        A roll that runs, or that halted by itself, takes that profile as its target, too.
 
         Raises:
             NoSuch: there is no such revision any more.
-            Refused: there is nothing to go back to, or nobody could be made of it.
+            Refused: there is no earlier profile, or no member could be made from it.
         """
-        async with self._changing(group) as room:
+        async with self._changing(group) as runtime:
             found = await asyncio.to_thread(self._engine.parts.store.revisions, group)
-            target = _target(found, room, to)
-            await asyncio.to_thread(self._refuse_impossible, room, target)
+            target = _target(found, runtime, to)
+            await asyncio.to_thread(self._refuse_impossible, runtime, target)
             now = self._engine.parts.clock().wall
-            pinned = None if target.number == room.declared else Pinned(revision=target.number, at=now, by=by)
-            roll = _turned(room.roll, target.definition)
-            await self._steer(room, "rollback", by, f"to revision {target.number}", pinned, roll)
-            self._put(room, target.definition.profile)
-        goes = "; the roll goes there, too" if roll is not None and roll.runs else ""
-        words = f"new members are made of the profile of revision {target.number}{goes}"
-        return self._answer(room, words)
+            pinned = None if target.number == runtime.declared else Pinned(revision=target.number, at=now, by=by)
+            roll = _turned(runtime.roll, target.definition)
+            await self._steer(runtime, "rollback", by, f"to revision {target.number}", pinned, roll)
+            self._put(runtime, target.definition.profile)
+        goes = "; the roll now replaces members with that profile, too" if roll is not None and roll.runs else ""
+        words = f"new members are made from the profile of revision {target.number}{goes}"
+        return self._answer(runtime, words)
 
     async def end_rollback(self, group: GroupId, *, by: str) -> Steered:
-        """Have new members made of what the file says again.
+        """Make new members from the file's profile again.
 
         Raises:
-            Refused: they are.
+            Refused: they are made from it already.
         """
-        async with self._changing(group) as room:
-            if room.pinned is None:
-                raise Refused(f"group {group} is not rolled back: new members are made of what the file says")
+        async with self._changing(group) as runtime:
+            if runtime.pinned is None:
+                raise Refused(f"group {group} is not rolled back: new members are made from the file's profile already")
             newest = (await asyncio.to_thread(self._engine.parts.store.revisions, group))[0]
-            await self._steer(room, "rollback_over", by, f"to revision {newest.number}", None, room.roll)
-            self._put(room, newest.definition.profile)
-        return self._answer(room, "new members are made of what the file says again")
+            await self._steer(runtime, "rollback_over", by, f"to revision {newest.number}", None, runtime.roll)
+            self._put(runtime, newest.definition.profile)
+        return self._answer(runtime, "new members are made from the file's profile again")
 
     async def roll(self, group: GroupId, surge: Allowance | None, unavailable: Allowance | None, *, by: str) -> Steered:
-        """Have every member replaced that is not made of the profile of now.
+        """Replace every member that was not made from the current profile.
 
-        One that was stopped, or halted, goes on, with the budgets that it had.
+        A roll that was stopped or halted goes on with its earlier budgets.
 
         Raises:
-            Refused: nobody could ever be replaced, or nothing may be done to the group.
+            Refused: the budgets allow no replacement, or the group may not be changed.
         """
-        async with self._changing(group) as room:
-            if room.definition.group.mode is not Mode.ACT:
-                raise Refused(f"group {group} is in mode {room.definition.group.mode.value}: nothing is done to it")
-            before = room.roll if room.roll is not None and room.roll.state is not RollState.DONE else None
-            budgets = _budgets(before.budgets if before else room.definition.group.roll, surge, unavailable)
-            roll = self._begun(room, before, budgets, by)
+        async with self._changing(group) as runtime:
+            if runtime.definition.group.mode is not Mode.ACT:
+                raise Refused(
+                    f"group {group} is in mode {runtime.definition.group.mode.value}: its members are not changed"
+                )
+            before = runtime.roll if runtime.roll is not None and runtime.roll.state is not RollState.DONE else None
+            budgets = _budgets(before.budgets if before else runtime.definition.group.roll, surge, unavailable)
+            roll = self._begun(runtime, before, budgets, by)
             said = f"surge {budgets.surge}, unavailable {budgets.unavailable}"
-            await self._steer(room, "roll", by, said, room.pinned, roll)
-        left = progress_of(room).remaining if room.seen is not None else None
-        return self._answer(room, "nobody is left to be replaced" if left == 0 else f"rolling, {said}")
+            await self._steer(runtime, "roll", by, said, runtime.pinned, roll)
+        left = progress_of(runtime).remaining if runtime.seen is not None else None
+        return self._answer(runtime, "no member is left to replace" if left == 0 else f"rolling, {said}")
 
     async def stop_roll(self, group: GroupId, *, by: str) -> Steered:
-        """Replace nobody else; whoever leaves already goes on leaving.
+        """Replace no more members; a member that is leaving goes on leaving.
 
         Raises:
             Refused: no roll is under way.
         """
-        async with self._changing(group) as room:
-            if room.roll is None or not room.roll.runs:
+        async with self._changing(group) as runtime:
+            if runtime.roll is None or not runtime.roll.runs:
                 raise Refused(f"no roll of group {group} is under way")
-            stopped = room.roll.ended(RollState.STOPPED, f"by {by}", self._engine.parts.clock().wall)
-            await self._steer(room, "roll_stopped", by, "", room.pinned, stopped)
-        return self._answer(room, "nobody else is replaced; trimtab roll goes on")
+            stopped = runtime.roll.ended(RollState.STOPPED, f"by {by}", self._engine.parts.clock().wall)
+            await self._steer(runtime, "roll_stopped", by, "", runtime.pinned, stopped)
+        return self._answer(runtime, "no more members are replaced; trimtab roll continues the roll")
 
     @contextlib.asynccontextmanager
     async def _changing(self, group: GroupId) -> AsyncIterator[GroupRuntime]:
-        """Let neither a reload nor a pass of the group come between looking and writing."""
-        room = room_of(self._engine, group)
-        async with self._engine.changing, self._engine.keeper.between(room):
-            if room.state.orphaned or room.deleting:
-                raise Refused(f"group {group} is no longer declared: no new members are made of anything")
-            yield room
+        """Keep reloads and passes of the group out between the checks and the write."""
+        runtime = runtime_of(self._engine, group)
+        async with self._engine.changing, self._engine.keeper.between(runtime):
+            if runtime.state.orphaned or runtime.deleting:
+                raise Refused(f"group {group} is no longer declared: it gets no new members")
+            yield runtime
 
-    def _begun(self, room: GroupRuntime, before: Roll | None, budgets: RollBudgets, by: str) -> Roll:
-        target = room.definition.profile_digest
+    def _begun(self, runtime: GroupRuntime, before: Roll | None, budgets: RollBudgets, by: str) -> Roll:
+        target = runtime.definition.profile_digest
         if before is not None:
             return replace(before, budgets=budgets, by=by).resumed(target)
         return Roll(target=target, budgets=budgets, started_at=self._engine.parts.clock().wall, by=by)
 
     async def _steer(
-        self, room: GroupRuntime, act: str, by: str, message: str, pinned: Pinned | None, roll: Roll | None
+        self, runtime: GroupRuntime, act: str, by: str, message: str, pinned: Pinned | None, roll: Roll | None
     ) -> None:
-        """Write it down, then keep it; what failed before was something else, and holds nothing back any more."""
+        """Store the change, then keep it in memory; forget failed builds, since they were of another profile."""
         now, store = self._engine.parts.clock().wall, self._engine.parts.store
-        line = Event(at=now, group=room.id, kind=EventKind.NOTE, name=act, by=by, message=message)
+        line = Event(at=now, group=runtime.id, kind=EventKind.NOTE, name=act, by=by, message=message)
         await asyncio.to_thread(store.steer, line, pinned, roll)
-        room.pinned, room.roll = pinned, roll
-        if room.builds.failed:
-            await asyncio.to_thread(store.save_builds, room.id, Builds())
-            room.kept_builds = Builds()
+        runtime.pinned, runtime.roll = pinned, roll
+        if runtime.builds.failed:
+            await asyncio.to_thread(store.save_builds, runtime.id, Builds())
+            runtime.kept_builds = Builds()
 
-    def _put(self, room: GroupRuntime, profile: Profile) -> None:
-        room.definition = replace(room.definition, profile=profile)
+    def _put(self, runtime: GroupRuntime, profile: Profile) -> None:
+        runtime.definition = replace(runtime.definition, profile=profile)
 
-    def _refuse_impossible(self, room: GroupRuntime, target: Revision) -> None:
-        """Raise `Refused` if nobody could be made of a revision's profile. Blocks."""
-        profile, what = target.definition.profile, f"revision {target.number} of group {room.id}"
-        if profile.cloud != room.definition.cloud.id:
+    def _refuse_impossible(self, runtime: GroupRuntime, target: Revision) -> None:
+        """Raise `Refused` if no member could be made from a revision's profile. Blocks."""
+        profile, what = target.definition.profile, f"revision {target.number} of group {runtime.id}"
+        if profile.cloud != runtime.definition.cloud.id:
             raise Refused(f"{what} is on cloud {profile.cloud}, and members do not move between clouds")
         for ref in secrets_in(profile):
             try:
@@ -159,11 +161,11 @@ class RollDesk:
             except Refused as error:
                 raise Refused(f"{what} needs a secret that cannot be read: {error}") from error
 
-    def _answer(self, room: GroupRuntime, words: str) -> Steered:
-        return Steered(group=room.id, words=words, roll=roll_of(room))
+    def _answer(self, runtime: GroupRuntime, words: str) -> Steered:
+        return Steered(group=runtime.id, words=words, roll=roll_of(runtime))
 
 
-def _told(revision: Revision, before: Revision | None, room: GroupRuntime, members: int) -> RevisionStatus:
+def _status_of(revision: Revision, before: Revision | None, runtime: GroupRuntime, members: int) -> RevisionStatus:
     return RevisionStatus(
         number=revision.number,
         at=revision.at,
@@ -171,44 +173,44 @@ def _told(revision: Revision, before: Revision | None, room: GroupRuntime, membe
         changes=() if before is None else changes(before.definition, revision.definition),
         members=members,
         converged_at=revision.converged_at,
-        declared=revision.number == room.declared,
-        in_force=revision.number == room.stored().in_force,
+        declared=revision.number == runtime.declared,
+        in_force=revision.number == runtime.stored().in_force,
         edits=(),
     )
 
 
-def _target(found: Sequence[Revision], room: GroupRuntime, to: int | None) -> Revision:
-    """Which revision is meant."""
-    how = f"trimtab definitions {room.id} lists them"
-    in_force = room.stored().in_force
+def _target(found: Sequence[Revision], runtime: GroupRuntime, to: int | None) -> Revision:
+    """Return the revision that is named, or without a name the last good one."""
+    how = f"trimtab definitions {runtime.id} lists them"
+    in_force = runtime.stored().in_force
     if to is None:
         good = last_good(found, in_force)
         if good is None:
             raise Refused(
-                f"no definition of group {room.id} before revision {in_force} has converged with another profile: "
+                f"no definition of group {runtime.id} before revision {in_force} has converged with another profile: "
                 f"name one with --to; {how}"
             )
         return good
     target = next((each for each in found if each.number == to), None)
     if target is None:
-        raise NoSuch(f"group {room.id} has no revision {to}; {how}")
-    if target.definition.profile == room.definition.profile:
-        raise Refused(f"new members of group {room.id} are made of the profile of revision {to} already")
+        raise NoSuch(f"group {runtime.id} has no revision {to}; {how}")
+    if target.definition.profile == runtime.definition.profile:
+        raise Refused(f"new members of group {runtime.id} are made from the profile of revision {to} already")
     return target
 
 
 def _turned(roll: Roll | None, definition: Definition) -> Roll | None:
-    """The roll, gone back to what is in force now; one that a person stopped stays so."""
+    """Return the roll with the definition in force as its target; a roll that a person stopped stays as it is."""
     if roll is None or roll.state not in {RollState.RUNNING, RollState.HALTED}:
         return roll
     return roll.resumed(definition.profile_digest)
 
 
 def _budgets(declared: RollBudgets, surge: Allowance | None, unavailable: Allowance | None) -> RollBudgets:
-    """What a roll may cost: what is not said is as it is declared.
+    """Return a roll's budgets; one that is not given is as declared.
 
     Raises:
-        Refused: nobody could ever be replaced.
+        Refused: the budgets allow no replacement.
     """
     budgets = RollBudgets(surge=surge or declared.surge, unavailable=unavailable or declared.unavailable)
     if budgets.is_none:

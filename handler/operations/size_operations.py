@@ -1,4 +1,4 @@
-"""Operations on sizes: scaling, policies that are carried out from outside, and pauses of a group or of the fleet."""
+"""Operations on sizes: scaling, policies that outside triggers execute, and pauses of a group or of the fleet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScaleGroup:
 
 @over("POST", "/groups/{group}/alarms", "alarm", body="AlarmBody", tag="sizes", is_signed=False)
 class RaiseAlarm:
-    """Carry out a policy for an outside trigger. The same ``id`` again does nothing and gets the answer."""
+    """Execute a policy for an outside trigger. The same ``id`` again changes nothing and gets the same answer."""
 
     group: GroupId
     id: Annotated[str, Len(1, 200)]
@@ -45,12 +45,12 @@ class RaiseAlarm:
 
 @over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes")
 class ExecutePolicy:
-    """Carry out a policy of a group, whether or not its conditions hold."""
+    """Execute a policy of a group, whether or not its conditions hold."""
 
     group: GroupId
     policy: PolicyId
     id: Annotated[str, Len(0, 200)] = field(
-        default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same again does nothing."}
+        default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same key again changes nothing."}
     )
 
     async def perform(self, desk: Desk, by: str) -> Asked:
@@ -72,7 +72,7 @@ class PauseGroup:
 
 @over("POST", "/groups/{group}/resume", "resume", body="ResumeBody", may_be_bare=True)
 class ResumeGroup:
-    """Undo a pause of a group, or only that of one direction."""
+    """End a pause of a group, or only that of one direction."""
 
     group: GroupId
     direction: Direction | None = None
@@ -84,7 +84,7 @@ class ResumeGroup:
 
 @over("POST", "/pause", "pause", body="FleetPauseBody")
 class PauseFleet:
-    """Pause the whole fleet, as a group is paused; ``because`` is shown wherever the pause is."""
+    """Pause all groups, as one group is paused; ``because`` is shown wherever the pause is."""
 
     decisions_only: bool = False
     direction: Direction | None = None
@@ -99,7 +99,7 @@ class PauseFleet:
 
 @over("POST", "/resume", "resume", body="FleetResumeBody", may_be_bare=True)
 class ResumeFleet:
-    """Undo a pause of the whole fleet, or only that of one direction."""
+    """End the pause of all groups, or only that of one direction."""
 
     direction: Direction | None = None
 

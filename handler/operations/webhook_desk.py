@@ -1,4 +1,4 @@
-"""The desk for webhooks and their tokens."""
+"""Make, rotate and revoke webhooks and their tokens."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from handler.ports.alerts import StoredHook
 
 
 class WebhookDesk:
-    """Tokens are told once, when they are made."""
+    """Keeps webhooks. A token is shown once, when it is made."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def all(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, by name."""
+        """Return every webhook ever made, by name."""
         return self._engine.ingest.hooks.all()
 
     async def make(self, wanted: NewWebhook) -> str:
-        """Make a webhook; returns its token, which is told this once."""
+        """Make a webhook; return its token, which is never shown again."""
         return await self._engine.ingest.hooks.make(wanted, self._engine.catalogue().groups)
 
     async def rotate(self, name: str) -> str:
-        """Give a webhook a new token, told this once; the one before goes on until `finish`."""
+        """Give a webhook a new token, shown once; the old one stays valid until `finish`."""
         self._hook(name)
         return await self._engine.ingest.hooks.rotate(name)
 
@@ -37,20 +37,20 @@ class WebhookDesk:
         await self._engine.ingest.hooks.finish(name)
 
     async def revoke(self, name: str) -> None:
-        """Have a webhook take nothing any more."""
+        """Revoke a webhook's tokens, so that it accepts nothing any more."""
         self._hook(name)
         await self._engine.ingest.hooks.revoke(name)
 
     async def rotate_member_tokens(self) -> None:
-        """Give members that are made from now on tokens by a new key; the others' go on until the finish."""
+        """Give members that are made from now on tokens of a new key; older tokens stay valid until the finish."""
         await self._engine.parts.inbox.member_keys.rotate()
 
     async def finish_member_tokens(self) -> None:
-        """End the tokens of the key before."""
+        """End the tokens of the earlier key."""
         await self._engine.parts.inbox.member_keys.finish()
 
     async def check_alerts(self, body: bytes, hook: str | None) -> AlertReply:
-        """What a payload would be answered now, through this webhook; nothing is changed."""
+        """Return the answer that a payload would get now through this webhook. Changes nothing."""
         may = EVERYTHING if hook is None else permissions_of(self._hook(hook))
         return await checked(self._engine, body, may)
 

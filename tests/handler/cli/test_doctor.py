@@ -36,7 +36,7 @@ def test_a_file_whose_clouds_are_in_order_ends_well(tmp_path: Path) -> None:
     answer = doctor(tmp_path)
 
     assert answer.exit_code == 0, answer.output
-    assert "ok       cloud prod, access: answers, and lets us list machines: 0 members of ours" in answer.output
+    assert "ok       cloud prod, access: answers and allows listing machines: 0 members of ours" in answer.output
     assert answer.output.splitlines()[-1] == "7 checks, no problems"
     assert not (tmp_path / "none").exists()
 

@@ -54,9 +54,9 @@ def test_a_profile_is_rolled_out_and_back_and_a_kill_in_between_costs_nothing(da
     assert "7200" not in table, "people put secrets into commands"
 
     said = daemon.trimtab("rollback", "web")
-    assert said.out == "web: new members are made of the profile of revision 1\n"
+    assert said.out == "web: new members are made from the profile of revision 1\n"
     assert "rolled back by" in daemon.trimtab("status", "web").out
-    assert daemon.json("rollback", "web", "--off")["words"] == "new members are made of what the file says again"
+    assert daemon.json("rollback", "web", "--off")["words"] == "new members are made from the file's profile again"
 
 
 def test_what_cannot_be_is_refused_with_words_and_exit_codes(daemon: Daemon) -> None:

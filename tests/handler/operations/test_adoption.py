@@ -1,4 +1,4 @@
-"""Machines that are there are given to a group, and taken from it, by one daemon over a cloud in memory."""
+"""One daemon adopts existing machines into a group and evicts members, over a cloud in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def grown(up: Up, size: int = 2) -> None:
 
 
 @pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
-def test_a_machine_that_is_given_joins_and_the_size_follows(house: House, by_id: bool) -> None:
+def test_an_adopted_machine_joins_and_the_size_follows(house: House, by_id: bool) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         own = house.cloud.add(DATABASE).id
@@ -54,12 +54,14 @@ def test_a_machine_that_is_given_joins_and_the_size_follows(house: House, by_id:
 @pytest.mark.parametrize(
     ("named", "error", "said"),
     [
-        ("nobody", NoSuch, "cloud box has no machine nobody"),
+        ("missing", NoSuch, "cloud box has no machine missing"),
         (name_of(1), Refused, "bears the mark"),
         ("asleep", Refused, "is stopped, not running"),
     ],
 )
-def test_what_cannot_be_given_is_refused_by_name(house: House, named: str, error: type[Exception], said: str) -> None:
+def test_a_machine_that_cannot_be_adopted_is_refused_by_name(
+    house: House, named: str, error: type[Exception], said: str
+) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(MemberName("asleep"))
@@ -71,7 +73,7 @@ def test_what_cannot_be_given_is_refused_by_name(house: House, named: str, error
     house.run(scene)
 
 
-def test_above_max_nobody_is_given_unless_somebody_insists(house: House) -> None:
+def test_above_max_a_machine_is_adopted_only_by_force(house: House) -> None:
     house.declare(model(maximum=2))
 
     async def scene(up: Up) -> None:
@@ -87,7 +89,7 @@ def test_above_max_nobody_is_given_unless_somebody_insists(house: House) -> None
     house.run(scene)
 
 
-def test_a_machine_is_given_once(house: House) -> None:
+def test_a_machine_is_adopted_once(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
@@ -101,7 +103,7 @@ def test_a_machine_is_given_once(house: House) -> None:
     house.run(scene)
 
 
-def test_what_somebody_else_marked_meanwhile_is_theirs_and_the_size_is_as_before(house: House) -> None:
+def test_a_machine_that_another_daemon_marks_meanwhile_is_not_adopted_and_the_size_returns(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
@@ -116,7 +118,7 @@ def test_what_somebody_else_marked_meanwhile_is_theirs_and_the_size_is_as_before
     assert len(house.cloud.created) == 2
 
 
-def test_without_a_write_nobody_is_given(house: House) -> None:
+def test_a_machine_is_not_adopted_when_the_store_cannot_be_written(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
@@ -169,7 +171,7 @@ def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> Non
     assert (house.cloud.destroyed, house.cloud.unmarked) == ([], [name_of(1)])
 
 
-def test_nobody_is_evicted_below_min_or_twice_or_protected(house: House) -> None:
+def test_an_eviction_below_min_or_twice_or_of_a_protected_member_is_refused(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         refused = await up.desk.giving.evict(WEB, name_of(1), force=False, by="ada")
@@ -185,7 +187,7 @@ def test_nobody_is_evicted_below_min_or_twice_or_protected(house: House) -> None
     house.run(scene)
 
 
-def test_where_marks_are_fixed_both_are_refused_with_the_reason(house: House) -> None:
+def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason(house: House) -> None:
     house.cloud.fixed_marks = "box: a process bears its mark in its environment"
 
     async def scene(up: Up) -> None:

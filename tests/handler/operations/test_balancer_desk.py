@@ -32,7 +32,7 @@ async def attached(up: Up) -> None:
     await up.until(lambda: seated(up, SIDE) == up.house.machines and up.settled())
 
 
-def test_members_come_behind_a_balancer_and_history_says_who_asked(house: House) -> None:
+def test_members_join_an_attached_balancer_and_history_names_the_person(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -68,7 +68,7 @@ def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(house:
     house.run(after)
 
 
-def test_old_members_come_behind_what_the_file_lists_since_only_when_they_are_attached(house: House) -> None:
+def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attached(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(BOTH)
@@ -91,7 +91,7 @@ def test_old_members_come_behind_what_the_file_lists_since_only_when_they_are_at
     house.run(scene)
 
 
-def test_if_one_cannot_come_nobody_does_and_nothing_has_changed(house: House) -> None:
+def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         side, before = house.balancers[SIDE], up.store.members(WEB)
@@ -111,7 +111,7 @@ def test_if_one_cannot_come_nobody_does_and_nothing_has_changed(house: House) ->
     house.run(scene)
 
 
-def test_a_group_is_not_detached_from_what_cannot_be_read(house: House) -> None:
+def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         house.balancers[SIDE].faults.always["seats"] = Transient("no route")
@@ -133,7 +133,7 @@ def test_unknown_names_are_answered_with_the_nearest(house: House) -> None:
     house.run(scene)
 
 
-def test_a_group_that_left_the_file_stays_where_it_is(house: House) -> None:
+def test_a_group_that_left_the_file_keeps_its_balancers(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         house.declare(MODEL.partition("groups:")[0])
@@ -145,11 +145,11 @@ def test_a_group_that_left_the_file_stays_where_it_is(house: House) -> None:
     house.run(scene)
 
 
-def test_a_balancer_that_is_missing_is_left_without_draining_once_that_is_proved(house: House) -> None:
+def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         house.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
-        with pytest.raises(Refused, match=r"it counts as not found once .* trimtab detach web side --force"):
+        with pytest.raises(Refused, match=r"it counts as not found after .* trimtab detach web side --force"):
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
         await up.until(lambda: up.room.seen is not None and up.room.seen.world.seatings[SIDE].not_found)
         assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
@@ -159,7 +159,7 @@ def test_a_balancer_that_is_missing_is_left_without_draining_once_that_is_proved
     house.run(scene)
 
 
-def test_a_balancer_that_cannot_be_read_is_dropped_by_force_with_a_warning(house: House) -> None:
+def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -168,7 +168,7 @@ def test_a_balancer_that_cannot_be_read_is_dropped_by_force_with_a_warning(house
         await up.desk.scale(WEB, 2, force=False, by="ada")
         await up.passed(3)
         assert len(house.machines) == 3, "the member that leaves waits to be drained at side"
-        with pytest.raises(Refused, match="no route; to drop it without asking it: trimtab detach web side --force"):
+        with pytest.raises(Refused, match="no route; to detach without draining: trimtab detach web side --force"):
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
 
         done = await up.desk.balancers.detach(WEB, SIDE, force=True, by="ada")

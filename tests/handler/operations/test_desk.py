@@ -33,7 +33,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 # Sizes
 
 
-def test_a_person_sets_the_size_and_history_says_who(house: House) -> None:
+def test_a_person_sets_the_size_and_history_names_the_person(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         decision = await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -81,7 +81,7 @@ def test_less_than_min_is_refused_with_force_too_unless_paused(house: House) -> 
 # Alarms
 
 
-def test_an_alarm_carries_out_its_policy_and_says_what_was_clamped(house: House) -> None:
+def test_an_alarm_executes_its_policy_and_reports_the_clamp(house: House) -> None:
     house.declare(model().replace("add: 1", "add: 5"))
 
     async def scene(up: Up) -> None:
@@ -124,7 +124,7 @@ def test_the_same_alarm_at_the_same_moment_acts_once(house: House) -> None:
     house.run(scene)
 
 
-def test_an_alarm_of_before_a_restart_is_known_after_it(house: House) -> None:
+def test_an_alarm_from_before_a_restart_is_known_after_it(house: House) -> None:
     async def first(up: Up) -> None:
         await up.grown(2)
         await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
@@ -138,7 +138,7 @@ def test_an_alarm_of_before_a_restart_is_known_after_it(house: House) -> None:
     house.run(second)
 
 
-def test_whoever_stops_waiting_for_an_alarm_does_not_stop_it(house: House) -> None:
+def test_a_client_that_stops_waiting_for_an_alarm_does_not_stop_it(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         asking = asyncio.create_task(up.desk.alarm(WEB, OUT, id="a1", by="nagios"))
@@ -151,7 +151,7 @@ def test_whoever_stops_waiting_for_an_alarm_does_not_stop_it(house: House) -> No
     house.run(scene)
 
 
-def test_a_refused_alarm_still_has_the_fleet_looked_after(house: House) -> None:
+def test_a_refused_alarm_still_triggers_convergence(house: House) -> None:
     house.declare(model(interval="20s", maximum=2))
 
     async def scene(up: Up) -> None:
@@ -205,7 +205,7 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House)
         house.readings.value = 95.0
         house.cloud.die(name_of(1))
         await up.passed(3)
-        await up.until(lambda: up.room.explanation is not None and up.room.explanation.policies)  # these go on
+        await up.until(lambda: up.room.explanation is not None and up.room.explanation.policies)  # evaluations go on
         assert up.status.reason is Reason.PAUSED
         assert up.status.condition is GroupCondition.PAUSED
         assert house.machines == {name_of(2)}
@@ -261,11 +261,11 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: H
     house.run(after)
 
 
-def test_one_direction_does_not_go_on_where_all_is_paused(house: House) -> None:
+def test_one_direction_cannot_be_resumed_where_everything_is_paused(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.desk.pause(WEB, decisions_only=False, by="ada")
-        with pytest.raises(Refused, match="paused as a whole"):
+        with pytest.raises(Refused, match="paused in both directions"):
             await up.desk.resume(WEB, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.ALL
 
@@ -275,7 +275,7 @@ def test_one_direction_does_not_go_on_where_all_is_paused(house: House) -> None:
 # Convergence
 
 
-def test_a_dry_run_says_the_steps_and_takes_none(house: House) -> None:
+def test_a_dry_run_returns_the_steps_and_takes_none(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.desk.pause(WEB, decisions_only=False, by="ada")
@@ -300,7 +300,7 @@ async def _resumed(up: Up) -> None:
     await up.desk.resume(WEB, by="ada")
 
 
-def test_many_that_vanish_at_once_are_believed_only_when_a_person_says_so(house: House) -> None:
+def test_many_members_that_vanish_at_once_count_as_gone_only_when_a_person_confirms(house: House) -> None:
     house.declare(model(minimum=4))
 
     async def scene(up: Up) -> None:
@@ -318,7 +318,7 @@ def test_many_that_vanish_at_once_are_believed_only_when_a_person_says_so(house:
 
 
 async def _builds_fail(up: Up) -> None:
-    """Wait until failed builds hold back all others, for more time than a test has; then take the cause away."""
+    """Wait until failed builds hold back new ones for longer than a test lasts; then remove the cause."""
     up.house.cloud.faults.always["create"] = Permanent("no such image")
     await up.desk.scale(WEB, 4, force=False, by="ada")
     await up.until(lambda: up.room.builds.failed > 2)
@@ -364,7 +364,7 @@ def test_an_order_to_converge_ends_the_wait_after_failed_builds(house: House) ->
     house.run(scene)
 
 
-def test_a_listing_that_is_not_believed_is_told_by_status_why_history_and_a_metric(house: House) -> None:
+def test_a_doubted_listing_is_reported_by_status_why_history_and_a_metric(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         listed = house.cloud.list
@@ -380,7 +380,7 @@ def test_a_listing_that_is_not_believed_is_told_by_status_why_history_and_a_metr
         up.room.wake.set()
         await up.until(lambda: not up.desk.doubts(WEB))
         assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
-        await up.passed(2)  # what a pass tells is written down after it
+        await up.passed(2)  # a pass's report is stored after the pass
         told = [event for event in await up.desk.history(WEB, before=None, limit=99) if "listing_" in event.name]
         assert [(event.name, event.message[:55]) for event in told] == [
             ("listing_believed", ""),
@@ -441,7 +441,7 @@ def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> Non
     assert len(house.cloud.created) == 4
 
 
-def test_nobody_leaves_by_name_below_min_unless_the_group_is_paused(house: House) -> None:
+def test_no_member_leaves_by_name_below_min_unless_the_group_is_paused(house: House) -> None:
     house.declare(model(minimum=2))
 
     async def scene(up: Up) -> None:
@@ -460,7 +460,7 @@ def test_nobody_leaves_by_name_below_min_unless_the_group_is_paused(house: House
     house.run(scene)
 
 
-def test_a_protected_member_leaves_by_name_only_if_somebody_insists(house: House) -> None:
+def test_a_protected_member_leaves_by_name_only_by_force(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -478,7 +478,7 @@ def test_a_protected_member_leaves_by_name_only_if_somebody_insists(house: House
     house.run(scene)
 
 
-def test_what_cannot_be_written_down_sends_nobody_away(house: House) -> None:
+def test_no_member_leaves_when_the_store_cannot_be_written(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -498,7 +498,7 @@ def test_what_cannot_be_written_down_sends_nobody_away(house: House) -> None:
     house.run(scene)
 
 
-def test_in_a_group_that_is_only_advised_nobody_leaves_by_name(house: House) -> None:
+def test_in_mode_advise_no_member_leaves_by_name(house: House) -> None:
     house.run(lambda up: up.grown(2))
     house.declare(model(mode="advise", minimum=1))
 
@@ -526,7 +526,7 @@ def test_a_replacement_comes_before_the_replaced_one_goes(house: House) -> None:
     house.run(scene)
 
 
-def test_acts_on_members_that_are_not_there_name_the_nearest(house: House) -> None:
+def test_operations_on_unknown_members_suggest_the_nearest_name(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         for act in (
@@ -550,7 +550,7 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
     house.run(scene)
 
 
-def test_why_counts_the_members_that_drain_and_nobody_asks_them(house: House) -> None:
+def test_why_counts_draining_members_and_no_source_asks_them(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.desk.scale(WEB, 3, force=False, by="ada")
@@ -579,7 +579,7 @@ def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> 
 
 
 @pytest.mark.parametrize("meanwhile", ["pause", "scale"])
-def test_what_a_person_orders_while_a_pass_gathers_counts_for_that_pass(house: House, meanwhile: str) -> None:
+def test_an_order_that_arrives_while_a_pass_gathers_counts_for_that_pass(house: House, meanwhile: str) -> None:
     listings, permits = threading.Semaphore(0), threading.Semaphore(0)
     listed = house.cloud.list
 
@@ -648,7 +648,7 @@ def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
     house.run(after)
 
 
-def test_the_history_of_a_group_that_never_was_is_not_found(house: House) -> None:
+def test_the_history_of_an_unknown_group_is_not_found(house: House) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch):
             await up.desk.history(GroupId("wed"), before=None, limit=5)
@@ -679,7 +679,7 @@ def test_a_probe_of_a_counter_that_is_not_declared_names_the_nearest(house: Hous
     house.run(scene)
 
 
-def test_what_was_not_measured_is_told_with_a_remedy_until_it_is_again(house: House) -> None:
+def test_a_missing_measurement_is_reported_with_a_remedy_until_it_returns(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.readings.value = None
@@ -693,7 +693,7 @@ def test_what_was_not_measured_is_told_with_a_remedy_until_it_is_again(house: Ho
     house.run(scene)
 
 
-def test_a_budget_that_holds_growth_back_is_told_and_so_is_its_end(house: House) -> None:
+def test_a_budget_that_holds_growth_back_is_reported_and_so_is_its_end(house: House) -> None:
     house.declare(model(maximum=9).replace("process: {}", "process: {}, budget: {outstanding: 1}"))
 
     async def scene(up: Up) -> None:

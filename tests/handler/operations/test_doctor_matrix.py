@@ -1,4 +1,4 @@
-"""Driver × check: what `trimtab doctor` asks of every kind of cloud and balancer, or why it does not."""
+"""Driver × check: the checks of `trimtab doctor` for every kind of cloud and balancer, or why there is none."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ groups:
   open: {profile: open, min: 0, max: 2}
 """
 
-PLAYED = "it is played by Trimtab itself"
+PLAYED = "it is simulated by Trimtab itself"
 OF_THE_DAEMON = "it is held by the daemon itself"
 
 
@@ -79,7 +79,7 @@ class Row:
     quota: tuple[str, ...] | str
     profile: tuple[str, ...] | str = "balancers have no profiles"
     state: tuple[str, ...] | str = "clouds are no balancers"
-    """Of a balancer: whether it takes changes."""
+    """For a balancer: whether it takes changes."""
     access: tuple[str, ...] | str = ("access",)
 
     @property
@@ -89,7 +89,7 @@ class Row:
 
 VERSION, CLOCK, QUOTA = ("version",), ("clock",), ("quota",)
 NO_SEATS = "it counts no members"
-UNTOLD = "how much of its quotas is used is not told"
+UNTOLD = "its API does not show how much of its quotas is used"
 
 MATRIX: Mapping[type, Row] = {
     ProcessCloud: Row(
@@ -120,7 +120,7 @@ MATRIX: Mapping[type, Row] = {
         version=VERSION, clock="it is no HTTP", quota="settings say whether a template has room", state=("settings",)
     ),
     NetscalerBalancer: Row(
-        version=VERSION, clock=CLOCK, quota=NO_SEATS, state="a node that takes no changes says so to whoever logs in"
+        version=VERSION, clock=CLOCK, quota=NO_SEATS, state="a node that takes no changes says so at login"
     ),
     CloudstackRuleBalancer: Row(version=VERSION, clock=CLOCK, quota=NO_SEATS, state="a rule has no state of its own"),
     OctaviaBalancer: Row(version=VERSION, clock=CLOCK, quota=UNTOLD, state=("state",)),
@@ -128,7 +128,7 @@ MATRIX: Mapping[type, Row] = {
         version="its access says whether its service answers",
         clock="it is asked of its cloud",
         quota=UNTOLD,
-        state="every pass looks after what is made, and says what is not sound",
+        state="every pass checks the parts that Trimtab made and reports problems",
     ),
 }
 
@@ -167,7 +167,7 @@ def test_an_empty_cell_has_a_reason() -> None:
     assert all(cell for row in MATRIX.values() for cell in row.cells.values())
 
 
-def test_what_the_matrix_says_is_asked_and_nothing_else(tmp_path: Path) -> None:
+def test_exactly_the_checks_of_the_matrix_are_made(tmp_path: Path) -> None:
     catalogue, found = a_model(), defaultdict[type, set[str]](set)
     for check in checks(catalogue, tmp_path):
         found[kinds(catalogue)[check.about, check.name]].add(check.what)
@@ -180,8 +180,8 @@ def test_what_the_matrix_says_is_asked_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", MATRIX, ids=lambda kind: kind.__name__)
-def test_whatever_is_wrong_is_told_with_how_to_mend_it(kind: type, tmp_path: Path) -> None:
-    """Nobody is there at all: every driver's first finding."""
+def test_every_problem_is_reported_with_its_fix(kind: type, tmp_path: Path) -> None:
+    """No endpoint answers: every driver's first finding."""
     catalogue = a_model()
     of_kind = [each for each in checks(catalogue, tmp_path) if kinds(catalogue)[each.about, each.name] is kind]
 

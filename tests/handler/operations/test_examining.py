@@ -39,7 +39,7 @@ def raising(error: Exception) -> Callable[[], Look]:
 @pytest.mark.parametrize(
     ("error", "words", "mend"),
     [
-        pytest.param(Transient("prod: no answer"), "prod: no answer", UNREACHED, id="nobody answers"),
+        pytest.param(Transient("prod: no answer"), "prod: no answer", UNREACHED, id="no answer"),
         pytest.param(Permanent("prod: no such thing"), "prod: no such thing", "look for it", id="no, and no cause"),
         pytest.param(
             Permanent("prod: refused: check the credentials, and what they may do", cause=FailureCause.CREDENTIALS),
@@ -57,14 +57,14 @@ def raising(error: Exception) -> Callable[[], Look]:
         ),
     ],
 )
-def test_what_drivers_raise_is_a_problem_and_how_to_mend_it(error: Exception, words: str | None, mend: str) -> None:
+def test_an_error_of_a_driver_becomes_a_problem_with_its_fix(error: Exception, words: str | None, mend: str) -> None:
     (look,) = asked([a_check(raising(error), mend="look for it")], 5.0)
 
     assert (look.verdict, look.mend) == (CheckVerdict.PROBLEM, mend)
     assert words is None or look.words == words
 
 
-def test_who_does_not_answer_in_time_holds_nobody_up() -> None:
+def test_a_check_that_does_not_end_in_time_delays_no_other() -> None:
     never = threading.Event()
 
     def stuck() -> Look:
@@ -77,7 +77,7 @@ def test_who_does_not_answer_in_time_holds_nobody_up() -> None:
     assert [look.words for look in looks] == ["no answer within 0.2 s", "here", "not here"]
 
 
-def test_many_are_answered_in_their_order() -> None:
+def test_results_are_in_the_order_of_the_checks() -> None:
     looks = asked([a_check(partial(fine, str(number))) for number in range(100)], 10.0)
 
     assert [look.words for look in looks] == [str(number) for number in range(100)]
@@ -131,16 +131,14 @@ def test_problems_come_last_and_name_the_groups_that_they_concern(tmp_path: Path
     assert [each.verdict for each in findings if each.what == "settings"] == [CheckVerdict.UNKNOWN]
 
 
-def test_what_no_group_uses_of_a_cloud_is_not_asked_for_and_nothing_is_written(tmp_path: Path) -> None:
+def test_profiles_that_no_group_uses_are_not_checked_and_nothing_is_written(tmp_path: Path) -> None:
     findings = found_in(a_model(), tmp_path)
 
     assert "unused" not in {finding.name for finding in findings}
     assert not list(tmp_path.iterdir())
 
 
-def test_a_library_that_is_missing_is_said_once_of_its_whole_cloud(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_reported_once_for_its_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openstack.exceptions", None)
     declared = (
         "clouds: {far: {openstack: {cloud: far}}}\nprofiles: {web: {cloud: far, image: web, flavor: small}}\n"
@@ -178,7 +176,7 @@ def test_a_library_that_is_missing_is_said_once_of_its_whole_cloud(
         ),
     ],
 )
-def test_a_secret_that_everybody_may_read_is_told_once_with_what_to_do(
+def test_a_secret_that_every_account_may_read_is_reported_once_with_its_fix(
     tmp_path: Path, cloud: str, made_of: str
 ) -> None:
     kept = tmp_path / "secret"
@@ -199,7 +197,7 @@ def test_a_secret_that_everybody_may_read_is_told_once_with_what_to_do(
 
 
 @pytest.mark.real("haproxy")
-def test_a_haproxy_that_refuses_members_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_haproxy_that_refuses_members_is_reported_with_its_fix(tmp_path: Path) -> None:
     with running_haproxy(tmp_path) as running:
         able = found_in(a_model(str(running.socket)), tmp_path / "state")
         astray = found_in(a_model(str(running.socket), "nowhere"), tmp_path / "state")

@@ -1,4 +1,4 @@
-"""What a running daemon finds that nobody wants, and how a person has it forgotten."""
+"""A running daemon finds garbage, and a person abandons it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def record_of(up: Up, name: MemberName) -> Record | None:
 
 
 async def stuck(up: Up, house: House) -> None:
-    """Two serve, and the removal of a third one has failed for long."""
+    """Have two members in service, and a third whose removal has failed for long."""
     await up.grown(2)
     await up.desk.scale(WEB, 3, force=False, by="ada")
     await up.grown(3)
@@ -49,7 +49,7 @@ async def stuck(up: Up, house: House) -> None:
     await up.until(lambda: up.status.condition is GroupCondition.WARNING and up.settled())
 
 
-def test_a_stuck_member_is_told_of_and_the_group_goes_on(house: House) -> None:
+def test_a_stuck_member_is_reported_and_the_group_goes_on(house: House) -> None:
     async def scene(up: Up) -> None:
         await stuck(up, house)
         assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
@@ -62,7 +62,7 @@ def test_a_stuck_member_is_told_of_and_the_group_goes_on(house: House) -> None:
     house.run(scene)
 
 
-def test_what_is_abandoned_is_listed_and_never_touched_again_whatever_happens(house: House) -> None:
+def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> None:
     async def scene(up: Up) -> None:
         await stuck(up, house)
         await up.desk.garbage.abandon(ONE, by="ada")
@@ -105,7 +105,7 @@ def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_ab
     assert ONE in house.cloud.machines
 
 
-def test_machines_and_seats_of_groups_that_nobody_remembers_are_found(house: House) -> None:
+def test_machines_and_registrations_of_unknown_groups_are_found(house: House) -> None:
     house.cloud.add(LOST)
     house.edge.states[LOST] = SeatState.SERVING
 
@@ -124,7 +124,7 @@ def test_machines_and_seats_of_groups_that_nobody_remembers_are_found(house: Hou
         }
         house.cloud.die(LOST)
         assert await kinds(up) == {LOST: GarbageKind.SEAT}
-        with pytest.raises(Refused, match="only a seat"):
+        with pytest.raises(Refused, match="only a registration"):
             await up.desk.garbage.abandon(LOST, by="ada")
 
     house.run(scene)
@@ -155,14 +155,14 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
         assert [(item.kind, item.because) for item in found] == [
             (GarbageKind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
         ]
-        with pytest.raises(Refused, match="there are only parts"):
+        with pytest.raises(Refused, match="only parts of"):
             await up.desk.garbage.abandon(ONE, by="ada")
         assert (ONE, "front") in house.parts()
 
     house.run(scene)
 
 
-def test_parts_that_cannot_be_listed_are_told_of(house: House) -> None:
+def test_parts_that_cannot_be_listed_are_reported(house: House) -> None:
     house.declare(with_ports())
 
     async def scene(up: Up) -> None:
@@ -174,19 +174,19 @@ def test_parts_that_cannot_be_listed_are_told_of(house: House) -> None:
     house.run(scene)
 
 
-def test_members_are_no_garbage_and_cannot_be_abandoned(house: House) -> None:
+def test_members_are_not_garbage_and_cannot_be_abandoned(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert await kinds(up) == {}
         for name in (ONE, MemberName("nonsense")):
-            with pytest.raises(NoSuch, match=f"nothing called {name} is garbage"):
+            with pytest.raises(NoSuch, match=f"there is no garbage named {name}"):
                 await up.desk.garbage.abandon(name, by="ada")
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
     house.run(scene)
 
 
-def test_what_cannot_be_read_is_told(house: House) -> None:
+def test_clouds_and_balancers_that_cannot_be_read_are_reported(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.faults.always["list"] = Transient("no answer")

@@ -1,4 +1,4 @@
-"""Looking at one member, and converging one member alone."""
+"""Observing one member, and converging one member alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
     return House(tmp_path)
 
 
-def test_a_look_at_one_member_is_fresh_and_changes_nothing(house: House) -> None:
+def test_observing_one_member_gathers_anew_and_changes_nothing(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         one = min(house.machines)

@@ -47,7 +47,7 @@ def none_set(kind: type[Operation]) -> Operation:
 
 
 class Performing:
-    """Stands for a daemon behind the routes: keeps what is asked, and by whom."""
+    """Stands for a daemon behind the routes: keeps each operation and the name of its caller."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Operation, str]] = []
@@ -95,7 +95,7 @@ def test_every_class_with_an_address_is_in_the_registry() -> None:
     assert set(OPERATIONS) == _ADDRESSES.keys()
 
 
-def test_no_two_operations_are_asked_for_at_one_address() -> None:
+def test_no_two_operations_have_one_address() -> None:
     addresses = [(address_of(kind).method, address_of(kind).path) for kind in OPERATIONS]
     assert len(set(addresses)) == len(addresses)
 
@@ -127,7 +127,7 @@ def test_an_operation_is_a_value_whose_address_names_its_fields(kind: type[Opera
 
 @pytest.mark.parametrize("made", [every_field_set, none_set])
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_what_a_client_asks_for_is_performed_in_its_name_and_answered(
+def test_a_client_s_operation_is_performed_in_its_name_and_answered(
     daemon: Performing, kind: type[Operation], made: Any
 ) -> None:
     operation, address = made(kind), address_of(kind)
@@ -165,6 +165,6 @@ def test_a_value_out_of_bounds_is_refused(daemon: Performing, path: str, body: M
     assert daemon.sent(call)[0] == 422
 
 
-def test_flags_of_a_deletion_stand_in_its_query() -> None:
+def test_flags_of_a_deletion_are_in_its_query() -> None:
     call = call_of(DeleteGroup(group=GroupId("a b"), members=True))
     assert (call.path, call.body) == ("/api/v1/groups/a%20b?members=true", None)

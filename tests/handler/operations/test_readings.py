@@ -36,20 +36,20 @@ def test_a_gauge_is_shown_as_read_and_in_its_unit_with_age_and_round_trip() -> N
     assert found.remedy is None
 
 
-def test_what_rises_has_no_value_after_one_reading() -> None:
+def test_a_rising_counter_has_no_value_after_one_reading() -> None:
     first = read("rising", 1000.0, at=10.0)
 
     assert rises(CATALOGUE, first)
     assert the(probed(CATALOGUE, [first], ended=10.5)).value is None
 
 
-def test_what_rises_is_shown_as_a_rate_after_two_readings() -> None:
+def test_a_rising_counter_is_shown_as_a_rate_after_two_readings() -> None:
     found = the(probed(CATALOGUE, [read("rising", 1000.0, at=10.0), read("rising", 3000.0, at=11.0)], ended=11.5))
 
     assert (found.reading, found.value) == (3000.0, pytest.approx(2000.0))
 
 
-def test_a_failure_has_no_number_but_words_and_a_remedy() -> None:
+def test_a_failure_has_a_message_and_a_remedy_and_no_number() -> None:
     failed = read("gauge", 0.0, at=10.0, reply=Reply.NO_SUCH_COUNTER, said="noSuchInstance")
     found = the(probed(CATALOGUE, [failed], ended=10.5))
 
@@ -58,7 +58,7 @@ def test_a_failure_has_no_number_but_words_and_a_remedy() -> None:
     assert found.remedy is not None
 
 
-def test_a_value_outside_its_range_is_shown_as_read_and_said_not_to_be_heard() -> None:
+def test_a_value_outside_its_range_is_shown_as_read_and_marked_as_discarded() -> None:
     percent = replace(GAUGE, unit="percent", scale=1.0, range=(0.0, 100.0))
     found = the(probed(a_catalogue([percent]), [read("gauge", -1.0, at=10.0)], ended=10.5))
 
@@ -67,7 +67,7 @@ def test_a_value_outside_its_range_is_shown_as_read_and_said_not_to_be_heard() -
     assert found.remedy is not None
 
 
-def test_a_rate_outside_its_range_is_said_not_to_be_heard() -> None:
+def test_a_rate_outside_its_range_is_marked_as_discarded() -> None:
     slow = replace(RISING, range=(0.0, 1000.0))
     readings = [read("rising", 1000.0, at=10.0), read("rising", 3000.0, at=11.0)]
     found = the(probed(a_catalogue([slow]), readings, ended=11.5))

@@ -16,6 +16,9 @@ from handler.ports.stored import EventKind
 from tests.support.engines import WEB, House, Up, hurry, model
 
 ONE, NONE = Allowance(number=1), Allowance(number=0)
+ROLLED_BACK = (
+    "new members are made from the profile of revision 1; the roll now replaces members with that profile, too"
+)
 
 
 def declared(command: str = "serve", **changes: object) -> str:
@@ -61,12 +64,12 @@ def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(house: Hou
         assert newest.changes == ("profile recipe command: changed",)
         assert (first.number, first.members, first.declared) == (1, 2, False)
         assert first.converged_at is not None
-        assert newest.converged_at is None, "nobody is made of it"
+        assert newest.converged_at is None, "no member is made from it"
 
     house.run(scene)
 
 
-def test_a_roll_replaces_everybody_and_history_says_so(house: House) -> None:
+def test_a_roll_replaces_every_member_and_history_says_so(house: House) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         before = set(house.machines)
@@ -108,7 +111,7 @@ def test_a_roll_goes_on_after_a_restart(house: House) -> None:
     house.run(after)
 
 
-def test_a_roll_that_is_stopped_replaces_nobody_else_and_goes_on_when_asked(house: House) -> None:
+def test_a_stopped_roll_replaces_no_more_members_and_goes_on_when_asked(house: House) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
@@ -142,12 +145,12 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
         profile = (await up.desk.rolling.revisions(WEB))[0].profile
         assert up.room.roll is not None
         assert up.room.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
-        assert before <= house.machines, "with surge alone nobody has left"
+        assert before <= house.machines, "with surge alone no member has left"
         assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
         assert any("the roll has stopped: 3 builds" in message for message in up.status.messages)
 
         answer = await up.desk.rolling.rollback(WEB, None, by="ada")
-        assert answer.words == "new members are made of the profile of revision 1; the roll goes there, too"
+        assert answer.words == ROLLED_BACK
         await up.until(lambda: is_done(up))
         assert house.machines == before
         assert up.status.rollback is not None
@@ -156,7 +159,7 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
     house.run(scene)
 
 
-def test_after_a_rollback_new_members_are_made_of_the_earlier_profile_until_the_file_has_a_newer_one(
+def test_after_a_rollback_new_members_get_the_earlier_profile_until_the_file_has_a_newer_one(
     house: House,
 ) -> None:
     async def before(up: Up) -> None:
@@ -195,7 +198,7 @@ def test_a_rollback_is_ended_by_a_person(house: House) -> None:
     house.run(scene)
 
 
-def test_what_cannot_be_is_refused_and_says_what_to_do(house: House) -> None:
+def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(house: House) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         rolling = up.desk.rolling
@@ -203,12 +206,12 @@ def test_what_cannot_be_is_refused_and_says_what_to_do(house: House) -> None:
             await rolling.rollback(WEB, None, by="ada")
         with pytest.raises(NoSuch, match="no revision 7; trimtab definitions web lists them"):
             await rolling.rollback(WEB, 7, by="ada")
-        with pytest.raises(Refused, match="made of the profile of revision 1 already"):
+        with pytest.raises(Refused, match="made from the profile of revision 1 already"):
             await rolling.rollback(WEB, 1, by="ada")
         with pytest.raises(Refused, match="nobody could ever be replaced"):
             await rolling.roll(WEB, NONE, None, by="ada")
         await changed(up, "serve, v2", mode="advise")
-        with pytest.raises(Refused, match="mode advise: nothing is done to it"):
+        with pytest.raises(Refused, match="mode advise: its members are not changed"):
             await rolling.roll(WEB, ONE, NONE, by="ada")
         house.declare(declared().partition("groups:")[0])
         await up.desk.reload()
@@ -218,7 +221,7 @@ def test_what_cannot_be_is_refused_and_says_what_to_do(house: House) -> None:
     house.run(scene)
 
 
-def test_a_profile_whose_secret_is_gone_is_not_gone_back_to(house: House) -> None:
+def test_a_rollback_to_a_profile_whose_secret_is_gone_is_refused(house: House) -> None:
     house.declare(declared().replace("command: [serve]", "command: [serve], snmp: {community: {env: GONE}}"))
 
     async def scene(up: Up) -> None:

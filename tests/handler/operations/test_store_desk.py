@@ -1,4 +1,4 @@
-"""An engine over a store that is older than its fleet: what it says, what it leaves alone, and how a person ends it."""
+"""An engine over a store that is older than its fleet: its report, what it does not touch, and a person's adoption."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trigger.reasons import Reason
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
-    """A fleet of six whose disk was rolled back to when it was three."""
+    """Make a fleet of six members whose store was rolled back to three."""
     hurry(monkeypatch)
     house = House(tmp_path, model(maximum=8, notify="{command: [/bin/true]}"))
 
