@@ -105,7 +105,7 @@ def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str],
     from handler.daemon import wiring
     from handler.operations import probing
     from handler.runtime import clock
-    from handler.web.probing import probed_plain
+    from handler.web.render import probed_plain
 
     unknown = [name for name in names if CounterId(name) not in catalogue.counters]
     if unknown:

@@ -12,10 +12,9 @@ from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import record_of, runtime_of
+from handler.operations.lookup import NoSuch, record_of, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import evicted, given
-from handler.operations.outcomes import NoSuch
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
 from handler.ports.orchestrator import Orchestrator

@@ -17,8 +17,7 @@ from config.model.balancers import Balancer
 from config.model.catalogue import ManagedBalancer
 from config.units import BalancerId, GroupId
 from handler.engine.engine import Engine
-from handler.operations.lookup import nearest, runtime_of
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.planning.attachments import (
     Attachment,
     AttachmentChange,

@@ -18,14 +18,12 @@ from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.engine import Engine
 from handler.operations.adoption import Giving
 from handler.operations.balancer_desk import BalancerDesk
-from handler.operations.executing import executable, requested
 from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.lookup import nearest, runtime_of
-from handler.operations.manual_requests import request_of, stopping
+from handler.operations.lookup import NoSuch, nearest, runtime_of
+from handler.operations.manual_requests import executable, request_of, requested, stopping
 from handler.operations.member_desk import MemberDesk
-from handler.operations.outcomes import Asked, NoSuch
-from handler.operations.probing import probe
-from handler.operations.readings import Probed
+from handler.operations.outcomes import Asked
+from handler.operations.probing import Probed, probe
 from handler.operations.roll_desk import RollDesk
 from handler.operations.store_desk import StoreDesk
 from handler.operations.webhook_desk import WebhookDesk

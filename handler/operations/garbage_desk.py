@@ -9,8 +9,7 @@ from config.errors import Refused
 from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.sweep import GarbageSweep
 from handler.engine.engine import Engine
-from handler.operations.lookup import nearest
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch, nearest
 from handler.planning.garbage import Abandoned, GarbageKind, GarbageReport, Item
 from handler.planning.records import gone
 from handler.planning.world import Record

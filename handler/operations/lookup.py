@@ -7,10 +7,13 @@ from collections.abc import Iterable
 
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.outcomes import NoSuch
 from handler.planning.world import Record
 from handler.ports.store import Store
 from handler.runtime.group_runtime import GroupRuntime
+
+
+class NoSuch(LookupError):
+    """There is no such group, policy or member; the message names the nearest one."""
 
 
 def runtime_of(engine: Engine, group: GroupId) -> GroupRuntime:

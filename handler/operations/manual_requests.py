@@ -1,10 +1,15 @@
-"""Requests of people, in the form that the decision queue takes."""
+"""Requests of people and of outside triggers, in the form that the decision queue takes."""
 
 from __future__ import annotations
 
-from config.model.catalogue import Adjustment
-from config.units import Moment
+from config.errors import Refused
+from config.model.adjustments import outright
+from config.model.catalogue import Adjustment, Catalogue, Group
+from config.model.schedules import ScheduledLimit
+from config.units import Moment, PolicyId
+from handler.operations.lookup import NoSuch
 from handler.runtime.group_runtime import GroupRuntime
+from trigger.policies.schedules import schedule_named
 from trigger.requests import Pause, Request, RequestCause
 from trigger.verdicts import Direction
 
@@ -26,4 +31,37 @@ def request_of(runtime: GroupRuntime, adjustment: Adjustment, now: Moment, *, by
         adjustment=adjustment,
         quiet_time=runtime.definition.group.quiet_time,
         force=force,
+    )
+
+
+def executable(group: Group) -> tuple[PolicyId, ...]:
+    """Return the names of a group's policies and schedules, all of which can be executed."""
+    return (*group.policies, *(schedule.id for schedule in group.schedules))
+
+
+def requested(catalogue: Catalogue, group: Group, policy: PolicyId, *, id: str, by: str) -> Request:
+    """Return the request of one of the group's policies, whatever its conditions and the time say.
+
+    Raises:
+        Refused: the policy makes no single change that could be executed.
+        NoSuch: it is no longer declared.
+    """
+    declared = schedule_named(group, policy) or catalogue.policies.get(policy)
+    if isinstance(declared, ScheduledLimit):
+        kind = declared.limit.value
+        raise Refused(f"policy {policy} is a {kind} by schedule: it holds for its whole span and cannot be executed")
+    if declared is None:
+        raise NoSuch(f"policy {policy} is no longer declared: group {group.id} is orphaned")
+    adjustment = outright(declared.adjustment)
+    if adjustment is None:
+        raise Refused(f"policy {policy} tracks a target, so its size comes from measurements alone; use scale")
+    return Request(
+        id=id,
+        group=group.id,
+        cause=RequestCause.ALARM,
+        by=by,
+        adjustment=adjustment,
+        policy=policy,
+        quiet_time=declared.quiet_time,
+        quiet_scope=declared.quiet_scope,
     )

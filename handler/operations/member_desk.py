@@ -9,10 +9,9 @@ from config.errors import Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import nearest, record_of, runtime_of
+from handler.operations.lookup import NoSuch, nearest, record_of, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
-from handler.operations.outcomes import NoSuch
 from handler.planning.member_details import CloseUp, close_up
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.world import Record

@@ -1,4 +1,4 @@
-"""The outcomes of operations, which their callers get, and the error of an unknown name."""
+"""The outcomes of operations, which their callers get."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ from handler.ports.store import GroupEdit
 from handler.recording.status import RecordingStatus
 from trigger.reasons import Reason
 from trigger.requests import Decision, RequestOutcome
-
-
-class NoSuch(LookupError):
-    """There is no such group, policy or member; the message names the nearest one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from config.model.catalogue import Mode, Profile
 from config.model.rolling import Allowance, RollBudgets
 from config.units import GroupId
 from handler.engine.engine import Engine
-from handler.operations.lookup import runtime_of
-from handler.operations.outcomes import NoSuch, RevisionStatus, Steered
+from handler.operations.lookup import NoSuch, runtime_of
+from handler.operations.outcomes import RevisionStatus, Steered
 from handler.planning.declared import Pinned, Revision, changes, last_good
 from handler.planning.desired import Builds, Definition
 from handler.planning.rolls import Roll, RollState

@@ -7,8 +7,7 @@ from handler.ingest.alerts.mapping import EVERYTHING, permissions_of
 from handler.ingest.alerts.replies import AlertReply
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.checking import checked
-from handler.operations.lookup import nearest
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch, nearest
 from handler.ports.alerts import StoredHook
 
 

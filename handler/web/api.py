@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from config.errors import Refused, StoreError
 from handler.operations.address import BASE
 from handler.operations.desk import Desk
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.web.discovery import build_discovery
 from handler.web.operating import operation_routes

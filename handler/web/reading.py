@@ -15,8 +15,7 @@ from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
 from handler.web.gate import BEARER, UNAUTHORIZED
-from handler.web.probing import probed_plain
-from handler.web.render import Json, plain
+from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
 from trigger.explain.words import say

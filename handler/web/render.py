@@ -6,7 +6,7 @@ import enum
 import json
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, NewType, Union, cast, get_origin
 
@@ -20,6 +20,8 @@ from handler.planning.steps import KINDS, Plan, Step
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from handler.operations.probing import Probed
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -114,6 +116,16 @@ def closed_up(seen: CloseUp) -> dict[str, Json]:
 def carried_out(outcome: StepOutcome) -> dict[str, Json]:
     """One step, and what became of it."""
     return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
+
+
+def probed_plain(found: Iterable[Probed]) -> list[Json]:
+    """Every reading as an object; replies by name, in lower case."""
+    return [_reading(each) for each in found]
+
+
+def _reading(each: Probed) -> Json:
+    fields = plain(each)
+    return {**fields, "reply": each.reply.word} if isinstance(fields, dict) else fields
 
 
 def _key(key: object) -> str:

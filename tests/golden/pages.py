@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, PolicyId
 from handler.operations.desk import Desk
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait

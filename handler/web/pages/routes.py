@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
 from handler.operations.desk import Desk
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import PulseListener
 from handler.web.pages.facts import Glance, PageGatherer

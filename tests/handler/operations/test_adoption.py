@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import Permanent, Refused, StoreError, Transient
 from config.units import MemberName
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.world import Phase, SeatState, ServerState
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import name_of

@@ -6,7 +6,7 @@ import pytest
 
 from config.errors import NotFound, Refused, Transient
 from config.units import BalancerId, GroupId
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.attachments import Behind, Detached
 from handler.planning.world import Phase
 from handler.ports.stored import EventKind

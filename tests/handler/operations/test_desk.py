@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import Permanent, Refused, StoreError, Transient
 from config.units import CounterId, GroupId, PolicyId
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Create
 from handler.planning.world import Leaving, Listing, Phase

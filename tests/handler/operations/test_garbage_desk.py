@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Refused, Transient
 from config.units import GroupId, Instant, MemberName
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.garbage import GarbageKind
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Phase, Record, SeatState

@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import Refused
 from config.units import MemberName
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.roles import Role
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Create

@@ -9,7 +9,7 @@ from config.errors import Permanent, Refused, Transient
 from config.model.access import SecretRef, secrets_in
 from config.model.rolling import Allowance
 from config.settings import read_secret
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
 from handler.ports.stored import EventKind

@@ -11,7 +11,7 @@ import pytest
 
 from config.errors import Refused
 from config.units import PolicyId
-from handler.operations.outcomes import NoSuch
+from handler.operations.lookup import NoSuch
 from handler.ports.stored import EventKind
 from tests.support.engines import MODEL, WEB, House, Up, hurry
 from trigger.reasons import Reason

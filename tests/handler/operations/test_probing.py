@@ -7,7 +7,7 @@ import pytest
 
 from collector.samples import Reply, Scrape
 from config.model.counters import CounterKind
-from handler.operations.readings import Probed, probed, rises
+from handler.operations.probing import Probed, probed, rises
 from tests.support.collector import a_catalogue, a_moment, a_scrape, an_object
 
 OK = Reply.OK
