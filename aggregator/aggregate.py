@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggregator.across import MemberColumns, Run, borne, in_order, member_columns_of, missed_row, reduced, tally
-from aggregator.batch_frames import Reel
-from aggregator.cells import Answers, CellCache, Cells, answers
+from aggregator.batch_frames import Reel, TickFrames
+from aggregator.cells import Answers, answers
 from aggregator.cohorts import WindowQuery, cohort_of
-from aggregator.frames import Frame
+from aggregator.frames import WindowKey
 from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure, measure_all, readings_of
 from aggregator.rings import Ring
 from collector.samples import Floats, Layout, Scrape
@@ -62,7 +62,7 @@ class Aggregator:
         rows = np.flatnonzero(self._measured.outside)
         return dict(zip(rows.tolist(), self._measured.value[rows].tolist(), strict=True))
 
-    def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> Mapping[GroupId, Frame]:
+    def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> TickFrames:
         """Add one poll to the windows, and return the frames of all groups in the cohort.
 
         A second scrape within one tick replaces the first. Series that no policy needs are ignored.
@@ -79,12 +79,12 @@ class Aggregator:
         Raises:
             ValueError: the scrape belongs to a tick before the newest one.
         """
-        found = self._taken(scrape, times)
-        caches = [CellCache(query.length, each.rows) for query, each in zip(self._queries, found, strict=True)]
-        return {
-            group: Frame(group=group, at=scrape.at, cells=Cells(places, caches))
-            for group, places in self._cohort.cells.items()
-        }
+        return TickFrames(scrape.at, self._cohort.cells, self._queries, self._taken(scrape, times))
+
+    def window(self, group: GroupId, key: WindowKey) -> int:
+        """Return where in `TickFrames.columns` the answer to a window of a group is."""
+        query, place = self._cohort.cells[group][key]
+        return sum(each.columns.size for each in self._queries[:query]) + place
 
     def take_all(self, scrapes: Iterable[Scrape]) -> Iterator[Reel]:
         """Add polls in order: return bit for bit what `take` returns for each, in far less time per poll.

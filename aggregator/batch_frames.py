@@ -1,15 +1,53 @@
-"""Frames of many ticks, kept in columns until a frame is read."""
+"""Frames of one tick, or of many: kept in columns until a frame is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from aggregator.cells import Answers, CellCache, Cells, Numbers
+from aggregator.cells import Answers, CellCache, Cells, Numbers, WindowColumns, columns_of
 from aggregator.cohorts import Place, WindowQuery
 from aggregator.frames import Frame, WindowKey
 from collector.samples import Floats
 from config.units import GroupId, Moment
+
+
+class TickFrames(Mapping[GroupId, Frame]):
+    """The windows of a cohort's groups at one tick.
+
+    Args:
+        at: when the poll began.
+        places: where the answer to each window of each group is.
+        queries: in the order in which the places count them.
+        answers: to each query; arrays are (window,).
+    """
+
+    __slots__ = ("_answers", "_at", "_caches", "_places")
+
+    def __init__(
+        self,
+        at: Moment,
+        places: Mapping[GroupId, Mapping[WindowKey, Place]],
+        queries: Sequence[WindowQuery],
+        answers: Sequence[Answers],
+    ) -> None:
+        self._at = at
+        self._places = places
+        self._answers = answers
+        self._caches = [CellCache(query.length, each.rows) for query, each in zip(queries, answers, strict=True)]
+
+    def __getitem__(self, group: GroupId) -> Frame:
+        return Frame(group=group, at=self._at, cells=Cells(self._places[group], self._caches))
+
+    def __iter__(self) -> Iterator[GroupId]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def columns(self) -> WindowColumns:
+        """Return the numbers of all windows, in the order of `Aggregator.window`, without making a cell."""
+        return columns_of(self._answers)
 
 
 class Reel:

@@ -58,6 +58,29 @@ class Answers(NamedTuple):
         return np.where(bounded, self.low[:, place], -np.inf), np.where(bounded, self.high[:, place], np.inf)
 
 
+class WindowColumns(NamedTuple):
+    """All windows of a cohort at one tick, query by query; arrays are (window,), and fields those of a `Cell`."""
+
+    lack: Ints
+    """Index into ``_LACKS``; 0: there is an aggregate."""
+    low: Floats
+    value: Floats
+    """Meaningless where an aggregate is lacking."""
+    high: Floats
+    coverage: Floats
+
+
+def columns_of(found: Sequence[Answers]) -> WindowColumns:
+    """Put the answers of one tick, (window,) each, one after the other."""
+    if not found:
+        nothing = np.zeros(0)
+        return WindowColumns(nothing.astype(np.intp), nothing, nothing, nothing, nothing)
+    named = ("because", "low", "value", "high", "coverage")
+    lack, low, value, high, coverage = (np.concatenate([getattr(each, name) for each in found]) for name in named)
+    bounded = np.isin(lack, _BOUNDED)
+    return WindowColumns(lack, np.where(bounded, low, -np.inf), value, np.where(bounded, high, np.inf), coverage)
+
+
 def answers(
     query: WindowQuery, ring: Ring | TickSweep, row: TickRow, left_out: Floats, steady: float | Floats
 ) -> Answers:

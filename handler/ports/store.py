@@ -25,7 +25,17 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
 from handler.ports.held_clock import ClockDifference
-from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
+from handler.ports.stored import (
+    EVERY_KIND,
+    Creates,
+    Event,
+    EventKind,
+    RepeatedTick,
+    StoredAnswer,
+    StoredGroup,
+    StoredTick,
+    TickSpan,
+)
 from trigger.requests import FleetPause, GroupState
 
 
@@ -181,6 +191,13 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
 
         A tick whose explanation has the shape of the group's last span only extends that span, in memory; spans
         are flushed with the next real write, on `flush`, and on `close`.
+        """
+        ...
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        """Extend the last span of each of these groups by one more tick of its shape, in memory: see `record`.
+
+        A group without a span in memory is left alone: it was forgotten meanwhile.
         """
         ...
 

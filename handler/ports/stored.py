@@ -6,6 +6,7 @@ import enum
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from config.model.pacing import Granted
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
@@ -100,6 +101,15 @@ class StoredTick:
     """Where they are; needed if there is anybody."""
     given: Given | None = None
     """What the decision was given from elsewhere; ``None``: the same as the one before."""
+
+
+class RepeatedTick(NamedTuple):
+    """One group's tick of the shape of its last one, at which nothing else happened."""
+
+    group: GroupId
+    at: Instant
+    values: tuple[float | None, ...]
+    """Of each aggregate, in the order of `Explanation.measured`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

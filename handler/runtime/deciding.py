@@ -15,6 +15,7 @@ from functools import partial
 from typing import assert_never
 
 from aggregator.aggregate import Aggregator
+from aggregator.batch_frames import TickFrames
 from collector.outages.heard import Heard, all_heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
@@ -32,6 +33,7 @@ from handler.planning.evidence import MissedMember
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
+from handler.runtime.resting import LastTruths, RestingTick
 from trigger.policies.evaluate import evaluate
 
 _GROUPS_PER_SLOT = 25
@@ -123,6 +125,7 @@ class Decider:
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
         self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
+        self._judgings: dict[tuple[GroupId, ...], LastTruths] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, catalogue: Catalogue) -> None:
@@ -130,6 +133,7 @@ class Decider:
         before = list(self._aggregators.values())
         self._aggregators = {}
         self._hearings = {}
+        self._judgings = {}
         for slot in slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned)):
             aggregator = Aggregator(catalogue, slot.groups)
             for old in before:
@@ -170,19 +174,8 @@ class Decider:
         polled = self._clock()
         frames = aggregator.take(scrape)
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
-        hearing = self._hearing(catalogue, slot, scrape.layout)
-        questions, unanswered = [], troubled(scrape)
-        for room in rooms:
-            if room.id in unanswered or not room.silence.is_over:
-                _listen(room, scrape, hearing, slot.interval)
-                room.heard = heard_by(room.heard, scrape, hearing, room.id, self._direct[slot.groups])
-            else:
-                room.misses, room.unheard = (), ()
-                room.heard = all_heard(scrape.at.wall, hearing, room.id, self._direct[slot.groups])
-            self._witness(room.id, hearings_of(room.heard))
-            evaluation = evaluate(catalogue, room.id, frames[room.id], room.holds, scrape.at, size=room.state.desired)
-            questions.append(DecisionTask(room=room, at=scrape.at, evaluation=evaluation))
-        await self._door.ask_all(questions)
+        self._listen(slot, catalogue, rooms, scrape)
+        await self._decide(self._judging(catalogue, slot, aggregator), rooms, frames, scrape.at)
         done = self._clock()
         self._report(
             TickReport(
@@ -193,6 +186,42 @@ class Decider:
                 decide_took=done.steady - polled.steady,
             )
         )
+
+    async def _decide(self, judging: LastTruths, rooms: Sequence[GroupRuntime], frames: TickFrames, at: Moment) -> None:
+        """Pass what is as it was in columns, and all else through evaluation."""
+        catalogue, unlike = judging.catalogue, judging.unlike(frames.columns())
+        same = [
+            (room, RestingTick(room.rest, frames, at, judging.values(room.id)))
+            for room in rooms
+            if room.rest is not None and room.rest.catalogue is catalogue and room.id not in unlike
+        ]
+        passed = {room.id for room, _ in same} - await self._door.repeat(same)
+        questions = []
+        for room in rooms:
+            if room.id not in passed:
+                judged = evaluate(catalogue, room.id, frames[room.id], room.holds, at, size=room.state.desired)
+                questions.append(DecisionTask(room=room, at=at, evaluation=judged))
+        await self._door.ask_all(questions)
+        judging.keep()
+
+    def _listen(self, slot: Slot, catalogue: Catalogue, rooms: Sequence[GroupRuntime], scrape: Scrape) -> None:
+        """Take note of who answered, and who did not."""
+        hearing, unanswered = self._hearing(catalogue, slot, scrape.layout), troubled(scrape)
+        direct = self._direct[slot.groups]
+        for room in rooms:
+            if room.id in unanswered or not room.silence.is_over:
+                _listen(room, scrape, hearing, slot.interval)
+                room.heard = heard_by(room.heard, scrape, hearing, room.id, direct)
+            else:
+                room.misses, room.unheard = (), ()
+                room.heard = all_heard(scrape.at.wall, hearing, room.id, direct)
+            self._witness(room.id, hearings_of(room.heard))
+
+    def _judging(self, catalogue: Catalogue, slot: Slot, aggregator: Aggregator) -> LastTruths:
+        known = self._judgings.get(slot.groups)
+        if known is None or known.catalogue is not catalogue:
+            known = self._judgings[slot.groups] = LastTruths(catalogue, slot.groups, aggregator)
+        return known
 
     def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> OutageLayout:
         known = self._hearings.get(slot.groups)

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from config.errors import StoreError
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant, Moment
+from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.planning.limits import limited_state
 from handler.planning.world import Record
 from handler.ports.held_clock import LEAST_STEP
 from handler.ports.store import Store
-from handler.ports.stored import Event, StoredTick
+from handler.ports.stored import Event, RepeatedTick, StoredTick
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import whole
+from handler.runtime.resting import Rest, RestingTick, rest_of
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
@@ -34,6 +35,9 @@ _BATCH = 256
 """Decisions that share a write, at most: as many as alerts are passed at once."""
 _SLICE = 25
 """Of them, those between two looks at the event loop: a few milliseconds."""
+
+_REPEATED = 200
+"""The same, of ticks that repeat the last one."""
 
 _LOOKS = 20
 _UNTOLD = Instant(0.0)
@@ -73,6 +77,7 @@ class _Decided:
     explanation: Explanation
     given: Given | None
     track: DecisionTrack
+    rest: Rest | None
 
 
 class _Looks:
@@ -152,6 +157,35 @@ class DecisionQueue:
         finally:
             for waiting in mine:
                 waiting.answer.cancel()  # no more than a mark on those that are answered
+
+    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+        """Pass ticks of groups at rest, all of one moment, that bring what the ones before did.
+
+        Returns:
+            The groups whose ticks must be asked about: they are at rest no longer, or history cannot be extended.
+        """
+        if not ticks:
+            return frozenset()
+        async with self._turn:
+            return await whole(self._repeat(ticks))
+
+    async def _repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+        catalogue, waits = self._catalogue(), {room.id for room, tick in ticks if self._step(tick.at)}
+        if self._superseded():
+            waits = {room.id for room, _ in ticks}
+        same = [(room, tick) for room, tick in ticks if room.id not in waits and room.rests(tick, catalogue)]
+        try:
+            with self._storing():
+                longer = [RepeatedTick(room.id, tick.at.wall, tick.values) for room, tick in same]
+                await asyncio.to_thread(self._store.extend, longer)
+        except StoreError:
+            return {room.id for room, _ in ticks}
+        for number, (room, tick) in enumerate(same, 1):
+            room.repeat(tick)
+            self._decided(tick.rest.decided(tick.at))
+            if number % _REPEATED == 0:
+                await asyncio.sleep(0)
+        return {room.id for room, _ in ticks} - {room.id for room, _ in same}
 
     async def change(
         self,
@@ -258,8 +292,9 @@ class DecisionQueue:
         changed = state if question.change is None else question.change(state)
         asked = question.requests
         if question.evaluation is not None:
-            own, timely = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
-            asked = (*asked, *timely, *own)
+            own, scheduled = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
+            asked = (*asked, *scheduled, *own)
+        unasked = not (question.requests or question.change or fleet.superseded)
         decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
         given, track = given_to(
             decision,
@@ -278,20 +313,26 @@ class DecisionQueue:
             explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
             given=given,
             track=track,
+            rest=rest_of(catalogue, group, question.evaluation, changed, decision, fleet) if unasked else None,
         )
 
     def _timed(self, question: DecisionTask) -> DecisionTask:
         """The question as of the clock of now, where the clock was set since it was asked."""
-        if self._clock is None:
-            return question
-        at, now = question.at, self._clock()
-        step = (now.wall - now.steady) - (at.wall - at.steady)
-        if abs(step) < LEAST_STEP:
+        at, step = question.at, self._step(question.at)
+        if not step:
             return question
         asked, timed = question.change, replace(at, wall=Instant(at.wall + step))
         if asked is None:
             return replace(question, at=timed)
         return replace(question, at=timed, change=lambda state: limited_state(asked(state), timed.wall))
+
+    def _step(self, at: Moment) -> Seconds:
+        """By how much the clock was set since a moment; 0.0: it was not."""
+        if self._clock is None:
+            return 0.0
+        now = self._clock()
+        step = (now.wall - now.steady) - (at.wall - at.steady)
+        return step if abs(step) >= LEAST_STEP else 0.0
 
     def _carry(self, result: _Decided) -> None:
         question, decision = result.waiting.question, result.decision
@@ -299,12 +340,13 @@ class DecisionQueue:
         room.state, room.track = decision.state, result.track
         room.decided_at = decision.at.wall
         room.unrecorded = None
-        if question.evaluation is not None or room.explanation is None or decision.changed:
-            room.explanation = result.explanation
+        room.rest = result.rest
         if question.evaluation is not None:
-            room.evaluation = question.evaluation
+            room.tell(question.evaluation, result.explanation)
             if room.restarts == result.waiting.restarts:  # else it was judged before they began anew
                 room.holds = question.evaluation.holds
+        elif decision.changed or (room.told is None and room.resting is None):
+            room.tell(room.evaluation, result.explanation)
         if decision.restarts_holds:
             room.restart_holds()
         if decision.changed or (decision.answers and self._looks.granted(decision.at)):

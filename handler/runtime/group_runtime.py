@@ -13,7 +13,8 @@ from collector.outages.misses import Miss
 from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
 from collector.targets import Roster
-from config.units import GroupId, Instant, MemberName, PolicyId, Seconds
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant, MemberName, Moment, PolicyId, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -22,6 +23,7 @@ from handler.planning.status import MemberState, StateSince
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
+from handler.runtime.resting import Rest, RestingTick
 from trigger.conditions.timers import Kept, restarted
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
@@ -81,8 +83,14 @@ class GroupRuntime:
     holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
     restarts: int = 0
     """How often all holds have begun anew."""
-    evaluation: Evaluation | None = None
-    explanation: Explanation | None = None
+    judged: Evaluation | None = None
+    """Of the last tick that was worked out; `evaluation` is the last tick's."""
+    told: Explanation | None = None
+    """Likewise."""
+    rest: Rest | None = None
+    """What the last tick left the group resting on; ``None``: not at rest."""
+    resting: RestingTick | None = None
+    """The last tick, if it brought what the one before did."""
     silence: Silence = field(default_factory=Silence)
     heard: Heard = field(default_factory=Heard)
     """When members last answered the sources that ask them directly."""
@@ -142,6 +150,37 @@ class GroupRuntime:
             begun_on_disk=stored.begun,
             converged_at=None if stored.converged is None else stored.converged.at,
         )
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """What the policies said at the last tick."""
+        return self.judged if self.resting is None else self.resting.evaluation
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """Why the group did what it did at the last tick, or at a change of its size since."""
+        return self.told if self.resting is None else self.resting.explanation
+
+    @property
+    def judged_at(self) -> Moment | None:
+        """When it was last judged; ``None``: never in this life."""
+        if self.resting is not None:
+            return self.resting.at
+        return None if self.judged is None else self.judged.at
+
+    def tell(self, evaluation: Evaluation | None, explanation: Explanation | None) -> None:
+        """Keep what was worked out last."""
+        self.judged, self.told, self.resting = evaluation, explanation, None
+
+    def rests(self, tick: RestingTick, catalogue: Catalogue) -> bool:
+        """Whether a tick finds all that the group rests on as it was."""
+        return tick.rest is self.rest and self.rest.stays(catalogue, self.definition.group, self.fleet(), self.state)
+
+    def repeat(self, tick: RestingTick) -> None:
+        """Keep a tick that brought what the one before did."""
+        if self.track is not None:
+            self.track = DecisionTrack(last=self.track.last, left=self.track.left, polled=tick.at.wall)
+        self.resting, self.decided_at, self.unrecorded = tick, tick.at.wall, None
 
     def bounds(self, now: Instant) -> tuple[int, int]:
         """Least and greatest size as schedules and alerts leave them now."""

@@ -31,9 +31,9 @@ class Recent:
         room = self._rooms.get(decision.group)
         if room is None:
             return
-        ticked = room.evaluation is not None and room.evaluation.at == decision.at
-        if ticked and room.explanation is not None:
-            self.series(room).judged(room.explanation)
+        ticked = room.judged_at == decision.at
+        if ticked:
+            self._judged(room, decision.at.wall)
         if ticked or decision.changed:
             self._sized(room, decision.at.wall)
         self.pulse.beat(room.id)
@@ -48,6 +48,13 @@ class Recent:
         """A group is gone."""
         self._series.pop(group, None)
         self.pulse.beat(group)
+
+    def _judged(self, room: GroupRuntime, at: Instant) -> None:
+        series = self.series(room)
+        if room.resting is not None and series.repeated(at, room.resting.values):
+            return
+        if room.explanation is not None:
+            series.judged(room.explanation)
 
     def _sized(self, room: GroupRuntime, at: Instant) -> None:
         desired, in_service, minimum, maximum = _sizes(room, at)

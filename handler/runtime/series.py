@@ -79,6 +79,10 @@ class SeriesRecorder:
         self._began: Instant | None = None
         self._sizes = _Ring(4, _ticks(interval) + _CHANGES)
         self._lines: tuple[ConditionLine, ...] = ()
+        self._picks: tuple[int, ...] = ()
+        """Where the value of each line stood among all that the last tick measured."""
+        self._row: list[float | None] = []
+        """Values and thresholds of the last tick."""
         self._judged = _Ring(0, _ticks(interval))
 
     def paced(self, interval: Seconds) -> None:
@@ -99,8 +103,23 @@ class SeriesRecorder:
         told = {_line(condition): condition for policy in explanation.policies for condition in policy.conditions}
         if tuple(told) != self._lines:
             self._exchange(tuple(told))
-        row = [number for condition in told.values() for number in (condition.value, condition.threshold)]
-        self._judged.add(explanation.at, row)
+        places = {id(measured): place for place, measured in enumerate(explanation.measured)}
+        self._picks = tuple(places[id(condition)] for condition in told.values())
+        self._row = [number for condition in told.values() for number in (condition.value, condition.threshold)]
+        self._judged.add(explanation.at, self._row)
+
+    def repeated(self, at: Instant, values: Sequence[float | None]) -> bool:
+        """Record a tick whose conditions and thresholds are those of the last one; False: there is none to repeat.
+
+        Args:
+            at: when it was.
+            values: of every aggregate, in the order of `Explanation.measured`.
+        """
+        if not self._row and values:
+            return False
+        self._row[::2] = [values[place] for place in self._picks]
+        self._judged.add(at, self._row)
+        return True
 
     def last_sizes(self) -> tuple[float | None, ...] | None:
         """Desired, in service, min and max as last recorded."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, insert, update
 
 from config.units import GroupId
-from handler.ports.stored import StoredTick
+from handler.ports.stored import RepeatedTick, StoredTick
 from handler.store.decisions import HistoryTick, Refusals, told
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans
@@ -85,6 +85,11 @@ class Recorder:
                 self._writer.do(page.write)
             self._book.confirm(entry.last, page.urgent & entry.last.keys())
             self._refusals.update(refusals)
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        """Let spans reach to one more tick, in memory."""
+        with self._book.holding(frozenset(tick.group for tick in ticks)):
+            self._book.extend(ticks)
 
     def flush(self) -> None:
         """Write every span that is ahead of its row."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from config.units import GroupId
-from handler.ports.stored import StoredTick, TickSpan
+from config.units import GroupId, Instant
+from handler.ports.stored import RepeatedTick, StoredTick, TickSpan
 from trigger.explain.explanation import Explanation
 from trigger.explain.shapes import shape
 
@@ -28,17 +28,21 @@ class OpenSpan:
 
     def extended(self, tick: StoredTick) -> OpenSpan:
         """With one more tick of the same shape."""
-        values, span = _values(tick.explanation), self.span
-        return replace(
-            self,
-            span=replace(
-                span,
-                last_at=tick.at,
-                ticks=span.ticks + 1,
-                least=tuple(map(_least, span.least, values)),
-                greatest=tuple(map(_greatest, span.greatest, values)),
-            ),
+        return self.reaching(tick.at, _values(tick.explanation))
+
+    def reaching(self, at: Instant, values: tuple[float | None, ...]) -> OpenSpan:
+        """With one more tick of the same shape, by what was measured at it."""
+        span = self.span
+        longer = TickSpan(
+            group=span.group,
+            first_at=span.first_at,
+            last_at=at,
+            ticks=span.ticks + 1,
+            first=span.first,
+            least=tuple(map(_least, span.least, values)),
+            greatest=tuple(map(_greatest, span.greatest, values)),
         )
+        return OpenSpan(id=self.id, shape=self.shape, span=longer, on_disk=self.on_disk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +111,21 @@ class Book:
             last[tick.group] = after
         return SpanWrite(new=tuple(new.values()), ended=tuple(ended), last=last)
 
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        """Let the last span of each of these groups reach to one more tick; a group that was forgotten has none."""
+        known = ((tick, self._last.get(tick.group)) for tick in ticks)
+        self.confirm(
+            {tick.group: before.reaching(tick.at, tick.values) for tick, before in known if before is not None},
+            frozenset(),
+        )
+
     def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
         """Take an entry over. The rows of the ``written`` groups are on disk as they are now, the others' not."""
         with self._released:
             for group, span in last.items():
                 self._last[group] = replace(span, on_disk=True) if group in written else span
-            self._behind = (self._behind | last.keys()) - written
+            self._behind.update(last)
+            self._behind -= written
 
     def forget(self, group: GroupId) -> None:
         """The group is gone; its rows stay as they are."""
@@ -139,8 +152,12 @@ def _values(explanation: Explanation) -> tuple[float | None, ...]:
 
 
 def _least(one: float | None, other: float | None) -> float | None:
-    return min((value for value in (one, other) if value is not None), default=None)
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other < one else one  # as `min`
 
 
 def _greatest(one: float | None, other: float | None) -> float | None:
-    return max((value for value in (one, other) if value is not None), default=None)
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other > one else one

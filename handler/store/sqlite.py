@@ -20,7 +20,16 @@ from handler.planning.launches import Claim
 from handler.planning.status import StateSince
 from handler.ports.held_clock import ClockDifference
 from handler.ports.store import Edited
-from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
+from handler.ports.stored import (
+    EVERY_KIND,
+    Event,
+    EventKind,
+    RepeatedTick,
+    StoredAnswer,
+    StoredGroup,
+    StoredTick,
+    TickSpan,
+)
 from handler.store import fleet, history, outbox, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
@@ -162,6 +171,12 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         if self._closed:
             raise self._is_closed()
         self._recorder.record(ticks)
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        """Extend the last span of each of these groups by one more tick of its shape, in memory."""
+        if self._closed:
+            raise self._is_closed()
+        self._recorder.extend(ticks)
 
     def flush(self) -> None:
         """Write spans that were only extended in memory."""

@@ -27,7 +27,17 @@ from handler.ports.alerts import AlertStatus, Delivery, StoredHook
 from handler.ports.held_clock import ClockDifference
 from handler.ports.notices import Filed, Notice, Tried
 from handler.ports.store import Edited, GroupEdit
-from handler.ports.stored import EVERY_KIND, Creates, Event, EventKind, StoredAnswer, StoredGroup, StoredTick, TickSpan
+from handler.ports.stored import (
+    EVERY_KIND,
+    Creates,
+    Event,
+    EventKind,
+    RepeatedTick,
+    StoredAnswer,
+    StoredGroup,
+    StoredTick,
+    TickSpan,
+)
 from tests.support.fake_cloud import Instants
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved
@@ -261,6 +271,14 @@ class MemoryStore:
             group=tick.group, first_at=tick.at, last_at=tick.at, ticks=1, first=told, least=values, greatest=values
         )
         self.spans.append(span)
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        with self._write("record"):
+            for tick in ticks:
+                known = [span for span in self.spans if span.group == tick.group]
+                if known:
+                    longer = replace(known[-1], last_at=tick.at, least=tick.values, greatest=tick.values)
+                    self.spans.append(replace(longer, first_at=tick.at, ticks=1))
 
     def flush(self) -> None:
         pass

@@ -26,6 +26,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import assert_never, overload
 
+import numpy as np
+
 from aggregator.frames import Aggregate, Cell, Insufficient
 from collector.samples import Bools, Floats
 from config.model.catalogue import Compare, Condition
@@ -107,7 +109,7 @@ def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) ->
 
 def _truth_within(condition: Condition, low: float, high: float) -> Truth:
     """Judge all values from ``low`` to ``high`` at once. What is not a number neither satisfies nor refutes."""
-    every, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    every, none = every_and_none(condition.compare, low, high, condition.threshold)
     if every:
         return Truth.TRUE
     return Truth.FALSE if none else Truth.UNKNOWN
@@ -123,16 +125,16 @@ def refuted(condition: Condition, low: Floats, high: Floats) -> Bools:
         low: (tick,) the bounds of its cells; infinite where there are none.
         high: (tick,)
     """
-    _, none = _every_and_none(condition.compare, low, high, condition.threshold)
+    _, none = every_and_none(condition.compare, low, high, condition.threshold)
     return none
 
 
 @overload
-def _every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]: ...
+def every_and_none(compare: Compare, low: float, high: float, threshold: float) -> tuple[bool, bool]: ...
 @overload
-def _every_and_none(compare: Compare, low: Floats, high: Floats, threshold: float) -> tuple[Bools, Bools]: ...
-def _every_and_none(
-    compare: Compare, low: float | Floats, high: float | Floats, threshold: float
+def every_and_none(compare: Compare, low: Floats, high: Floats, threshold: float | Floats) -> tuple[Bools, Bools]: ...
+def every_and_none(
+    compare: Compare, low: float | Floats, high: float | Floats, threshold: float | Floats
 ) -> tuple[bool | Bools, bool | Bools]:
     """One rule, for an interval and for a column of them."""
     match compare:
@@ -145,7 +147,7 @@ def _every_and_none(
         case Compare.AT_MOST:
             return high <= threshold, low > threshold
         case Compare.EQUALS:
-            slack = _EQUAL_WITHIN * max(1.0, abs(threshold))
+            slack = _EQUAL_WITHIN * np.maximum(1.0, np.abs(threshold))
             least, most = threshold - slack, threshold + slack
             return (least <= low) & (high <= most), (high < least) | (low > most)
         case _:

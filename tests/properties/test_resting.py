@@ -1,0 +1,230 @@
+"""Ticks that repeat the last one leave what ticks leave that are worked out row by row, to the last bit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggregator.aggregate import Aggregator
+from collector.samples import Reply
+from collector.sources.poll import Poller
+from collector.targets import Round
+from config.errors import StoreError
+from config.load import parse
+from config.units import GroupId, Instant, MemberName, Moment, Monotonic
+from handler.planning.status import MemberState
+from handler.planning.steps import Plan
+from handler.ports.stored import RepeatedTick, StoredTick
+from handler.runtime.deciding import Decider, Slot
+from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.definitions import definition_of
+from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.runtime.recent import Recent
+from handler.runtime.resting import RestingTick
+from handler.store.spans import Book
+from tests.support.collector import no_secret
+from tests.support.memory_store import MemoryStore
+from tests.support.trigger import a_fleet, a_person
+from tests.support.worlds import NOW, a_member, a_world, name_of
+from trigger.guards.pauses import paused
+from trigger.requests import Decision, GroupState, Pause
+
+INTERVAL = 30.0
+CATALOGUE = parse(
+    """
+counters:
+  cpu: {push: CPU, unit: percent, range: [0, 100]}
+  queue: {push: QUEUE}
+conditions:
+  busy: {counter: cpu, window: 1m, above: 80}
+  idle: {counter: cpu, across: max, window: 1m, aggregate: max, below: 30}
+  sure: {counter: queue, window: 90s, at_least: 50, quorum: 50%}
+  none: {counter: queue, equals: 10}
+  few: {counter: queue, across: sum, at_most: 20}
+  piled: {counter: queue, across: sum, per_member: true, above: 50}
+  both: {expression: "cpu > 80 && queue > 20"}
+policies:
+  out: {when: [busy, sure], match: any, add: 1, duration: 60s, quiet_time: 45s}
+  in: {when: [idle, few], remove: 1, quiet_time: 45s}
+  exact: {when: [none], set: 4, quiet_time: 45s}
+  pile: {when: [piled], add: 1}
+  odd: {when: [both], add: 1}
+  keep: {target: {counter: cpu, value: 60}}
+  days: {schedule: "*/4 * * * *", until: 2m, floor: 3}
+clouds: {local: {process: {}}}
+profiles: {web: {cloud: local, command: [serve]}}
+groups:
+  web: {profile: web, min: 2, max: 9, interval: 30s, policies: [out, in]}
+  shop: {profile: web, min: 2, max: 9, interval: 30s, policies: [out, exact], mode: advise}
+  near: {profile: web, min: 2, max: 9, interval: 30s, policies: [in, pile]}
+  more: {profile: web, min: 2, max: 9, interval: 30s, policies: [out, odd]}
+  keep: {profile: web, min: 2, max: 9, interval: 30s, policies: [keep]}
+  days: {profile: web, min: 2, max: 9, interval: 30s, policies: [out, days]}
+  cold:
+    {profile: web, min: 2, max: 9, interval: 30s, policies: [out], freeze: [{schedule: "*/3 * * * *", duration: 1m}]}
+  bare: {profile: web, min: 2, max: 9, interval: 30s, policies: []}
+""",
+    "x",
+)
+GROUPS = tuple(CATALOGUE.groups)
+
+
+class OneByOne(DecisionQueue):
+    """Takes nothing for repeated: every tick is evaluated, decided and explained."""
+
+    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+        return {room.id for room, _ in ticks}
+
+
+@dataclass
+class History(MemoryStore):
+    """Keeps spans as the real store does."""
+
+    book: Book = field(default_factory=lambda: Book(iter(range(1, 10**9)).__next__))
+    repeated: int = 0
+
+    def record(self, ticks: Sequence[StoredTick]) -> None:
+        super().record(ticks)
+        entry = self.book.plan([tick for tick in ticks if tick.evaluated])
+        self.book.confirm(entry.last, frozenset())
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        with self._write("record"):
+            self.book.extend(ticks)
+            self.repeated += len(ticks)
+
+
+Answer = float | None
+
+
+class Side:
+    """A daemon's slot over members that answer from memory."""
+
+    def __init__(self, kind: type[DecisionQueue]) -> None:
+        self.now = Moment(wall=NOW, steady=Monotonic(1000.0))
+        self.answers: Mapping[tuple[GroupId, str], Sequence[Answer]] = {}
+        self.decided: list[Decision] = []
+        self.store = History()
+        self.rooms = {group: _room(group) for group in GROUPS}
+        self.recent = Recent(self.rooms)
+        self.door = kind(self.store, lambda: CATALOGUE, self._told)
+        self.decider = Decider(
+            rooms=self.rooms,
+            poller=Poller(clock=lambda: self.now, read_secret=no_secret, sources=[self]),
+            door=self.door,
+            clock=lambda: self.now,
+            report=lambda report: None,
+        )
+        self.slot = Slot(interval=INTERVAL, phase=0.0, groups=GROUPS)
+        self.aggregator = Aggregator(CATALOGUE, GROUPS)
+
+    def _told(self, decision: Decision) -> None:
+        self.decided.append(decision)
+        self.recent.decided(decision)
+
+    async def fetch(self, asked: Round) -> None:
+        for row, series in enumerate(asked.sheet.layout.series):
+            member = int(str(series.member)[-1])
+            value = self.answers[series.group, series.counter][member % 2]
+            if value is None:
+                asked.sheet.fail(row, Reply.TIMEOUT)
+            else:
+                asked.sheet.put(row, value, at=self.now.steady)
+
+    async def close(self) -> None: ...
+
+    async def tick(self, answers: Mapping[tuple[GroupId, str], Sequence[Answer]]) -> None:
+        self.answers = answers
+        await self.decider.tick(self.slot, CATALOGUE, self.aggregator, self.now.steady)
+
+    def later(self, seconds: float) -> None:
+        self.now = Moment(wall=Instant(self.now.wall + seconds), steady=Monotonic(self.now.steady + seconds))
+
+    def left(self, group: GroupId) -> Sequence[object]:
+        room, last = self.rooms[group], self.store.book.last(group)
+        picture = self.recent.series(room).picture(self.now.wall)
+        kept = (room.state, room.holds, room.track, room.decided_at, room.judged_at, room.restarts, room.unrecorded)
+        heard = (room.heard, room.misses, room.unheard, room.silence)
+        return (*kept, *heard, picture, last and last.span, room.evaluation, room.explanation)
+
+
+def _room(group: GroupId) -> GroupRuntime:
+    members = tuple(a_member(number) for number in (1, 2))
+    world = a_world(*members)
+    states = {member.name: MemberState.IN_SERVICE for member in members}
+    plan = Plan(group=group, revision=1, steps=(), waits=())
+    seen = LastPass(at=NOW, world=world, plan=plan, states=states, fleet=a_fleet(in_service=2), failures=(), retries=())
+    room = GroupRuntime(id=group, definition=definition_of(CATALOGUE, group), state=GroupState(desired=4, revision=1))
+    room.seen, room.addresses = seen, {MemberName(name_of(1)): "10.0.0.1"}
+    return room
+
+
+async def _act(side: Side, act: str) -> None:
+    room = side.rooms[GroupId("web")]
+    match act:
+        case "person":
+            request = replace(a_person(5), id=f"ada@{side.now.wall}", group=room.id)
+            await side.door.ask(DecisionTask(room=room, at=side.now, requests=(request,)))
+        case "look":
+            await side.door.ask(DecisionTask(room=room, at=side.now))
+        case "pause" | "resume":
+            pause = Pause.ALL if act == "pause" else Pause.NO
+            await side.door.change(room, lambda state: paused(state, pause), act=act, by="ada", message="", at=side.now)
+        case "fleet" if room.seen is not None:
+            room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=3))
+        case "full":
+            side.store.full = True
+        case "freed":
+            side.store.full = False
+        case _:
+            pass
+
+
+ANSWERS = st.sampled_from([50.0, 50.0, 40.0, 45.5, 10.0, 95.0, 130.0, None])
+POLLS = st.fixed_dictionaries(
+    {(group, counter): st.tuples(ANSWERS, ANSWERS) for group in GROUPS for counter in ("cpu", "queue")}
+)
+QUIET = {
+    key: (50.0, 45.0) if key[1] == "cpu" else (30.0, 35.0) for key in ((g, c) for g in GROUPS for c in ("cpu", "queue"))
+}
+ACTS = st.sampled_from(["none"] * 8 + ["person", "look", "pause", "resume", "fleet", "full", "freed"])
+TICKS = st.tuples(ACTS, st.sampled_from([30.0, 30.0, 30.0, 31.0, 60.0, 100.0]), st.one_of(st.just(QUIET), POLLS))
+STORIES = st.lists(st.tuples(TICKS, st.integers(1, 4)), min_size=2, max_size=8)
+
+
+async def _both(story: Sequence[tuple[tuple[str, float, Mapping[tuple[GroupId, str], Sequence[Answer]]], int]]) -> int:
+    sides = (Side(DecisionQueue), Side(OneByOne))
+    for (act, seconds, answers), times in story:
+        for again in range(times):
+            for side in sides:
+                side.later(seconds)
+                await _tried(lambda: _act(side, act if not again else "none"))  # noqa: B023 awaited at once
+                await _tried(lambda: side.tick(answers))  # noqa: B023
+            for group in GROUPS:
+                assert sides[0].left(group) == sides[1].left(group)
+    assert [_sorted(side.decided) for side in sides[:1]] == [_sorted(side.decided) for side in sides[1:]]
+    return sides[0].store.repeated
+
+
+def _sorted(decided: Sequence[Decision]) -> Sequence[Decision]:
+    return sorted(decided, key=lambda decision: (decision.at.wall, decision.group, repr(decision)))
+
+
+async def _tried(work: Callable[[], Awaitable[None]]) -> None:
+    with contextlib.suppress(StoreError):
+        await work()
+
+
+@given(STORIES)
+@settings(max_examples=25, deadline=None)
+def test_a_repeated_tick_leaves_what_one_leaves_that_is_worked_out(story: list) -> None:
+    asyncio.run(_both(story))
+
+
+def test_ticks_of_quiet_groups_are_repeated() -> None:
+    assert asyncio.run(_both([(("none", 30.0, QUIET), 6)])) > 0

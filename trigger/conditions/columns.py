@@ -1,0 +1,122 @@
+"""Judging the conditions of many groups at once, in columns: what `trigger.conditions.judging` says of each alone.
+
+A group can be judged in columns if every policy of it adds, removes or sets, and every condition of these compares one
+aggregate with a threshold of its own. Expressions, thresholds per member, steps and targets need more than that:
+those groups are judged one by one. What follows from the file alone is laid out once (`rows_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aggregator.cells import WindowColumns
+from aggregator.frames import WindowKey
+from aggregator.rates import Ints
+from aggregator.specs import window_key
+from collector.samples import Bools, Floats
+from config.model.adjustments import Adjustment
+from config.model.catalogue import Catalogue, Compare, Condition, Policy
+from config.units import GroupId
+from trigger.conditions.judging import every_and_none
+from trigger.verdicts import Truth
+
+Codes = npt.NDArray[np.int8]
+
+TRUTHS = (Truth.FALSE, Truth.TRUE, Truth.UNKNOWN)
+"""What a code stands for."""
+_FALSE, _TRUE, _UNKNOWN = range(len(TRUTHS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConditionRows:
+    """Conditions as policies ask for them: group by group, policy by policy; all arrays are (row,)."""
+
+    groups: Mapping[GroupId, slice]
+    """The rows of each group that can be judged in columns."""
+    whose: Sequence[GroupId]
+    """(row,)"""
+    window: Ints
+    """Where its aggregate stands in `WindowColumns`."""
+    threshold: Floats
+    quorum: Floats
+    """Infinite: there is none."""
+    shrinking: Bools
+    compares: Sequence[tuple[Compare, Ints]]
+    """Which rows compare in which way."""
+
+    def truths(self, windows: WindowColumns) -> Codes:
+        """Judge every row; Note [The unheard] of `trigger.conditions.judging`."""
+        low, value, high = (column[self.window] for column in (windows.low, windows.value, windows.high))
+        heard = windows.lack[self.window] == 0
+        by_interval = self._within(low, high)
+        unbounded = (by_interval == _UNKNOWN) & (np.isinf(low) | np.isinf(high)) & ~self.shrinking
+        by_value = heard & (unbounded | (windows.coverage[self.window] >= self.quorum))
+        return np.where(by_value, self._within(value, value), by_interval) if by_value.any() else by_interval
+
+    def unlike(self, before: Codes | None, now: Codes, windows: WindowColumns) -> Set[GroupId]:
+        """Find the groups whose truths are others than ``before``, or for which an aggregate is lacking."""
+        if before is None:
+            return self.groups.keys()
+        rows = np.flatnonzero((before != now) | (windows.lack[self.window] != 0))
+        return {self.whose[row] for row in rows.tolist()}
+
+    def _within(self, low: Floats, high: Floats) -> Codes:
+        codes = np.full(low.size, _UNKNOWN, dtype=np.int8)
+        for compare, rows in self.compares:
+            every, none = every_and_none(compare, low[rows], high[rows], self.threshold[rows])
+            codes[rows] = np.where(every, _TRUE, np.where(none, _FALSE, _UNKNOWN))
+        return codes
+
+
+def rows_of(
+    catalogue: Catalogue, groups: Iterable[GroupId], window: Callable[[GroupId, WindowKey], int]
+) -> ConditionRows:
+    """Lay out the conditions of those groups that can be judged in columns.
+
+    Args:
+        catalogue: declares the groups.
+        groups: any.
+        window: where the aggregate that answers a window stands in `WindowColumns`.
+    """
+    places: dict[GroupId, slice] = {}
+    rows: list[tuple[GroupId, int, Condition, bool]] = []
+    for group in groups:
+        declared, first = catalogue.groups[group], len(rows)
+        policies = [catalogue.policies[name] for name in declared.policies]
+        if not all(_alone(catalogue, policy) for policy in policies):
+            continue
+        for policy in policies:
+            for condition in _compared(catalogue, policy):
+                place = window(group, window_key(condition, policy, declared))
+                rows.append((group, place, condition, policy.adjustment.may_shrink))
+        places[group] = slice(first, len(rows))
+    return _laid_out(places, rows)
+
+
+def _laid_out(places: Mapping[GroupId, slice], rows: Sequence[tuple[GroupId, int, Condition, bool]]) -> ConditionRows:
+    conditions = [condition for _, _, condition, _ in rows]
+    kinds = [(compare, [row for row, each in enumerate(conditions) if each.compare is compare]) for compare in Compare]
+    return ConditionRows(
+        groups=places,
+        whose=[group for group, *_ in rows],
+        window=np.array([place for _, place, *_ in rows], dtype=np.intp),
+        threshold=np.array([condition.threshold for condition in conditions], dtype=np.float64),
+        quorum=np.array([np.inf if each.quorum is None else each.quorum for each in conditions], dtype=np.float64),
+        shrinking=np.array([shrinking for *_, shrinking in rows], dtype=np.bool_),
+        compares=[(compare, np.array(of, dtype=np.intp)) for compare, of in kinds if of],
+    )
+
+
+def _alone(catalogue: Catalogue, policy: Policy) -> bool:
+    """Whether what a policy says follows from the truths of conditions, each of which a number alone decides."""
+    simple = isinstance(policy.adjustment, Adjustment)
+    return simple and len(_compared(catalogue, policy)) == len(policy.when)
+
+
+def _compared(catalogue: Catalogue, policy: Policy) -> Sequence[Condition]:
+    conditions = (catalogue.conditions[name] for name in policy.when)
+    return [each for each in conditions if isinstance(each, Condition) and not each.per_member]
