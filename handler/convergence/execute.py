@@ -246,7 +246,7 @@ class Execution:
             makes = isinstance(begun.step, Create | MakePart)
             self._tools.traffic.heard(definition.cloud, answer, ended, makes=makes)
         moment = AnswerMoment(
-            at=ended, grace=definition.group.grace, room_comes=isinstance(answer, Full) and self._room_comes()
+            at=ended, grace=definition.group.grace, frees_capacity=isinstance(answer, Full) and self._frees_capacity()
         )
         outcome, after = answered(begun, self._records[begun.name], answer, moment)
         saved = () if after is None else (after,)
@@ -307,7 +307,7 @@ class Execution:
         member = self._members.get(name)
         return None if member is None else member.server
 
-    def _room_comes(self) -> bool:
+    def _frees_capacity(self) -> bool:
         return any(record.leaving is not None for record in list(self._records.values()))
 
     def _call(self, name: MemberName, step: Call) -> Server | None:

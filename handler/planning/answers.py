@@ -1,14 +1,14 @@
-"""What follows from the answer to a call: what is told of it, and what is written down about its member. Pure.
+"""Turn the answer to a call into the step's outcome and the member's new record. Pure.
 
 ======================================  ==============================================================================
-the answer                              what is written down about the member
+the answer                              what the member's record says then
 ======================================  ==============================================================================
 a machine                               the cloud has confirmed it
-done                                    what failed before is forgotten
-refused for good: what makes a member   it will not be: nothing of it exists, or its parts have yet to go
+done                                    earlier failures are cleared
+refused for good: a creation            the member will not exist; its parts, if any, are still to be removed
 refused for good: a mark                the failure; the member is forgotten with its place, in one transaction
-failed, and the removal is STUCK        the failure, as one of an attempt: the warning of a STUCK removal says the rest
-failed otherwise                        the failure, and until when the call is not made again (`planning.attempts`)
+failed, and the removal is STUCK        the failure, counted as one attempt: the STUCK warning explains the rest
+failed otherwise                        the failure, and when the call may be made again (`planning.attempts`)
 ======================================  ==============================================================================
 """
 
@@ -28,24 +28,24 @@ from handler.planning.steps import Create, MakePart, MarkMachine, Step
 from handler.planning.world import Record, Server
 
 Answer = Server | DriverError | None
-"""``None``: done, and there is nothing more to know."""
+"""``None``: done, without further information."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerMoment:
-    """When an answer came, and what matters then."""
+    """Hold when an answer came, and what it is judged by."""
 
     at: Instant
     grace: Seconds
-    """How long the group gives a member to end."""
-    room_comes: bool
-    """A member leaves the same cloud: one that is full may have room soon."""
+    """How long the group gives a member to stop."""
+    frees_capacity: bool
+    """A member is leaving the same cloud: a full cloud may have capacity soon."""
 
 
 def answered(
     begun: StartedCall, record: Record, answer: Answer, moment: AnswerMoment
 ) -> tuple[StepOutcome, Record | None]:
-    """Say what became of a call, and what its member's record becomes; ``None``: it stays as it is."""
+    """Return the outcome of a call and its member's new record; ``None``: the record stays as it is."""
     outcome = done(begun.name, begun.step, begun.started, moment.at)
     match answer:
         case Server():
@@ -61,7 +61,7 @@ def answered(
 def _refused(
     outcome: StepOutcome, step: Step, record: Record, error: DriverError, moment: AnswerMoment
 ) -> tuple[StepOutcome, Record]:
-    failure = judged(step, record, error, room_comes=moment.room_comes)
+    failure = judged(step, record, error, frees_capacity=moment.frees_capacity)
     final = _is_for_good(step, error)
     told = failed(outcome, failure, error, final=final)
     if final and not isinstance(step, MarkMachine):
@@ -74,7 +74,7 @@ def _refused(
 
 
 def _is_for_good(step: Step, error: DriverError) -> bool:
-    """Whether a member ends before it began: a cloud that is full may have room later, and refuses nobody for good."""
+    """Return whether the member can never be created; a full cloud may have capacity later, so it does not count."""
     return (
         isinstance(step, Create | MakePart | MarkMachine)
         and isinstance(error, Permanent)

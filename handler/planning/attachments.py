@@ -1,8 +1,8 @@
-"""A running group is put behind one more balancer, or taken from behind one: what that changes, or why not. Pure.
+"""Attach a running group to one more balancer, or detach it from one: what changes, or why it is refused. Pure.
 
 Members stay on the balancers that they were made with, so a changed file moves none of those that run; attaching and
 detaching do. An attachment is state: it survives reloads and restarts, and is never in the file. As long as the file
-lists the same balancer, the file's word counts.
+lists the same balancer, the file decides.
 
 Source: Senlin's load-balancing policy: "attach adds all or refuses", "detach removes what we made, then forgets".
 """
@@ -37,7 +37,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupAttachments:
-    """Behind what a group is: by its file, by a person's word, and each member by itself."""
+    """Hold the balancers of a group: from its file, from attachments, and from each member's record."""
 
     declared: Group
     """As the file has it."""
@@ -51,21 +51,21 @@ class GroupAttachments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachmentChange:
-    """What is to be written, at once."""
+    """Hold what is written in one transaction."""
 
     definition: Definition
     attachments: tuple[Attachment, ...]
     """All that the group has then."""
     records: tuple[Record, ...]
-    """Of the members whom it changes."""
+    """Of the members that change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detached:
-    """What became of an order to detach."""
+    """Hold the result of a detach."""
 
     members: int
-    """Those that leave the balancer, or were dropped from it."""
+    """How many leave the balancer, or were dropped from it."""
     warning: str = ""
     """What may stay behind, of a balancer that was dropped; empty: nothing does."""
 
@@ -77,7 +77,7 @@ class Behind:
     balancer: BalancerId
     port: int
     by: str
-    """Who says so of new members: ``file``, or a person; empty: nobody, only members of before are there."""
+    """Who attached new members to it: ``file``, or a person; empty: only earlier members are registered there."""
     members: int
     leaving: int
     """Of them, those that are about to leave it though they stay themselves."""
@@ -86,17 +86,17 @@ class Behind:
 
 
 def attached(group: Group, attachments: Iterable[Attachment]) -> Group:
-    """Say behind what new members are made: what the declared group lists, then what it is attached to besides."""
+    """Return the group with all balancers of new members: the declared ones, then those attached to it."""
     listed = {use.balancer for use in group.balancers}
     more = (BalancerUse(balancer=each.balancer, port=each.port) for each in attachments if each.balancer not in listed)
     return replace(group, balancers=(*group.balancers, *more))
 
 
 def to_attach(standing: GroupAttachments, wanted: Attachment, balancer: Balancer) -> AttachmentChange:
-    """Put every member that stays behind a balancer, and those to come, unless the file sees to these already.
+    """Attach every member that stays to a balancer, and new members too unless the file lists it for them.
 
     Raises:
-        Refused: the file says otherwise, or nothing would change, or members serve behind it at another port.
+        Refused: the file lists another port, or nothing would change, or members serve there at another port.
     """
     group, port = standing.declared, wanted.port
     listed = {use.balancer: use.port for use in group.balancers}.get(balancer.id)
@@ -117,10 +117,10 @@ def to_attach(standing: GroupAttachments, wanted: Attachment, balancer: Balancer
 
 
 def to_detach(standing: GroupAttachments, balancer: BalancerId) -> AttachmentChange:
-    """Have every member that stays leave a balancer, and make no more behind it.
+    """Detach every member that stays from a balancer, and register no new ones there.
 
     Raises:
-        Refused: the file lists it, or nobody is behind it.
+        Refused: the file lists it, or no member is registered there.
     """
     change = _parted(standing, balancer)
     records = tuple(_changed(standing.records, lambda record: _parting(record, balancer)))
@@ -204,7 +204,7 @@ def _parting(record: Record, balancer: BalancerId) -> Record:
 
 
 def unfit(balancer: ManagedBalancer, definition: Definition, others: Sequence[GroupId]) -> str | None:
-    """Say why a balancer cannot be made for a group; ``others``: the groups for which it is, or will be, made."""
+    """Return why a balancer cannot be created for a group; ``others``: the groups that it is or will be created for."""
     if others:
         return f"{balancer.id} is made for the group {others[0]}, and deleted with it"
     if balancer.on != definition.cloud.id:
@@ -221,26 +221,26 @@ def hindrance(
     balancer: BalancerId,
     occupants: Mapping[tuple[str, int], str] = MappingProxyType({}),
 ) -> str | None:
-    """Say why not all members of a change could come behind the balancer; ``None``: nothing speaks against it.
+    """Return why some member of a change could not join the balancer; ``None``: all can.
 
     Args:
         change: as `to_attach` made it.
         world: as it was gathered for the changed definition.
         balancer: to be attached.
-        occupants: who sits there at an address and port, whoever that is; of balancers that tell it.
+        occupants: the name registered there at each address and port, foreign ones too; where the balancer shows it.
     """
     seating = world.seatings.get(balancer)
     if seating is None or seating.seats is None:
-        return seating.because if seating is not None and seating.because else f"balancer {balancer} was not asked"
+        return seating.because if seating is not None and seating.because else f"balancer {balancer} was not queried"
     if not world.complete:
-        return f"not every member could be looked at: {world.because}"
+        return f"not every member could be checked: {world.because}"
     ports = {record.name: dict(record.balancers).get(balancer, 0) for record in change.records}
     joining = [member for member in world.members if member.name in ports and _runs(member)]
     return next((why for member in joining if (why := _obstacle(member, ports[member.name], occupants))), None)
 
 
 def _runs(member: Member) -> bool:
-    """Whether a member should be able to join now; those that are still built do so when they are ready."""
+    """Return whether a member should be able to join now; one that is still being built joins when it is ready."""
     return member.server is not None and member.server.state is ServerState.RUNNING
 
 
@@ -248,14 +248,14 @@ def _obstacle(member: Member, port: int, occupants: Mapping[tuple[str, int], str
     address = None if member.server is None else member.server.address
     if address is None:
         return f"{member.name} has no address"
-    sitting = occupants.get((plain_address(address), port))
-    if sitting is None or sitting == member.name:
+    occupant = occupants.get((plain_address(address), port))
+    if occupant is None or occupant == member.name:
         return None
-    return f"{sitting} sits at {address}:{port} already, where {member.name} would"
+    return f"{address}:{port}, where {member.name} would be registered, already belongs to {occupant}"
 
 
 def plain_address(text: str) -> str:
-    """One spelling for each address; a host name stays what it is.
+    """Return the one spelling of an address; a host name stays as it is.
 
     >>> plain_address("2001:DB8:0::1"), plain_address("web.example.org")
     ('2001:db8::1', 'web.example.org')
@@ -269,7 +269,7 @@ def plain_address(text: str) -> str:
 def behind_of(
     standing: GroupAttachments, made: Mapping[BalancerId, Mapping[str, str]] = MappingProxyType({})
 ) -> tuple[Behind, ...]:
-    """Say behind what a group's members are or will be, by name; ``made``: the parts of what was made for it."""
+    """Return the balancers of a group's members, now or soon, by name; ``made``: the parts created for the group."""
     by = {each.balancer: each.by for each in standing.attachments}
     by |= {use.balancer: "file" for use in standing.declared.balancers}
     ports = {behind: port for record in standing.records for behind, port in record.balancers}

@@ -1,12 +1,12 @@
-"""What becomes of a call that was not answered with success, and when it may be made again. Pure.
+"""Decide what follows from a call that failed, and when it may be made again. Pure.
 
 ==================================================  =========  =======  ============================================
 the answer                                          result     counted  again
 ==================================================  =========  =======  ============================================
 the cloud asks for time                             `RETRY`    no       after that time
-nothing was sent: nobody answers, or is engaged     `RETRY`    no       when it is tried again
-the cloud is full, and somebody leaves              `RETRY`    no       after 10 s, by when there may be room
-the cloud is full, and nobody leaves                `FAILED`   no       after 30 s
+nothing was sent: the endpoint is down or busy      `RETRY`    no       when the endpoint is tried again
+the cloud is full, and a member is leaving          `RETRY`    no       after 10 s: there may be capacity by then
+the cloud is full, and no member is leaving         `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
 transient, `LIMIT` times in a row and more          `FAILED`   yes      after 30 s, doubling up to 5 min
 permanent                                           `FAILED`   yes      as above; what a person changes is found then
@@ -38,20 +38,20 @@ from handler.planning.steps import (
 from handler.planning.world import Attempts, Phase, Record
 
 LIMIT = 10
-"""Transient failures in a row of one call for one member, after which it is shown as an error. It is still made again:
-the cause may clear."""
+"""Transient failures in a row of one call for one member, after which it is shown as an error. Retries go on: the cause
+may clear."""
 
 _FIRST: Seconds = 1.0
 _LAST: Seconds = 30.0
 LONGEST_PAUSE: Seconds = 300.0
-_ROOM: Seconds = 10.0
+_UNTIL_FREE: Seconds = 10.0
 _LEAST_GRACE: Seconds = 30.0
 _DOUBLINGS = 5  # 1 s × 2⁵ is past the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailure:
-    """What became of a call."""
+    """Hold the result of a failed call, and when it may be made again."""
 
     result: StepResult
     again_in: Seconds
@@ -61,16 +61,16 @@ class CallFailure:
     """It is a failure of this call, and not of the moment."""
 
 
-def judged(step: Step, record: Record, error: DriverError, *, room_comes: bool = False) -> CallFailure:
-    """Say what becomes of a call that failed for a member of whom this is remembered.
+def judged(step: Step, record: Record, error: DriverError, *, frees_capacity: bool = False) -> CallFailure:
+    """Return the result of a call that failed for the member with this record.
 
-    ``room_comes``: somebody leaves the same cloud.
+    ``frees_capacity``: a member is leaving the same cloud.
     """
     before = found(step, record)
     count = 0 if before is None else before.count
     if isinstance(error, Full):
-        result = StepResult.RETRY if room_comes else StepResult.FAILED
-        return CallFailure(result=result, again_in=_ROOM if room_comes else _LAST, counts=False)
+        result = StepResult.RETRY if frees_capacity else StepResult.FAILED
+        return CallFailure(result=result, again_in=_UNTIL_FREE if frees_capacity else _LAST, counts=False)
     if isinstance(error, Permanent):
         return CallFailure(result=StepResult.FAILED, again_in=_long(count))
     asked = error.retry_after if isinstance(error, Transient) else None
@@ -92,7 +92,7 @@ def _long(doublings: int) -> Seconds:
 def counted(
     step: Step, record: Record, failure: CallFailure, because: str, now: Instant, cause: FailureCause | None = None
 ) -> Record:
-    """Write down what became of a call that failed, and until when it is not made again."""
+    """Return the record with the failure of a call, and the time from which the call may be made again."""
     before = found(step, record)
     told = Attempts(
         call=_call(step),
@@ -118,10 +118,10 @@ def counted(
 
 
 def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Record | None:
-    """Forget what failed before; ``None``: nothing did.
+    """Return the record without earlier failures of this call; ``None``: there were none.
 
-    A removal that was accepted is not asked for again while the machine may take its time, or a listing shows it still.
-    A part that is removed before there was a machine came to nothing: that is an attempt to make its member.
+    An accepted removal is not repeated while the machine still has its grace, or a listing still shows it. The removal
+    of a part before its machine existed counts as a failed attempt to create the member.
     """
     if isinstance(step, Destroy):
         told = Attempts(call=KINDS[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
@@ -133,18 +133,18 @@ def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Recor
 
 
 def _unmade_once(record: Record) -> Record:
-    """Count an attempt to make a member that came to nothing."""
+    """Count a failed attempt to create a member."""
     return replace(record, create_attempts=record.create_attempts + 1)
 
 
 def held(step: Step, record: Record, now: Instant) -> Attempts | None:
-    """Why a call may not be made yet; ``None``: it may."""
+    """Return the failures because of which a call may not be made yet; ``None``: it may."""
     before = found(step, record) if record.attempts else None
     return None if before is None or before.again_at <= now else before
 
 
 def found(step: Step, record: Record) -> Attempts | None:
-    """What is remembered of the failures of this call."""
+    """Return the recorded failures of this call."""
     return next((one for one in record.attempts if _is_of(one, step)), None)
 
 
@@ -157,7 +157,7 @@ def _is_of(one: Attempts, step: Step) -> bool:
 
 
 def _call(step: Step) -> str:
-    """What the call is, and for which part of the member."""
+    """Return the name of the call, and of the part of the member where there is one."""
     name = KINDS[type(step)]
     return f"{name} {step.part}" if isinstance(step, PartStep) else name
 

@@ -1,7 +1,7 @@
-"""Errors of drivers in words: what is the matter, with which members, and what to do. Pure.
+"""Turn errors of drivers into words: what failed, for which members, and what to do. Pure.
 
-A driver that knows the cause says it, and its message says what to do. Of all others, the other side's own words are
-looked through for the causes that are known; what to do is then added. The same of many members is said once.
+Where a driver knows the cause, its message says what to do. Otherwise the message of the cloud or balancer is searched
+for known causes, and what to do is added. One failure of many members is reported once.
 
 ==========================  =====================  =================================================================
 Otter's error               Cause                  recognised, for example, in
@@ -94,18 +94,18 @@ _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
         _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration"),
     ),
 )  # fmt: skip
-"""The more special first: a pool of a balancer that is missing is a pool."""
+"""The more specific first: a missing pool of a balancer is a POOL."""
 
 
 _ASKED = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*")
 
 
 def fold(words: str) -> FailureCause | None:
-    """Recognise a cause in what a cloud or a balancer said; ``None``: none that is known.
+    """Recognise a cause in the message of a cloud or balancer; ``None``: no known cause.
 
     >>> fold("Image 70a5 could not be found."), fold("try again")
     (<FailureCause.IMAGE: 'image'>, None)
-    >>> fold("GET /quotas/tenant was not answered")  # what was asked for is not what is the matter
+    >>> fold("GET /quotas/tenant was not answered")  # the request's own path is not the cause
     """
     words = _ASKED.sub("", words[:_LONGEST])
     return next((cause for cause, pattern in _KNOWN if pattern.search(words)), None)
@@ -113,21 +113,21 @@ def fold(words: str) -> FailureCause | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """What an error says."""
+    """Hold the cause of an error, and its message."""
 
     cause: FailureCause | None
     words: str
-    """What is the matter and, where that is known, what to do."""
+    """What failed and, where that is known, what to do."""
 
 
 def understood(error: DriverError) -> Understood:
-    """Say what is the matter, and what to do."""
+    """Return what failed, and what to do."""
     words = str(error) or type(error).__name__
     if error.cause is not None:
         return Understood(cause=error.cause, words=words)
     cause = fold(words)
-    mending = "" if cause is None or MENDING[cause] in words else f": {MENDING[cause]}"
-    return Understood(cause=cause, words=f"{words.rstrip('. ') if mending else words}{mending}")
+    fix = "" if cause is None or MENDING[cause] in words else f": {MENDING[cause]}"
+    return Understood(cause=cause, words=f"{words.rstrip('. ') if fix else words}{fix}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +139,18 @@ class _Trouble:
 
     @property
     def key(self) -> tuple[str, object]:
-        """What makes two troubles the same: the cause, or else the words, whoever's name is in them."""
+        """What makes two failures the same: the cause, or else the message without the member's name."""
         return self.call, self.cause or (self.words if self.member is None else self.words.replace(self.member, ""))
 
 
 def told(outcomes: Iterable[StepOutcome], held: Sequence[Attempts], world: World, *, failed: bool) -> tuple[str, ...]:
-    """Say what failed now, or is held back since it did, each thing once, with the members that it befell.
+    """Return what failed now, or waits since it failed: each failure once, with the members that it affects.
 
     Args:
         outcomes: of this pass.
-        held: calls that are not made again yet.
-        world: whose members these are of.
-        failed: what cannot succeed until a person changes something; else what is tried again.
+        held: calls that may not be made again yet.
+        world: the members that these calls are for.
+        failed: return what needs a person to change something; otherwise what is tried again.
     """
     alike: dict[tuple[str, object], list[_Trouble]] = {}
     for trouble in (*_now(outcomes, failed=failed), *_before(held, world, failed=failed)):
@@ -180,5 +180,5 @@ def _sentence(troubles: Sequence[_Trouble]) -> str:
     if not names or (len(names) == 1 and names[0] in first.words):
         return f"{first.call}: {first.words}"
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    who = ", ".join(names[:_NAMED]) + more
-    return f"{first.call}: {first.words} ({f'{len(names)} members: ' if len(names) > 1 else ''}{who})"
+    listed = ", ".join(names[:_NAMED]) + more
+    return f"{first.call}: {first.words} ({f'{len(names)} members: ' if len(names) > 1 else ''}{listed})"

@@ -57,7 +57,7 @@ _SETTLED = (Phase.MADE, Phase.IN_SERVICE)
 
 
 def inventory_of(world: World, desired: int | None) -> Inventory:
-    """Count the machines that are there, and say whether the store remembers exactly these."""
+    """Count the listed machines, and return whether the store remembers exactly these."""
     present = [member for member in world.members if _is_present(member)]
     known = sum(_is_remembered(member) for member in present)
     exact = len(world.members) == len(present) == known == desired

@@ -13,7 +13,7 @@ from handler.planning.evidence import Doubt
 from handler.planning.health import Checkup, HealthTerms, checkup
 from handler.planning.judgement import LossKind, LossTerms, LossVerdict, judge
 from handler.planning.listing_sanity import doubts_of
-from handler.planning.roles import Cast, Role, is_witnessed, role, sequence_of
+from handler.planning.roles import MemberRole, Role, is_witnessed, role, sequence_of
 from handler.planning.settled import sifted
 from handler.planning.world import Member, Phase, World
 
@@ -24,7 +24,7 @@ _NEVER_BUILT = (Role.GONE, Role.DELETING, Role.BROKEN, Role.LATE, Role.UNREADY)
 
 
 _LOST = {Role.GONE: LossKind.VANISHED, Role.BROKEN: LossKind.BROKEN, Role.DELETING: LossKind.DELETING}
-"""What takes members out of the size. It is believed of one or two; of many at once it needs evidence."""
+"""Losses that take members out of the size: believed for one or two at once, only with evidence for many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,45 +37,47 @@ class PlanContext:
     limits: Limits
     now: Instant
     settled: Sequence[Member]
-    """Those that serve where they should (`planning.settled`): they count, and otherwise only the surplus is theirs."""
-    casts: tuple[Cast, ...]
-    """Everybody else, by sequence."""
-    strangers: bool
-    """Some bear our mark and are not known: they are taken up before anything is chosen or made."""
+    """Members that serve where they should (`planning.settled`): they count, and need no step unless surplus."""
+    roles: tuple[MemberRole, ...]
+    """All other members, by sequence."""
+    unrecorded: bool
+    """Some machines bear our mark and have no record: they become members again before any is chosen or created."""
     unproved: Mapping[MemberName, LossVerdict]
-    """Members that are lost by the cloud's word alone, and why that is not believed: they count as present."""
+    """Members that only the cloud reports as lost, and why that is not believed: they count as present."""
     believed: frozenset[MemberName]
-    """Members of which the loss is believed."""
+    """Members whose loss is believed."""
     doubts: tuple[Doubt, ...]
     """Why the listing is not believed."""
     checkup: Checkup
-    """Who fails the health checks of its balancers."""
+    """Which members fail the health checks of their balancers."""
 
     @property
     def target(self) -> int:
-        """How many must count."""
+        """How many members the group must have."""
         return 0 if self.desired.deleting else self.desired.size or 0
 
     @property
     def may_choose(self) -> bool:
-        """Whether enough is known to choose who is surplus."""
-        return not (self.doubts or self.strangers or self.unproved or self.world.losses.returning)
+        """Whether enough is known to choose surplus members."""
+        return not (self.doubts or self.unrecorded or self.unproved or self.world.losses.returning)
 
     @property
     def may_make(self) -> bool:
-        """Whether nobody is there of whom we do not know yet: what seems missing would be made twice."""
+        """Whether every existing member is known: otherwise a member that only seems missing would be created twice."""
         unknown = self.world.untraced and not self.limits.accept_vanished
-        return not self.strangers and not unknown
+        return not self.unrecorded and not unknown
 
 
-def scene_of(desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant) -> PlanContext:
-    """Give every member its role, and the group what follows from all of them."""
+def context_of(
+    desired: DesiredState, world: World, definition: Definition, limits: Limits, now: Instant
+) -> PlanContext:
+    """Return the role of every member, and what follows from all of them for the group."""
     settled, others = ([], list(world.members)) if desired.deleting else sifted(world)
     members = sorted(others, key=by_sequence)
-    casts = tuple((member, _role(member, world, definition, limits, now)) for member in members)
-    health = checkup(world, casts, len(settled), _terms(desired, definition, limits, now))
-    casts = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in casts)
-    verdicts = {} if desired.deleting else _judged(casts, world, definition, limits, now)
+    roles = tuple((member, _role(member, world, definition, limits, now)) for member in members)
+    health = checkup(world, roles, len(settled), _terms(desired, definition, limits, now))
+    roles = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in roles)
+    verdicts = {} if desired.deleting else _judged(roles, world, definition, limits, now)
     unproved = {name: verdict for name, verdict in verdicts.items() if verdict is not LossVerdict.BELIEVED}
     return PlanContext(
         desired=desired,
@@ -84,11 +86,11 @@ def scene_of(desired: DesiredState, world: World, definition: Definition, limits
         limits=limits,
         now=now,
         settled=settled,
-        casts=casts,
-        strangers=any(member.record is None for member in members),
+        roles=roles,
+        unrecorded=any(member.record is None for member in members),
         unproved=unproved,
         believed=frozenset(verdicts.keys() - unproved.keys()),
-        doubts=doubts_of(world, casts, len(settled), definition.group, limits, unproved),
+        doubts=doubts_of(world, roles, len(settled), definition.group, limits, unproved),
         checkup=health,
     )
 
@@ -106,21 +108,21 @@ def _role(member: Member, world: World, definition: Definition, limits: Limits, 
 
 
 def by_sequence(member: Member) -> tuple[int, MemberName]:
-    """The order of members in a plan."""
+    """Return the sort key of members in a plan."""
     return sequence_of(member), member.name
 
 
 def _judged(
-    casts: Iterable[Cast], world: World, definition: Definition, limits: Limits, now: Instant
+    roles: Iterable[MemberRole], world: World, definition: Definition, limits: Limits, now: Instant
 ) -> Mapping[MemberName, LossVerdict]:
-    """Judge the members that are lost, but for those that the group's ``repair`` leaves to a person.
+    """Judge the lost members, except those that the group's ``repair`` leaves to a person.
 
-    Members that are gone or broken before they ever served are failed builds, which have a brake of their own.
+    Members that were lost before they ever served are failed builds, which have a back-off of their own.
     """
     named = frozenset(limits.accept_members)
     repair = definition.group.repair
     lost: dict[MemberName, LossKind] = {}
-    for member, seen in casts:
+    for member, seen in roles:
         record, how = member.record, _LOST.get(seen)
         if record is None or how is None or not (has_served(member) or how is LossKind.DELETING):
             continue
@@ -136,22 +138,22 @@ def _judged(
     return judge(lost, world.losses, terms, world.at)
 
 
-def is_doubted(cast: Cast, scene: PlanContext) -> bool:
-    """Whether a member is lost by the cloud's word alone, so that nothing is done about it."""
-    return cast[0].name in scene.unproved
+def is_doubted(member_role: MemberRole, context: PlanContext) -> bool:
+    """Return whether only the cloud reports the member as lost, so that no step follows from it."""
+    return member_role[0].name in context.unproved
 
 
-def _is_accepted(member: Member, scene: PlanContext) -> bool:
-    """Whether a person ordered convergence, of everybody or of this member."""
-    return scene.limits.accept_vanished or member.name in scene.limits.accept_members
+def _is_accepted(member: Member, context: PlanContext) -> bool:
+    """Return whether a person ordered convergence, of the group or of this member."""
+    return context.limits.accept_vanished or member.name in context.limits.accept_members
 
 
-def is_left(cast: Cast, scene: PlanContext) -> bool:
-    """Whether a member is lost in a way that the group's ``repair`` leaves to a person: it counts until then."""
-    member, seen = cast
-    if scene.desired.deleting or _is_accepted(member, scene):
+def is_left(member_role: MemberRole, context: PlanContext) -> bool:
+    """Return whether the group's ``repair`` leaves this kind of loss to a person: the member counts until then."""
+    member, seen = member_role
+    if context.desired.deleting or _is_accepted(member, context):
         return False
-    return _leaves_to_a_person(member, seen, scene.definition.group.repair)
+    return _leaves_to_a_person(member, seen, context.definition.group.repair)
 
 
 def _leaves_to_a_person(member: Member, seen: Role, repair: Repair) -> bool:
@@ -160,28 +162,28 @@ def _leaves_to_a_person(member: Member, seen: Role, repair: Repair) -> bool:
     return (seen in VANISHING and not repair.vanished) or (seen is Role.BROKEN and not repair.broken)
 
 
-def is_shrinking(scene: PlanContext) -> bool:
-    """Whether the size follows members that vanish; while there is none, nobody is gone from it."""
-    sized = scene.desired.size is not None and not scene.desired.deleting
-    return sized and scene.definition.group.on_vanish is OnVanish.SHRINK
+def is_shrinking(context: PlanContext) -> bool:
+    """Return whether members that vanish lower the desired size (``on_vanish: shrink``, and a size is set)."""
+    sized = context.desired.size is not None and not context.desired.deleting
+    return sized and context.definition.group.on_vanish is OnVanish.SHRINK
 
 
-def is_held(cast: Cast, scene: PlanContext) -> bool:
+def is_held(member_role: MemberRole, context: PlanContext) -> bool:
     """Return whether a lost member counts until there is evidence, or until a person orders convergence."""
-    return is_doubted(cast, scene) or is_left(cast, scene)
+    return is_doubted(member_role, context) or is_left(member_role, context)
 
 
-def lowers(cast: Cast, scene: PlanContext) -> bool:
-    """Whether a member is proved gone, and desired size is to be lowered by it."""
-    member, seen = cast
-    return seen is Role.GONE and has_served(member) and is_shrinking(scene) and not is_held(cast, scene)
+def lowers(member_role: MemberRole, context: PlanContext) -> bool:
+    """Return whether a member is proved gone and lowers the desired size."""
+    member, seen = member_role
+    return seen is Role.GONE and has_served(member) and is_shrinking(context) and not is_held(member_role, context)
 
 
 def has_served(member: Member) -> bool:
-    """Whether a member is known to have come into service (and not chosen to leave since)."""
+    """Return whether a member came into service, and was not chosen to leave since."""
     return member.record is not None and member.record.phase is Phase.IN_SERVICE
 
 
 def is_given(member: Member) -> bool:
-    """Whether a person gave it to the group: it is marked, never made."""
+    """Return whether a person gave the member to the group: it is marked, never created."""
     return member.record is not None and member.record.given

@@ -16,9 +16,9 @@ KEPT = 20
 """Revisions of one group that are kept, besides those that a rollback needs."""
 
 _UNTOLD = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "url", "user_data"})
-"""Fields that people put secrets into: that they changed is told, never what they hold."""
+"""Fields that people put secrets into: only the fact of a change is shown, never the value."""
 _LONGEST = 60
-"""Characters; a longer value is no help to anybody."""
+"""Characters; a longer value does not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """New members are made of an earlier revision's profile, whatever the file says."""
+    """New members use an earlier revision's profile, whatever the file declares."""
 
     revision: int
     at: Instant
@@ -44,7 +44,7 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converged:
-    """What a group was when a pass last found nothing to do. A group that is something else needs convergence."""
+    """Hold the revisions of a group when a pass last found nothing to do. A group with others needs convergence."""
 
     size: int
     """Revision of the desired size."""
@@ -53,12 +53,12 @@ class Converged:
     at: Instant
 
     def is_of(self, size: int, definition: int) -> bool:
-        """Whether these are the revisions that it was of."""
+        """Return whether these are the same revisions."""
         return (self.size, self.definition) == (size, definition)
 
 
 def essence(definition: Definition) -> Definition:
-    """A definition without what members are still behind although it is declared no more: that passes by itself."""
+    """Return a definition without the balancers that members still use although they are no longer declared."""
     used = {use.balancer for use in definition.group.balancers}
     return dataclasses.replace(
         definition, balancers={name: each for name, each in definition.balancers.items() if name in used}
@@ -66,7 +66,7 @@ def essence(definition: Definition) -> Definition:
 
 
 def last_good(revisions: Sequence[Revision], in_force: int) -> Revision | None:
-    """The newest revision before the one in force that converged, and whose members were made of something else."""
+    """Return the newest earlier revision that converged with another profile than the one in force."""
     now = next((each.definition.profile_digest for each in revisions if each.number == in_force), None)
     before = sorted((each for each in revisions if each.number < in_force), key=lambda each: -each.number)
     good = (each for each in before if each.converged_at is not None)
@@ -74,7 +74,7 @@ def last_good(revisions: Sequence[Revision], in_force: int) -> Revision | None:
 
 
 def superfluous(revisions: Sequence[Revision], in_force: int) -> tuple[int, ...]:
-    """Numbers of those that need not be kept: all but the newest, the one in force and the one to go back to."""
+    """Return the numbers of revisions to drop: all but the newest, the one in force and the one to go back to."""
     newest = sorted(each.number for each in revisions)[-KEPT:]
     good = last_good(revisions, in_force)
     kept = {*newest, in_force, *([] if good is None else [good.number])}
@@ -82,7 +82,7 @@ def superfluous(revisions: Sequence[Revision], in_force: int) -> tuple[int, ...]
 
 
 def changes(before: object, after: object) -> tuple[str, ...]:
-    """What differs between two definitions, in words, field by field; nothing of what may be a secret."""
+    """Return what differs between two definitions, in words, field by field; never a value that may be a secret."""
     return tuple(_changes(before, after, ()))
 
 
@@ -99,7 +99,7 @@ def _changes(before: object, after: object, path: tuple[str, ...]) -> Iterator[s
 
 
 def _inner(value: object) -> Mapping[str, object] | None:
-    """What a value is made of; ``None``: it is told as a whole."""
+    """Return the fields of a value; ``None``: it is shown as one."""
     if isinstance(value, SecretRef):
         return None
     if isinstance(value, Mapping):
@@ -118,7 +118,7 @@ def _told(before: object, after: object, path: tuple[str, ...]) -> str:
 
 
 def _word(value: object) -> str | None:
-    """A value in a word; ``None``: it has none, or may be a secret."""
+    """Return a value as text; ``None``: it has no short form, or may be a secret."""
     match value:
         case None | ():
             return "none"

@@ -1,4 +1,4 @@
-"""What convergence is told: how many, of which definition, within which limits."""
+"""The input of convergence: how many members, of which definition, within which limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from handler.planning.headroom import Headroom
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rolling:
-    """All members that are not made of the profile of now are to be replaced, a few at a time."""
+    """Hold the budgets of a roll, which replaces all members of older profiles a few at a time."""
 
     surge: int
-    """Members that there may be above the desired size, rolled ones that still leave included."""
+    """How many members above the desired size there may be, including rolled ones that are still leaving."""
     unavailable: int
-    """Members that may be missing in service because of it."""
+    """How many members in service may be missing because of the roll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class DesiredState:
     """``None``: no complete listing yet, so nothing is created or removed."""
     revision: int
     deleting: bool = False
-    """The group is being deleted with its members: everyone leaves, protected or not."""
+    """The group is being deleted with its members: all of them leave, protected or not."""
     paused: bool = False
     """A person stopped convergence: the group is looked at, and nothing is done unless it is being deleted."""
     roll: Rolling | None = None
@@ -52,7 +52,7 @@ class Definition:
 
     @property
     def profile_digest(self) -> str:
-        """One name for all that new members are made of, as it is declared now."""
+        """Digest of all that new members are made of, as declared now."""
         return digest_of({self.profile.id: self.profile})
 
     @property
@@ -91,7 +91,7 @@ ABSENT_FOR: Seconds = 30.0
 
 DESTROYS = 200
 JOINS = 1000
-"""A pass plans from a world that ages while it is carried out: what is more than this is planned from a new one."""
+"""Limits of one pass: the gathered world ages while a plan is carried out, so the rest is planned from a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +117,11 @@ class Limits:
     destroys: int = DESTROYS
     """Members that this pass may destroy."""
     joins: int = JOINS
-    """Seats that this pass may have taken."""
+    """Registrations that this pass may change."""
     calls: int | None = None
     """Calls that the cloud may be asked for in this pass; ``None``: any number."""
     full: bool = False
-    """The cloud said not long ago that it has no room: nothing is made."""
+    """The cloud answered not long ago that it is full: no member is created."""
     headroom: Headroom | None = None
     """What the cloud's quotas leave to this pass, once others have had their share; ``None``: no limit, or none that
     is known yet."""

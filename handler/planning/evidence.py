@@ -1,4 +1,4 @@
-"""What sources heard and say of members that seem lost, and what a listing is doubted for: values for planning."""
+"""What sources report about members that seem lost, and why a listing is doubted: values for planning."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from config.units import Instant, MemberName, Seconds
 
 
 class Saying(enum.Enum):
-    """What a source's last question about a member came to."""
+    """The result of a source's last query about a member."""
 
     HEARD = "heard"
     """The member answered."""
     SILENT = "silent"
-    """The source asked, and nothing answered."""
+    """The source queried the member, and nothing answered."""
     UNCLEAR = "unclear"
-    """The source did not ask, or the answer says neither."""
+    """The source did not query the member, or its answer shows neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testimony:
-    """What one source says of one member."""
+    """What one source reports about one member."""
 
-    __test__ = False  # it is no test, whatever pytest takes it for
+    __test__ = False  # pytest would take the name for a test
 
     source: str
     """``snmp``, ``balancer edge``, ``probe``."""
     heard_at: Instant | None
-    """When the source last heard the member; ``None``: never since the daemon started."""
+    """When the member last answered the source; ``None``: never since the daemon started."""
     says: Saying
     answers: bool
-    """The source's own endpoint answers now, or another member through it."""
+    """The source's own endpoint answers now, or another member answers through it."""
     silent_since: Instant | None = None
-    """When the first of its questions went unanswered, where it says SILENT; ``None``: since it heard the member."""
+    """Since when its queries go unanswered, if SILENT; ``None``: since the member last answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """One member that the cloud says is gone, broken or being deleted."""
+    """One member that the cloud reports as gone, broken or being deleted."""
 
     since: Instant
-    """When this daemon first saw it so."""
+    """When this daemon first saw that."""
     testimonies: tuple[Testimony, ...] = ()
     believed: bool = False
     """It was believed before, and acted upon."""
@@ -51,20 +51,20 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossEvidence:
-    """What is known, beside the listing, of the members of a group that seem lost."""
+    """What is known, besides the listing, about the members of a group that seem lost."""
 
     members: Mapping[MemberName, Loss] = field(default_factory=lambda: MappingProxyType({}))
     elsewhere: tuple[Instant, ...] = ()
-    """When each other member was lost that counts with these: those of the cloud's other groups, and those of this
-    group that have been taken for gone not long ago. Sorted."""
+    """When each other loss happened that counts with these: losses of the cloud's other groups, and recent believed
+    losses of this group. Sorted."""
     back: Mapping[MemberName, Instant] = field(default_factory=lambda: MappingProxyType({}))
-    """Members that are well again after their loss was acted upon, and when they were first missed."""
+    """Members that work again after their loss was acted upon, and when each was first missed."""
     returning: tuple[MemberName, ...] = ()
-    """Members of which not enough listings in a row have said so yet; sorted."""
+    """Members that are back, but not on enough listings in a row yet; sorted."""
     others_seen: Instant | None = None
-    """Every other group of the cloud has been looked at since then; ``None``: the cloud has no other group."""
+    """Every other group of the cloud has been gathered since then; ``None``: the cloud has no other group."""
     proof: bool = False
-    """The listing is the machine itself: a definite not-found needs no other evidence."""
+    """The listing comes from the machine itself: a definite not-found needs no other evidence."""
 
 
 NO_LOSSES = LossEvidence()
@@ -81,23 +81,22 @@ class MissedMember:
     heard_at: Instant | None
     """When the source last got one; ``None``: never since the daemon started."""
     silent_since: Instant | None
-    """When the first poll began that nothing answered, and nothing has since; ``None``: something does, and it is no
-    value."""
+    """When the first unanswered poll of an unbroken series began; ``None``: the member answers, without a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hearing:
-    """What one source heard of the members of one group at its last poll."""
+    """The answers of one group's members to one source at its last poll."""
 
     source: str
     at: Instant
     """When the poll began."""
     asked: Collection[MemberName]
     missed: Mapping[MemberName, MissedMember]
-    """Of those that were asked, those that gave no value."""
+    """Of the queried members, those that gave no value."""
 
     def of(self, name: MemberName, now: Instant, interval: Seconds) -> Testimony | None:
-        """Return what the source says of a member; ``None``: it did not ask that one."""
+        """Return what the source reports about a member; ``None``: it did not query that member."""
         if name not in self.asked:
             return None
         missed = self.missed.get(name)
@@ -115,15 +114,15 @@ class Hearing:
         )
 
     def hears(self, now: Instant, interval: Seconds) -> bool:
-        """Whether it hears any member now."""
+        """Return whether any member answers the source now."""
         return now - self.at <= _FRESH * interval and len(self.missed) < len(self.asked)
 
 
 class Ground(enum.Enum):
-    """What a listing is doubted for."""
+    """Why a listing is doubted."""
 
     PARTIAL = "partial"
-    """It says itself that it is not all."""
+    """The listing itself is marked as incomplete."""
     SHRUNK = "shrunk"
     """It lacks a greater share of the members than the group's ``distrust``."""
     CONTRADICTED = "contradicted"
@@ -133,7 +132,7 @@ class Ground(enum.Enum):
     MANY_LOST = "many_lost"
     """Many members are gone, broken or being deleted at once, and there is too little evidence of it."""
     HEARD = "heard"
-    """It says of members that they are gone, and an independent source hears them."""
+    """It reports members as gone that still answer an independent source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +141,6 @@ class Doubt:
 
     ground: Ground
     members: tuple[MemberName, ...]
-    """Whom it is about, sorted."""
+    """The members in doubt, sorted."""
     words: str
     """Why, and what would confirm it; for people."""

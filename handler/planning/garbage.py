@@ -1,6 +1,6 @@
-"""What bears our mark and is not wanted: who it is, how old, and why. Pure.
+"""Find what bears our mark and is not needed: its name, its age, and why. Pure.
 
-Everybody else who bears it is a member, or becomes one with the next pass (`handler.convergence.gather`).
+Every other machine with the mark is a member, or becomes one with the next pass (`handler.convergence.gather`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from handler.planning.removals import is_stuck
 from handler.planning.world import Listing, PartListing, Phase, Record, Server
 
 _OPEN_FOR: Seconds = 3600.0
-"""How long the intent of a machine may be open beyond its group's build timeout before anybody is told."""
+"""How long an intent may stay open beyond its group's build timeout before it is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abandoned:
-    """A machine, or the intent of one, that a person told us never to touch, nor to take up again.
+    """A machine, or the intent of one, that a person ordered never to touch or adopt again.
 
     It outlives its group: a name is never used twice.
     """
@@ -41,17 +41,17 @@ class GarbageKind(enum.Enum):
     STUCK = "stuck"
     """A member that left and cannot be removed (`handler.planning.removals`)."""
     OPEN_INTENT = "open_intent"
-    """Perhaps made, and for long nobody could say whether it was."""
+    """Perhaps created; the cloud has not confirmed or denied it for a long time."""
     NO_GROUP = "no_group"
-    """A machine of a group that nobody remembers: deleted and its members kept, or lost with a store."""
+    """A machine of an unknown group: deleted while its members stayed, or lost with a store."""
     RETURNED = "returned"
     """A machine that was proved gone, and is listed again."""
     ABANDONED = "abandoned"
-    """A machine that a person told us to forget: never touched again."""
+    """A machine that a person ordered to forget: never touched again."""
     PART = "part"
-    """A volume, port or address that bears our mark, of a member that nobody remembers and that has no machine."""
+    """A volume, port or address that bears our mark, of an unknown member without a machine."""
     SEAT = "seat"
-    """A place on a balancer under a name of ours, with no member behind it."""
+    """A registration on a balancer under one of our names, without a member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +62,18 @@ class Item:
     name: MemberName
     group: GroupId
     where: CloudId | BalancerId
-    """The cloud, or of a seat the balancer."""
+    """The cloud or, of a registration, the balancer."""
     since: Instant | None
     """When it was made, or its removal began; ``None``: not known."""
     because: str
     server_id: str | None = None
     """The cloud's own id, where it is known; of a part, the part's."""
     raw_state: str = ""
-    """The cloud's own word; empty: not listed."""
+    """The state in the cloud's own term; empty: not listed."""
 
     @property
     def can_be_abandoned(self) -> bool:
-        """Whether there is anything that could be forgotten."""
+        """Whether there is a machine or an intent to forget."""
         return self.kind not in {GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.SEAT}
 
 
@@ -97,7 +97,7 @@ class GarbageReport:
     items: tuple[Item, ...]
     """By group, then by name."""
     unseen: tuple[str, ...]
-    """Clouds and balancers that could not be read whole, in words: there may be more."""
+    """Clouds and balancers that could not be read completely, in words: there may be more garbage."""
 
 
 def garbage_of(
@@ -107,14 +107,14 @@ def garbage_of(
     seated: Mapping[BalancerId, Collection[MemberName]],
     now: Instant,
 ) -> tuple[Item, ...]:
-    """Tell garbage from everybody else, by group and name.
+    """Return the garbage among all machines, parts and registrations, by group and name.
 
     Args:
         known: what is remembered.
         listings: of every cloud that answered, machines of all groups.
-        parts: of members, of every cloud that was asked for them and answered.
-        seated: whom each balancer seats that could be read, others of its users included.
-        now: what age is measured to.
+        parts: of members, of every cloud that answered for them.
+        seated: the names registered on each readable balancer, those of its other users included.
+        now: ages are measured up to this moment.
     """
     listed = {server.name: server for listing in listings.values() for server in listing.servers}
     items = [
@@ -136,7 +136,7 @@ def _members(known: Known, listed: Mapping[MemberName, Server], now: Instant) ->
             because = f"cannot be removed: {'; '.join(told) or 'its removal never ends'}"
             yield _of_record(record, GarbageKind.STUCK, record.removal_at, because, definition, server)
         elif _is_open(record, definition, now) and server is None:
-            because = "perhaps made: its cloud has not said whether it was"
+            because = "perhaps created: its cloud has neither confirmed nor denied it"
             yield _of_record(record, GarbageKind.OPEN_INTENT, record.intended_at, because, definition, server)
 
 
@@ -182,18 +182,18 @@ def _machines(known: Known, cloud: CloudId, listing: Listing) -> Iterator[Item]:
 
 
 def _judged(known: Known, launch: LaunchId) -> tuple[GarbageKind, str] | None:
-    """Why a machine that is listed is not wanted; ``None``: it is a member, or becomes one."""
+    """Return why a listed machine is garbage; ``None``: it is a member, or becomes one."""
     if launch.name in known.records:
         return None
     if (let_go := known.abandoned.get(launch.name)) is not None:
         return GarbageKind.ABANDONED, f"abandoned by {let_go.by}: it is never touched"
     if launch.group not in known.definitions:
-        return GarbageKind.NO_GROUP, f"nobody remembers group {launch.group}: deleted, or lost with a store"
+        return GarbageKind.NO_GROUP, f"group {launch.group} is unknown: deleted, or lost with a store"
     return (GarbageKind.RETURNED, "proved gone before, and listed again") if launch.name in known.gone else None
 
 
 def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping[MemberName, Server]) -> Iterator[Item]:
-    """Yield what was abandoned in clouds of which nobody can say that it is gone."""
+    """Yield abandoned machines of clouds that cannot confirm that they are gone."""
     for let_go in known.abandoned.values():
         listing = listings.get(let_go.cloud)
         if let_go.name in listed or (listing is not None and listing.complete):
@@ -204,13 +204,13 @@ def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping
             group=let_go.group,
             where=let_go.cloud,
             since=let_go.at,
-            because=f"abandoned by {let_go.by}; its cloud cannot be read, so nobody knows whether it is there",
+            because=f"abandoned by {let_go.by}; its cloud cannot be read, so it is not known whether it still exists",
             server_id=let_go.server_id,
         )
 
 
 def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | None) -> Iterator[Item]:
-    """Yield what is left of members. While a cloud shows not all its machines, nobody knows that one has none."""
+    """Yield parts without a machine; only from a complete listing, which alone proves that there is no machine."""
     if machines is None or not machines.complete:
         return
     there = {server.name for server in machines.servers}
@@ -219,14 +219,14 @@ def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | 
         if launch is None or member in known.records or member in there:
             continue
         let_go = known.abandoned.get(member)
-        whose = "nobody remembers" if let_go is None else f"{let_go.by} abandoned"
+        origin = "an unknown member" if let_go is None else f"a member that {let_go.by} abandoned"
         yield Item(
             kind=GarbageKind.PART,
             name=member,
             group=launch.group,
             where=cloud,
             since=None,
-            because=f"its part {part.name}, of a member that {whose}: take it away at the cloud",
+            because=f"its part {part.name}, of {origin}: remove it at the cloud",
             server_id=part.id,
             raw_state=part.state.value,
         )
@@ -241,7 +241,7 @@ def _seats(
             continue
         if name in listed and _judged(known, launch) is None:
             continue  # about to become a member again
-        because = "seated, with no member behind it: take it away at the balancer"
+        because = "registered there without a member: remove it at the balancer"
         yield Item(kind=GarbageKind.SEAT, name=name, group=launch.group, where=balancer, since=None, because=because)
 
 

@@ -1,8 +1,8 @@
-"""What a cloud's quotas leave for more members. Pure.
+"""Compute how many more members a cloud's quotas allow. Pure.
 
-A cloud limits several things at once (machines, cores, memory), and says how much of each is used. How many members
-fit is what the scarcest of them leaves, counted in what one more member takes of it. Since limits are kept apart by
-name, groups whose members are of different sizes share one of a thousand cores as they share one of ten machines.
+A cloud limits several things at once (machines, cores, memory), and shows how much of each is used. The scarcest of
+them, divided by what one more member takes of it, decides how many members fit. Since limits are kept apart by name,
+groups with members of different sizes share one limit of a thousand cores as they share one of ten machines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _MANY = 1e9
-"""Whoever leaves room for so many members limits nobody."""
+"""A limit that leaves so many members is no limit."""
 
 _TINY = 1e-9
 """Clouds count parts of cores in binary fractions."""
@@ -20,7 +20,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageLimit:
-    """What may be used of something, and what is."""
+    """One limit, and how much of it is used."""
 
     what: str
     """In the plural: ``machines``."""
@@ -47,7 +47,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headroom:
-    """How many more members fit, and what stops the next one."""
+    """How many more members fit, and which limit stops the next one."""
 
     members: int
     by: str
@@ -64,14 +64,13 @@ def shown(amount: float) -> str:
 
 
 def headroom_of(quotas: Iterable[Quota], promised: Mapping[str, float]) -> Headroom | None:
-    """Say how many more members fit; ``None``: as many as anybody likes.
+    """Return how many more members fit; ``None``: without a limit.
 
-    What is over its limit already (it was lowered) leaves room for nobody. Of limits that leave the same, the first
-    is told.
+    A limit that is exceeded already (it was lowered) leaves none. Of limits that leave the same, the first is named.
 
     Args:
         quotas: of one cloud, for members of one profile.
-        promised: what is about to be used, and not counted yet, by the names of the limits.
+        promised: what is about to be used and not counted yet, by the names of the limits.
 
     >>> machines = Quota(limit=UsageLimit(what="machines", used=7, most=20), each=1)
     >>> cores = Quota(limit=UsageLimit(what="cores", used=30, most=40), each=4)
@@ -80,8 +79,8 @@ def headroom_of(quotas: Iterable[Quota], promised: Mapping[str, float]) -> Headr
     >>> headroom_of([Quota(limit=UsageLimit(what="machines", used=7, most=None), each=1)], {}) is None
     True
     """
-    rooms = [_left(quota, promised.get(quota.limit.what, 0.0)) for quota in quotas]
-    return min((room for room in rooms if room is not None), key=lambda room: room.members, default=None)
+    left = (_left(quota, promised.get(quota.limit.what, 0.0)) for quota in quotas)
+    return min((each for each in left if each is not None), key=lambda each: each.members, default=None)
 
 
 def _left(quota: Quota, promised: float) -> Headroom | None:
@@ -89,7 +88,7 @@ def _left(quota: Quota, promised: float) -> Headroom | None:
     if most is None or quota.each <= 0:
         return None
     fitting = max(most - used, 0.0) / quota.each + _TINY
-    if not fitting < _MANY:  # neither are infinity and what is no number
+    if not fitting < _MANY:  # infinity and NaN are no limits either
         return None
     takes = "" if quota.each == 1 else f", and each takes {shown(quota.each)}"
     return Headroom(members=math.floor(fitting), by=f"{UsageLimit(what=quota.limit.what, used=used, most=most)}{takes}")

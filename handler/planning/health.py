@@ -1,18 +1,18 @@
-"""Who fails the health checks of its balancers, and whether that is believed. Pure.
+"""Judge which members fail the health checks of their balancers, and whether that is believed. Pure.
 
 # Note [Who checks the checker]
 
-A check that fails says that its balancer does not reach the member: it may be the member, the network between them, or
-the balancer. So it is believed only of a balancer that finds somebody of the group healthy at the same look, never of
-everybody who serves, and not of more than `config.model.repair.HealthRepair.budget` at once. Nobody's time of failing
-counts while it is not believed: when a broken network is whole again, those that come back last are not replaced for
-it.
+A failing check means that its balancer does not reach the member: the cause may be the member, the network between
+them, or the balancer. So it is believed only if the balancer finds another member of the group healthy at the same
+time, never for all serving members, and not for more than `config.model.repair.HealthRepair.budget` at once. While it
+is not believed, no member's time of failing runs: when a broken network works again, the members that recover last are
+not replaced.
 
-That nobody checks a member, or that its balancer does not say, is neither healthy nor failing: it begins no time of
-failing, and it ends none.
+A member without a check, or without a result, is neither healthy nor failing: that neither begins nor ends a time of
+failing.
 
 Source: DESIGN.md "What it promises", 1; the grace period and health checks of AWS Auto Scaling groups, which have no
-such brakes.
+such limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from config.model.repair import HealthRepair
 from config.units import BalancerId, Instant, MemberName
-from handler.planning.roles import Cast, Role
+from handler.planning.roles import MemberRole, Role
 from handler.planning.world import Health, Leaving, Member, Record, SeatState, World
 
 _NAMED = 5
@@ -31,54 +31,54 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthTerms:
-    """By what health is judged."""
+    """The rule and limits that health is judged by."""
 
     rule: HealthRepair
     at_most: int
     """The rule's budget for the group's size."""
     accepted: bool
-    """A person ordered convergence: more than that are believed, never all."""
+    """A person ordered convergence: more than the budget are believed, but never all."""
     now: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """What is made of the health of a group's members."""
+    """The judgement of the health of a group's members."""
 
     failing: frozenset[MemberName] = frozenset()
-    """Of these it is believed."""
+    """Members whose failing is believed."""
     due: frozenset[MemberName] = frozenset()
-    """Of these, for long enough."""
+    """Those of them that have failed for long enough to be replaced."""
     doubted: frozenset[MemberName] = frozenset()
-    """These fail as well, and nothing is done about them."""
+    """Members that fail too, but without belief: no step follows."""
     begun: frozenset[MemberName] = frozenset()
-    """Their time of failing begins, and is to be written down."""
+    """Members whose time of failing begins now; the record is to keep it."""
     over: frozenset[MemberName] = frozenset()
-    """Their time of failing is over, or does not count."""
+    """Members whose time of failing is over, or does not count."""
     stopped: str = ""
-    """Why nothing is done about those who are doubted, for people; empty: nobody is."""
+    """Why no step follows for the doubted members, for people; empty: there are none."""
 
 
-def checkup(world: World, casts: Sequence[Cast], settled: int, terms: HealthTerms | None) -> Checkup:
-    """Judge the health of those who serve.
+def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: HealthTerms | None) -> Checkup:
+    """Judge the health of the serving members.
 
     Args:
         world: as it was gathered.
-        casts: its members and what they are, the settled ones aside, none of whom fails.
-        settled: how many those are.
-        terms: by what it is judged; ``None``: nobody is replaced for it.
+        roles: its members and their roles, without the settled ones, none of which fails.
+        settled: the number of settled members.
+        terms: the rule and limits; ``None``: no member is replaced for its health.
     """
-    since = {member.name: member.record.failing_since for member, _ in casts if member.record is not None}
+    since = {member.name: member.record.failing_since for member, _ in roles if member.record is not None}
     marked = {name for name, begun in since.items() if begun is not None}
     if terms is None:
         return Checkup(over=frozenset(marked))
     trusted = frozenset(balancer for balancer in world.seatings if _finds_healthy(world, balancer))
-    serving = [(member, member.record) for member, seen in casts if seen is Role.SERVING and member.record is not None]
+    serving = [(member, member.record) for member, seen in roles if seen is Role.SERVING and member.record is not None]
     judged = [(member, record) for member, record in serving if not _is_warming(record, terms)]
     said = {member.name: _said(member, record, world, trusted) for member, record in judged}
     unbelieved = {name for name, (_, believed) in said.items() if not believed}
     failing = {name for name, (health, believed) in said.items() if believed and health is Health.FAILING}
-    leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in casts)
+    leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in roles)
     everybody = bool(failing) and len(failing) == len(serving) + settled
     too_many = bool(failing) and len(failing) + leaving > terms.at_most
     if everybody or (too_many and not terms.accepted):
@@ -113,9 +113,9 @@ def _finds_healthy(world: World, balancer: BalancerId) -> bool:
 
 
 def _said(member: Member, record: Record, world: World, trusted: frozenset[BalancerId]) -> tuple[Health | None, bool]:
-    """What a member's balancers say of it together, and whether that is believed.
+    """Return a member's health over all its balancers, and whether that is believed.
 
-    One that fails it is enough; ``None``: none of them checks it.
+    One failing check is enough; ``None``: no balancer checks the member.
     """
     heard = {balancer: _health(member.name, world, balancer) for balancer, _ in record.balancers}
     failed = [balancer for balancer, health in heard.items() if health is Health.FAILING]
@@ -142,10 +142,10 @@ def _answering(said: dict[MemberName, tuple[Health | None, bool]], marked: set[M
 def _because(names: Iterable[MemberName], terms: HealthTerms, *, all_of: bool) -> str:
     shown = sorted(names)
     more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
-    who = f"{', '.join(shown[:_NAMED])}{more} {'fails' if len(shown) == 1 else 'fail'} the health check"
+    failing = f"{', '.join(shown[:_NAMED])}{more} {'fails' if len(shown) == 1 else 'fail'} the health check"
     if all_of:
-        return f"{who}, and their balancer finds nobody healthy: it or the network errs, so nobody is replaced for that"
+        return f"{failing}, and their balancer finds no member healthy: the fault may be its own, so none is replaced"
     return (
-        f"{who}, more than {terms.at_most} at once (repair.unhealthy.at_most): nobody is replaced for that until fewer "
-        "do, or trimtab converge"
+        f"{failing}, more than {terms.at_most} at once (repair.unhealthy.at_most): none is replaced until fewer fail, "
+        "or until trimtab converge"
     )

@@ -1,8 +1,9 @@
-"""Which lost members are believed to be lost. Pure.
+"""Judge which reported losses of members are believed. Pure.
 
 A cloud that errs about one member is rare and costs one replacement; a cloud that errs about many at once costs a
-fleet. So one or two losses are believed unless a source hears the member; of many at once each needs a source that
-knew the member, works now, and has not heard it for three intervals. Where no source can say, a person must.
+fleet. So one or two losses are believed unless the member still answers a source; of many at once, each needs a source
+that knew the member, works now, and has had no answer from it for three intervals. Where no source can tell, a person
+decides.
 
 Source: DESIGN.md, "Gone" needs evidence.
 """
@@ -18,7 +19,7 @@ from config.units import Instant, MemberName, Seconds
 from handler.planning.evidence import Loss, LossEvidence, Saying, Testimony
 
 KNOWN_WITHIN = 10
-"""Intervals: a source that heard a member no longer ago than that knows it."""
+"""Intervals: a source knows a member that answered it within them."""
 SILENT_FOR = 3
 """Intervals of silence that prove a member gone, where many are lost at once."""
 MANY = 3
@@ -30,7 +31,7 @@ _AT_ONCE_LEAST: Seconds = 60.0
 
 
 class LossKind(enum.Enum):
-    """In what way a member is lost, by the cloud's word."""
+    """How the cloud reports a member as lost."""
 
     VANISHED = "vanished"
     BROKEN = "broken"
@@ -38,22 +39,22 @@ class LossKind(enum.Enum):
 
 
 class LossVerdict(enum.Enum):
-    """What is made of one lost member."""
+    """The judgement of one lost member."""
 
     BELIEVED = "believed"
     HEARD = "heard"
-    """A source hears it: it is not gone, whatever the cloud says."""
+    """The member still answers a source: it is not gone, whatever the cloud reports."""
     TOO_SOON = "too_soon"
     """Many are lost at once, and the sources have not been silent for long enough."""
     NO_SOURCE = "no_source"
-    """Many are lost at once, and no source can say anything about it: only a person can."""
+    """Many are lost at once, and no source can tell about this one: a person must decide."""
     OTHERS_UNSEEN = "others_unseen"
-    """Other groups of the cloud have not been looked at since: there may be many."""
+    """Other groups of the cloud have not been gathered since: there may be more losses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossTerms:
-    """By what losses are judged."""
+    """The limits that losses are judged by."""
 
     now: Instant
     interval: Seconds
@@ -67,12 +68,12 @@ class LossTerms:
 def judge(
     lost: Mapping[MemberName, LossKind], losses: LossEvidence, terms: LossTerms, seen_at: Instant
 ) -> Mapping[MemberName, LossVerdict]:
-    """Say of each lost member whether that is believed.
+    """Return for each lost member whether its loss is believed.
 
     Args:
-        lost: those that would be left out of the size, and in what way.
-        losses: what is known beside the listing. A member that it does not name was first seen lost at ``seen_at``.
-        terms: by what it is judged.
+        lost: the members that would be left out of the size, and how they are lost.
+        losses: what is known besides the listing. A member that it lacks was first seen lost at ``seen_at``.
+        terms: the limits to judge by.
         seen_at: when the world was gathered.
     """
     if not lost:
@@ -124,7 +125,7 @@ def _by_silence(loss: Loss, terms: LossTerms) -> LossVerdict:
 
 
 def _testifies(told: Testimony, loss: Loss, terms: LossTerms) -> bool:
-    """Whether a source knew the member when it was lost, works now, and says something of it."""
+    """Return whether a source knew the member when it was lost, works now, and has a result for it."""
     if told.heard_at is None or not told.answers or told.says is Saying.UNCLEAR:
         return False
     return min(loss.since, terms.now) - told.heard_at <= KNOWN_WITHIN * terms.interval
@@ -148,5 +149,5 @@ def named_by(verdicts: Mapping[MemberName, LossVerdict], *kinds: LossVerdict) ->
 
 
 def sources_of(losses: Iterable[Loss], *, saying: Saying) -> tuple[str, ...]:
-    """Return the names of the sources that say this of any of these losses, sorted."""
+    """Return the sorted names of the sources with this result for any of these losses."""
     return tuple(sorted({told.source for loss in losses for told in loss.testimonies if told.says is saying}))

@@ -46,7 +46,7 @@ _CLAIM = re.compile(r"(?P<counter>[1-9][0-9]{0,17})-(?P<nonce>[a-z0-9]{8})")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Claim:
-    """A store generation: which daemon keeps the members of an installation. The highest counter has the last word.
+    """A store generation: which daemon controls the members of an installation. The highest counter wins.
 
     >>> Claim(counter=12, nonce="k3f9abcd").text
     '12-k3f9abcd'
@@ -58,7 +58,7 @@ class Claim:
 
     counter: int
     nonce: str
-    """Eight random lower-case letters or digits: two daemons that count alike are told apart by them."""
+    """Eight random lower-case letters or digits, which tell two daemons with the same counter apart."""
 
     @property
     def text(self) -> str:

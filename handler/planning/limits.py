@@ -1,7 +1,7 @@
 """How late a persisted span may end: never later than its declared length from now. Pure.
 
-It is what is left to say where no clock tells how long the daemon was away: after a reboot with another time, or with a
-store that comes from a machine whose clock was wrong.
+This is all that can be ensured where no clock shows how long the daemon was away: after a reboot with another time, or
+with a store from a machine with a wrong clock.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Why a listing is not believed, and what would confirm it. Pure.
+"""Decide whether a listing is believed, why not, and what would confirm it. Pure.
 
-A listing that lacks members is no proof that they are gone, and one that shows members who were proved gone is no
-proof that they are back: caches lag, pages are lost, a server answers before it has read its database. Each member
+A listing without some members does not prove that they are gone, and a listing with members that were proved gone does
+not prove that they are back: caches lag, pages are lost, a server answers before it has read its database. Each member
 needs evidence of its own (`handler.planning.roles.is_witnessed`, and `handler.convergence.evidence` where many are lost
-at once). Beyond that, a listing as a whole is not believed while it lacks too many, or lacks members that a balancer
-gives work, or shows members that were proved gone: until that is cleared up nobody is chosen as surplus, and no first
+at once). Beyond that, a listing is not believed at all while it lacks too many members, or lacks members that a
+balancer sends work to, or shows members that were proved gone: until then no member is chosen as surplus, and no first
 size is read from it.
 
 Source: DESIGN.md, "Gone" needs evidence; the incidents in ``tests/handler/convergence/test_field_incidents.py``.
@@ -21,25 +21,25 @@ from config.units import Instant, MemberName, format_span
 from handler.planning.desired import ABSENT_FOR, ABSENT_LISTINGS, Limits
 from handler.planning.evidence import Doubt, Ground, Saying
 from handler.planning.judgement import SILENT_FOR, LossVerdict, named_by, sources_of
-from handler.planning.roles import Cast, Role
+from handler.planning.roles import MemberRole, Role
 from handler.planning.world import Member, Phase, World
 
 _NAMED = 5
 """Members that a sentence names."""
 
 _ALIVE = (Phase.MADE, Phase.IN_SERVICE)
-"""Who ought to be on a listing: made, and not asked to leave."""
+"""Phases of members that should be listed: created, and not chosen to leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingStreak:
-    """Complete listings in a row that said the same of one name."""
+    """Complete listings in a row with the same result for one name."""
 
     listings: int
     since: Instant
 
     def is_settled(self, at: Instant) -> bool:
-        """Whether they settle the matter, as they do for a member that is absent."""
+        """Return whether they are enough to be believed, by the same measure as for an absent member."""
         return self.listings >= ABSENT_LISTINGS and at - self.since >= ABSENT_FOR
 
 
@@ -54,52 +54,52 @@ def lengthened(
 
 def doubts_of(
     world: World,
-    casts: Sequence[Cast],
+    roles: Sequence[MemberRole],
     settled: int,
     group: Group,
     limits: Limits,
     unproved: Mapping[MemberName, LossVerdict],
 ) -> tuple[Doubt, ...]:
-    """Say why the listing is not believed; empty: it is.
+    """Return why the listing is not believed; empty: it is.
 
     Args:
         world: as it was gathered.
-        casts: its members and what they are, the settled ones aside.
-        settled: how many those are.
-        group: whose ``distrust`` is, of the members that ought to be listed, the greatest share that may be missing.
-        limits: whose ``accept_vanished`` says that a person believes all but a partial listing.
-        unproved: members that are lost by the cloud's word alone.
+        roles: its members and their roles, without the settled ones.
+        settled: the number of settled members.
+        group: its ``distrust`` is the greatest share of the expected members that may be missing.
+        limits: with ``accept_vanished`` a person accepts every listing but a partial one.
+        unproved: members that only the cloud reports as lost.
     """
     if not world.complete:
         return (Doubt(ground=Ground.PARTIAL, members=(), words=f"the listing is partial: {world.because}"),)
     lost = tuple(_unproved(unproved, world, group))
     if limits.accept_vanished:
         return lost
-    absent = tuple(member for member, seen in casts if seen is Role.ABSENT)
-    shrunk = _shrunk(casts, settled, absent, group.distrust)
+    absent = tuple(member for member, seen in roles if seen is Role.ABSENT)
+    shrunk = _shrunk(roles, settled, absent, group.distrust)
     served = (*(member.name for member in absent if _is_served(member, world)), *world.untraced)
-    said = (
+    grounds = (
         (Ground.SHRUNK, tuple(member.name for member in absent) if shrunk else (), f"it lacks {shrunk}"),
-        (Ground.CONTRADICTED, served, f"it lacks {_named(served)}, which a balancer gives work"),
+        (Ground.CONTRADICTED, served, f"it lacks {_named(served)}, which a balancer sends work to"),
         (Ground.STALE, world.relisted, f"it shows {_named(world.relisted)}, proved gone before"),
     )
-    found = [_disbelieved(ground, names, words, _so_far(absent)) for ground, names, words in said if names]
+    found = [_disbelieved(ground, names, words, _so_far(absent)) for ground, names, words in grounds if names]
     return (*found, *lost)
 
 
 _APART = (Ground.MANY_LOST, Ground.HEARD)
-"""Grounds whose members are waited for one by one."""
+"""Grounds that are decided member by member."""
 
 
-def whom(doubts: Iterable[Doubt]) -> frozenset[MemberName]:
+def named_in(doubts: Iterable[Doubt]) -> frozenset[MemberName]:
     """Return the members about which a complete listing is not believed, without those that lack evidence."""
     return frozenset(name for doubt in doubts if doubt.ground not in _APART for name in doubt.members)
 
 
 def _disbelieved(ground: Ground, names: Iterable[MemberName], words: str, so_far: str) -> Doubt:
     confirmed = (
-        f"a definite answer about each of them would settle it, or {ABSENT_LISTINGS} complete listings in a row that "
-        f"say the same over {ABSENT_FOR:g} s{so_far}, or trimtab converge"
+        f"to confirm it: a definite answer about each of them, {ABSENT_LISTINGS} complete listings in a row with the "
+        f"same result over {ABSENT_FOR:g} s{so_far}, or trimtab converge"
     )
     return Doubt(
         ground=ground, members=tuple(sorted(names)), words=f"the listing is not believed: {words}; {confirmed}"
@@ -107,39 +107,41 @@ def _disbelieved(ground: Ground, names: Iterable[MemberName], words: str, so_far
 
 
 def _so_far(absent: Iterable[Member]) -> str:
-    """How many listings have said so of everybody who is absent, this one too."""
+    """Return in words how many listings in a row lacked every absent member, including this one."""
     seen = [member.record.absent_listings + 1 for member in absent if member.record is not None]
     return f" (so far {min(seen)})" if seen else ""
 
 
 def _unproved(unproved: Mapping[MemberName, LossVerdict], world: World, group: Group) -> Iterator[Doubt]:
-    """Say of members that are lost by the cloud's word alone what speaks against it, and what is waited for."""
+    """Yield for members that only the cloud reports as lost why that is doubted, and what would confirm it."""
     heard = named_by(unproved, LossVerdict.HEARD)
     no_source, too_soon = named_by(unproved, LossVerdict.NO_SOURCE), named_by(unproved, LossVerdict.TOO_SOON)
     if heard:
         sources = sources_of((world.losses.members[name] for name in heard), saying=Saying.HEARD)
         words = (
-            f"the cloud says that {_named(heard)} {_is(heard)} gone, broken or being deleted, and {_listed(sources)} "
-            f"{_still(sources)}: {_it(heard)} as present; to give one up all the same: trimtab member converge "
+            f"the cloud reports {_named(heard)} as gone, broken or being deleted, but {_answers(heard)} "
+            f"{_listed(sources)}: {_count(heard)} as present; to accept a loss: trimtab member converge "
             f"{group.id} NAME"
         )
         yield Doubt(ground=Ground.HEARD, members=heard, words=words)
-    said = []
+    waits_for = []
     if no_source:
-        said.append(
-            "no independent source can say whether that is so: they count as present until one can, or until trimtab "
+        waits_for.append(
+            "no independent source can confirm it: they count as present until one can, or until trimtab "
             f"converge {group.id} ({_named(no_source)})"
         )
     if too_soon:
         known = [world.losses.members[name] for name in too_soon]
         sources = sources_of(known, saying=Saying.SILENT)
-        said.append(
+        waits_for.append(
             f"they count as present until {_listed(sources)} {_have(sources)} been silent for "
             f"{format_span(SILENT_FOR * group.interval)}, or until trimtab converge {group.id} ({_named(too_soon)})"
         )
-    if said:
+    if waits_for:
         names = tuple(sorted((*no_source, *too_soon)))
-        words = f"{len(names)} members are gone, broken or being deleted at once by the cloud's word: {'; '.join(said)}"
+        words = (
+            f"the cloud reports {len(names)} members at once as gone, broken or being deleted: {'; '.join(waits_for)}"
+        )
         yield Doubt(ground=Ground.MANY_LOST, members=names, words=words)
 
 
@@ -147,27 +149,23 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
 
 
-def _is(names: Sequence[MemberName]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _it(names: Sequence[MemberName]) -> str:
+def _count(names: Sequence[MemberName]) -> str:
     return "it counts" if len(names) == 1 else "they count"
 
 
-def _still(sources: Sequence[str]) -> str:
-    return "still hears it" if len(sources) == 1 else "still hear it"
+def _answers(names: Sequence[MemberName]) -> str:
+    return "it still answers" if len(names) == 1 else "they still answer"
 
 
 def _have(sources: Sequence[str]) -> str:
     return "has" if len(sources) == 1 else "have"
 
 
-def _shrunk(casts: Sequence[Cast], settled: int, absent: Sequence[Member], share: float) -> str:
-    """How much of the fleet is missing, in words, if it is too much to believe."""
+def _shrunk(roles: Sequence[MemberRole], settled: int, absent: Sequence[Member], share: float) -> str:
+    """Return how much of the fleet is missing, in words, if it is too much to believe; otherwise nothing."""
     if not absent:
         return ""
-    alive = [member for member, _ in casts if member.record is not None and member.record.phase in _ALIVE]
+    alive = [member for member, _ in roles if member.record is not None and member.record.phase in _ALIVE]
     missing, expected = sum(member.server is None for member in alive), len(alive) + settled
     if missing <= share * expected:
         return ""

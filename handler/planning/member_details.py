@@ -1,4 +1,4 @@
-"""One member from all its sides: remembered, listed and seated, what follows, and what a pass would do. Pure."""
+"""Show all about one member: its record, its machine, its registrations, its role, and its next steps. Pure."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from config.units import BalancerId, Instant, MemberName
-from handler.planning.context import PlanContext, is_doubted, is_left, lowers, scene_of
+from handler.planning.context import PlanContext, context_of, is_doubted, is_left, lowers
 from handler.planning.desired import Definition
 from handler.planning.judgement import LossVerdict
 from handler.planning.plan import Snapshot, plan
-from handler.planning.roles import Cast, Role
+from handler.planning.roles import MemberRole, Role
 from handler.planning.steps import Step
 from handler.planning.world import Member, Record, Seat, Server, World
 
 _WHY: Mapping[Role, str] = MappingProxyType(
     {
-        Role.INTENDED: "its creation was begun; its cloud neither shows it nor says that it is not there",
-        Role.DISPROVED: "its creation was begun, and its cloud says that nothing was made: it is made again",
-        Role.BUILDING: "its cloud is making it",
-        Role.ARRIVING: "it runs, and is on its way into service",
+        Role.INTENDED: "its creation was started; its cloud neither lists it nor denies that it exists",
+        Role.DISPROVED: "its creation was started, and its cloud reports that it does not exist: it is created again",
+        Role.BUILDING: "its cloud is building it",
+        Role.ARRIVING: "it runs, and is not in service yet",
         Role.SERVING: "it serves",
-        Role.PASSING: "its cloud is about to bring it back by itself",
-        Role.PARKED: "somebody set it aside: it is left alone until a person moves it, or has it replaced",
-        Role.UNSURE: "its cloud's word for it says nothing: it is left alone",
-        Role.ABSENT: "the listing lacks it, which does not prove yet that it is gone",
-        Role.REPLACING: "a person asked for another one in its place: it serves until that one does",
-        Role.GONE: "its cloud says that it does not exist",
-        Role.BROKEN: "its cloud says that it does not run",
+        Role.PASSING: "it is between two states in its cloud, and is expected back",
+        Role.PARKED: "it was suspended, paused or shelved: it stays as it is until a person resumes or replaces it",
+        Role.UNSURE: "its cloud lists it in an unknown state: it stays as it is",
+        Role.ABSENT: "the listing lacks it, which does not yet prove that it is gone",
+        Role.REPLACING: "a person ordered its replacement: it serves until the new member does",
+        Role.GONE: "its cloud reports that it does not exist",
+        Role.BROKEN: "its cloud reports that it does not run",
         Role.LATE: "it has been building for longer than build_timeout",
-        Role.UNREADY: "it runs, and has not become ready in time",
-        Role.DELETING: "somebody else is deleting it",
-        Role.STUCK: "its removal keeps failing: it counts as garbage (trimtab garbage), and is still tried",
+        Role.UNREADY: "it runs, and did not become ready in time",
+        Role.DELETING: "it is being deleted, not by Trimtab",
+        Role.STUCK: "its removal keeps failing: it counts as garbage (trimtab garbage), and is retried",
     }
 )
 
@@ -41,11 +41,11 @@ _PARTIAL = "its cloud's listing is partial"
 
 
 _UNPROVED = {
-    LossVerdict.HEARD: "an independent source still hears it, so it counts as present",
+    LossVerdict.HEARD: "it still answers an independent source, so it counts as present",
     LossVerdict.TOO_SOON: "many are lost at once, and it has not been silent for long enough, so it counts as present",
     LossVerdict.NO_SOURCE: "many are lost at once, and no independent source can tell, so it counts as present until "
     "trimtab converge",
-    LossVerdict.OTHERS_UNSEEN: "it counts as present until the other groups of its cloud have been looked at",
+    LossVerdict.OTHERS_UNSEEN: "it counts as present until the other groups of its cloud have been gathered",
 }
 """Why a loss is not believed."""
 
@@ -59,38 +59,38 @@ class CloseUp:
     why: str
     """In words."""
     record: Record | None
-    """What is remembered of it."""
+    """Its record in the store."""
     server: Server | None
-    """What its cloud lists."""
+    """Its machine as its cloud lists it."""
     disproved: bool
-    """Its cloud, asked for it by name, said that it is not there."""
+    """Its cloud, queried by name, answered that it does not exist."""
     ready: bool | None
-    """What its probe said; ``None``: not asked."""
+    """Its probe's result; ``None``: not probed."""
     unready: str
-    """What the probe got, where that does not say ready."""
+    """The probe's answer, where it is not *ready*."""
     seats: Mapping[BalancerId, Seat | None]
-    """Of the balancers that it was made with, and of others that know it; ``None``: no seat."""
+    """On the balancers that it was made with, and on others that know it; ``None``: not registered."""
     unread: Mapping[BalancerId, str]
     """Those of them that could not be read, and why."""
     steps: tuple[Step, ...]
-    """What a pass would do about it now, creations in its place aside."""
+    """Its steps in a pass now, without the creation of a replacement."""
 
 
 def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
-    """Look at one member of a group; ``None``: neither remembered nor listed."""
+    """Return all about one member of a group; ``None``: it has no record and is not listed."""
     world = snapshot.world
     member = next((each for each in world.members if each.name == name), None)
     if member is None:
         return None
-    scene = scene_of(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
-    seen = next((seen for each, seen in scene.casts if each.name == name), Role.SERVING)  # else it is settled
+    context = context_of(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
+    seen = next((seen for each, seen in context.roles if each.name == name), Role.SERVING)  # else it is settled
     places = _places(member, world)
     seatings = {balancer: world.seatings[balancer] for balancer in places if balancer in world.seatings}
     planned = plan(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
     return CloseUp(
         member=name,
         role=seen,
-        why=_why((member, seen), scene),
+        why=_why((member, seen), context),
         record=member.record,
         server=member.server,
         disproved=member.disproved,
@@ -110,36 +110,36 @@ def _places(member: Member, world: World) -> tuple[BalancerId, ...]:
     return tuple(dict.fromkeys((*own, *others)))
 
 
-def _why(cast: Cast, scene: PlanContext) -> str:
-    member, seen = cast
-    said = _WHY.get(seen, "")
+def _why(member_role: MemberRole, context: PlanContext) -> str:
+    member, seen = member_role
+    why = _WHY.get(seen, "")
     if seen is Role.LEAVING and member.record is not None and member.record.leaving is not None:
-        said = f"it was chosen to leave: {member.record.leaving.value.replace('_', ' ')}"
-    elif seen is Role.FAILING or member.name in scene.checkup.doubted:
-        said = _failing(member, scene.definition)
-    held = _held(cast, scene)
-    return f"{said}; {held}" if held else said
+        why = f"it was chosen to leave: {member.record.leaving.value.replace('_', ' ')}"
+    elif seen is Role.FAILING or member.name in context.checkup.doubted:
+        why = _failing(member, context.definition)
+    held = _held(member_role, context)
+    return f"{why}; {held}" if held else why
 
 
 def _failing(member: Member, definition: Definition) -> str:
     since = None if member.record is None else member.record.failing_since
     rule = definition.group.repair.unhealthy
     begun = "" if since is None else f" since {_clock(since)}"
-    after = "" if rule is None else f"; it is replaced after {rule.after:g} s of that"
+    after = "" if rule is None else f"; it is replaced after failing for {rule.after:g} s"
     return f"it serves, and fails the health check of its balancer{begun}{after}"
 
 
-def _held(cast: Cast, scene: PlanContext) -> str:
-    """Say why nothing is done about a member though something might be."""
-    if is_doubted(cast, scene):
-        return _UNPROVED[scene.unproved[cast[0].name]]
-    if is_left(cast, scene):
-        return "the group's repair leaves that to a person"
-    if cast[0].name in scene.checkup.doubted:
-        return f"nothing is done about it: {scene.checkup.stopped}"
-    if lowers(cast, scene):
-        return "the desired size is lowered by it"
-    return "" if scene.world.complete or cast[0].server is not None else _PARTIAL
+def _held(member_role: MemberRole, context: PlanContext) -> str:
+    """Return why a member gets no step although its role would call for one."""
+    if is_doubted(member_role, context):
+        return _UNPROVED[context.unproved[member_role[0].name]]
+    if is_left(member_role, context):
+        return "the group's repair leaves it to a person"
+    if member_role[0].name in context.checkup.doubted:
+        return f"it is not replaced: {context.checkup.stopped}"
+    if lowers(member_role, context):
+        return "it lowers the desired size"
+    return "" if context.world.complete or member_role[0].server is not None else _PARTIAL
 
 
 def _clock(at: Instant) -> str:

@@ -1,4 +1,4 @@
-"""A plan member by member: the line of steps of each, and what is told of them. Pure."""
+"""Split a plan by member: the steps of each, and their outcomes in words. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Notice = (
 """Steps that only change what we remember."""
 
 UNTOLD = (NoteAbsence, NotePresence, NoteSeat)
-"""What a look showed, of which nothing follows: not worth a line of history."""
+"""Observations without consequences: they get no line of history."""
 
 Line = Sequence[tuple[MemberName, Step]]
 """Steps of one member, in order."""
@@ -55,7 +55,7 @@ Line = Sequence[tuple[MemberName, Step]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedCall:
-    """A call that is written down and about to be made."""
+    """A call that is recorded and about to be made."""
 
     line: int
     """Of the journal."""
@@ -66,7 +66,7 @@ class StartedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStep:
-    """A call that is written down as begun, whose end was never written down."""
+    """A call that is recorded as begun, without a recorded end."""
 
     line: int
     """Of the journal."""
@@ -77,28 +77,28 @@ class OpenStep:
 
 
 def closing(step: OpenStep, world: World) -> tuple[StepResult, str] | None:
-    """Say what became of a call during which the daemon ended; ``None``: this look does not show it yet.
+    """Return the result of a call during which the daemon ended; ``None``: this world does not show it yet.
 
-    Only what makes or removes a machine can be told from a look. Whatever else is still to do is planned anew.
+    Only the creation and removal of a machine can be seen in the world. Anything else still due is planned again.
     """
     member = next((each for each in world.members if each.name == step.member), None)
     ended = "the daemon ended during this call"
     match step.call:
         case "create" if member is not None:
             if member.server is not None or (member.record is not None and member.record.made_at is not None):
-                return StepResult.DONE, f"found: {ended}, and the machine was made"
+                return StepResult.DONE, f"found: {ended}, and the machine was created"
             disproved = member.disproved and world.complete
-            return (StepResult.RETRY, f"disproved: {ended}, and no machine was made") if disproved else None
+            return (StepResult.RETRY, f"disproved: {ended}, and no machine was created") if disproved else None
         case "destroy" if member is None:
             return StepResult.DONE, f"found: {ended}, and the machine is gone"
         case "destroy" if member is not None and member.server is None:
             return (StepResult.DONE, f"found: {ended}, and the machine is gone") if member.disproved else None
         case _:
-            return StepResult.RETRY, f"unknown: {ended}; what is still to do is planned again"
+            return StepResult.RETRY, f"unknown: {ended}; steps that are still due are planned again"
 
 
 def parted(lines: Iterable[Line]) -> tuple[list[tuple[MemberName, Notice]], list[Line]]:
-    """Part the members of whom things are only written down from those for whom calls are made."""
+    """Separate the members with record changes only from those with calls."""
     noted: list[tuple[MemberName, Notice]] = []
     called: list[Line] = []
     for line in lines:
@@ -111,30 +111,30 @@ def parted(lines: Iterable[Line]) -> tuple[list[tuple[MemberName, Notice]], list
 
 
 def changed(lines: Iterable[Line]) -> list[BalancerId]:
-    """Name the balancers that lines change, in one order for everybody."""
+    """Return the balancers that lines change, always in the same order."""
     return sorted({step.balancer for line in lines for _, step in line if isinstance(step, BalancerCall)})
 
 
 def head(line: Line, balancer: BalancerId) -> Line:
-    """Take from a line what it begins with, as far as that is all at one balancer."""
+    """Return the first steps of a line, as long as they are at this balancer."""
     return [*takewhile(lambda each: isinstance(each[1], BalancerCall) and each[1].balancer == balancer, line)]
 
 
 def done(name: MemberName, step: Step, started: Instant, ended: Instant) -> StepOutcome:
-    """Say that a step is done."""
+    """Return the outcome of a step that succeeded."""
     return StepOutcome(
         step=step, member=name, result=StepResult.DONE, because="", started_at=started, finished_at=ended
     )
 
 
 def failed(outcome: StepOutcome, failure: CallFailure, error: DriverError, *, final: bool) -> StepOutcome:
-    """Say that it was not, and when it is tried again: never, if it is ``final``."""
+    """Return the outcome of a step that failed, and when it is tried again: never, if ``final``."""
     known = understood(error)
     worn_out = failure.result is StepResult.FAILED and failure.attempt is not None
     return replace(
         outcome,
         result=failure.result,
-        because=f"{known.words} ({LIMIT} attempts failed, and it is still tried)" if worn_out else known.words,
+        because=f"{known.words} ({LIMIT} attempts failed; retries go on)" if worn_out else known.words,
         cause=known.cause,
         attempt=failure.attempt,
         retry_after=None if final else failure.again_in,
@@ -142,7 +142,7 @@ def failed(outcome: StepOutcome, failure: CallFailure, error: DriverError, *, fi
 
 
 def told(step: Notice) -> str:
-    """What history says of a step without a call, besides its name."""
+    """Return the detail that history shows for a step without a call, besides its name."""
     match step:
         case MarkLeaving(why=why, because=because):
             return f"{why.value}: {because}" if because else why.value

@@ -1,6 +1,6 @@
-"""A member as a small graph: its parts are made before its machine, and go after it, in reverse. Pure.
+"""Order a member's resources: its parts are created before its machine, and removed after it, in reverse. Pure.
 
-Parts of members that have a machine are not looked at: the machine holds them, and what breaks them breaks it.
+Parts of a member with a machine are not checked: they belong to the machine, and what breaks them breaks it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from handler.planning.world import Leaving, Member, PartState, Phase, Record, Wo
 
 
 def assemble(member: Member, record: Record, definition: Definition) -> Moves:
-    """Say what an intended member needs before its machine, of which the cloud says that it is not there.
+    """Return the steps of an intended member whose machine is known not to exist.
 
-    Parts that are declared are made, side by side, unless they are there; those that are declared no more, or came
-    to nothing, are removed. Once all are ready, the machine is made with them.
+    Missing declared parts are created, in parallel; parts that failed or are no longer declared are removed. Once all
+    are ready, the machine is created with them.
     """
     declared = [part.name for part in definition.profile.parts]
     astray = [name for name, _ in reversed(record.parts) if name not in declared or _is_failed(member, name)]
@@ -30,13 +30,13 @@ def assemble(member: Member, record: Record, definition: Definition) -> Moves:
 
 
 def dismantle(member: Member, record: Record) -> Moves:
-    """Take a member's parts away once its machine has gone, the last made first; and forget it when none is left."""
+    """Remove a member's parts after its machine, the newest first; then forget the member."""
     needs = [_taken_down(member, record, name) for name, _ in reversed(record.parts)]
     return _moves(needs, Forget(member=member.name))
 
 
 def bury(member: Member, record: Record, world: World) -> Moves:
-    """Take away what a member that is proved gone has left behind: its seats, then its parts; and forget it."""
+    """Remove what a member that is proved gone left behind: its registrations, then its parts; then forget it."""
     left = clear(member, record, world)
     if left.waits:
         return left
@@ -45,42 +45,42 @@ def bury(member: Member, record: Record, world: World) -> Moves:
 
 
 def is_late(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
-    """Whether an intended member has waited for its parts for longer than a machine may take to build.
+    """Return whether an intended member has waited for its parts for longer than the group's build timeout.
 
-    One that has them all waits for its machine alone, and that is no fault of its own. Nor is it late for a part of
-    which the cloud says nothing, or that it cannot make now: it is full, or wants to be left alone.
+    A member with all its parts waits for its machine only, and is not late. Nor is it late for a part whose state is
+    unknown, or that the cloud cannot create now: it is full, or asks for time.
     """
     waiting = record.phase is Phase.INTENDED and any(_is_awaited(member, record, name) for name, _ in record.parts)
     return waiting and member.server is None and now - record.intended_at >= definition.group.build_timeout
 
 
 def wants_parts(member: Member, definition: Definition) -> bool:
-    """Whether what is to be done with a member depends on its parts."""
+    """Return whether the member's next step depends on its parts."""
     if member.record is None:
-        return bool(definition.profile.parts)  # of a lost store: they are taken up with it
+        return bool(definition.profile.parts)  # after a lost store: they are recorded with it
     is_coming = member.record.phase is Phase.INTENDED and not member.record.given and bool(definition.profile.parts)
     return member.server is None and (is_coming or bool(member.record.parts))
 
 
-def is_seen_whole(member: Member, definition: Definition) -> bool:
-    """Whether it is known of every part that is declared if the member has it."""
+def is_seen_completely(member: Member, definition: Definition) -> bool:
+    """Return whether it is known for every declared part whether the member has it."""
     known = {part.name for part in member.parts} | set(member.lacking)
     return known.issuperset(part.name for part in definition.profile.parts)
 
 
 Need = tuple[Step | None, Wait | None]
-"""What one part needs: a step, and what is waited for; neither: nothing more."""
+"""The step of one part, and its wait; neither: the part needs nothing."""
 
 
 def _moves(needs: Sequence[Need], then: Step) -> Moves:
-    """Fold what parts need; ``then`` is the step once they need nothing."""
+    """Combine the needs of parts; ``then`` is the step once they need nothing."""
     steps = tuple(step for step, _ in needs if step is not None)
     waits = frozenset(wait for _, wait in needs if wait is not None)
     return Moves(steps, waits) if steps or waits else Moves((then,))
 
 
 def _made(member: Member, record: Record, name: PartName) -> Need:
-    if name not in dict(record.parts):  # one that is there (of a lost store) is written down by it
+    if name not in dict(record.parts):  # an existing part (after a lost store) is recorded by it
         return MakePart(member=member.name, part=name), None
     match _state(member, name):
         case PartState.READY:
@@ -105,12 +105,12 @@ def _taken_down(member: Member, record: Record, name: PartName) -> Need:
 
 
 def _is_kept(on_delete: OnDelete, record: Record) -> bool:
-    """Whether a part is left where it is: that of an evicted machine belongs to it; without one nothing was in it."""
+    """Return whether a part is kept: an evicted machine keeps its parts, and an unused part is never kept otherwise."""
     return record.leaving is Leaving.EVICTED or (on_delete is OnDelete.RETAIN and record.made_at is not None)
 
 
 def _is_awaited(member: Member, record: Record, name: PartName) -> bool:
-    """Whether a part is known not to be ready, and nothing of the moment is in its way."""
+    """Return whether a part is known not to be ready, for a reason other than a refusal for the moment."""
     if name in member.lacking:
         tried = found(MakePart(member=member.name, part=name), record)
         return tried is None or tried.count > 0

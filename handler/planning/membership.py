@@ -1,4 +1,4 @@
-"""What one member needs at its balancers: to come into service, to stay there, to leave."""
+"""Plan one member's steps at its balancers: to come into service, to stay there, to leave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from handler.planning.world import Leaving, Member, Phase, Record, Seat, Seating
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """One member's steps, in order, and what it waits for."""
+    """One member's steps, in order, and its waits."""
 
     steps: tuple[Step, ...] = ()
     waits: frozenset[Wait] = frozenset()
@@ -51,13 +51,13 @@ _MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
 
 
 def serve(member: Member, record: Record, world: World, definition: Definition) -> Moves:
-    """Have a running member serve on every balancer that it was made with, and on none before it is ready.
+    """Return the steps to have a running member serve on every balancer that it was made with, once it is ready.
 
-    A seat that vanished is taken again, one that drains is enabled. A member in service is not taken out because
-    its probe fails; but a seat that it has lost is given back only if the probe does not deny it.
+    A lost registration is made again, a draining one is enabled. A failing probe does not take a member out of
+    service; but a lost registration is made again only while the probe does not fail.
 
-    A balancer that is not found takes no members. A member enters service without it if another balancer serves it;
-    behind no other balancer it waits.
+    No member can be registered with a balancer that is not found. A member enters service without it if it serves on
+    another balancer; without another one it waits.
     """
     has_served = record.phase is Phase.IN_SERVICE
     fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
@@ -75,7 +75,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
 
 
 def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) -> Moves:
-    """Have a member serve on one balancer."""
+    """Return the steps to have a member serve on one balancer."""
     seats = _seats(world, balancer)
     if seats is None:
         return Moves(waits=_NOT_FOUND if _is_lost(world, balancer) else _UNREADABLE)
@@ -89,9 +89,9 @@ def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) 
 
 
 def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
-    """Take a member that was chosen to leave out of its balancers, and then destroy it: never the other way round.
+    """Deregister a leaving member from its balancers, and only then destroy it.
 
-    One that is evicted loses its mark instead, and goes on. A balancer that is not found is not waited for.
+    An evicted member loses its mark instead, and goes on running. A balancer that is not found causes no wait.
     """
     steps: list[Step] = []
     waits: set[Wait] = set()
@@ -120,14 +120,14 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
 
 
 def keep(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
-    """Have a member that stays serve where it should, and then leave the balancers that it is to be without."""
+    """Have a member that stays serve where it should, and then leave the balancers that it is detached from."""
     served, noted = serve(member, record, world, definition), tuple(_seen(member, record, world))
     left = withdraw(member, record, world, definition, now) if record.detaching else Moves()
     return Moves((*noted, *served.steps, *left.steps), served.waits | left.waits)
 
 
 def _seen(member: Member, record: Record, world: World) -> Iterator[Step]:
-    """Yield the seats whose ids are to be written down, where a balancer has ids besides the members' names."""
+    """Yield the registrations whose ids are to be recorded, where a balancer has ids besides the members' names."""
     for balancer in _lasting(record):
         seat = (_seats(world, balancer) or {}).get(member.name)
         if seat is not None and seat.id is not None and (balancer, seat.id) not in record.seats:
@@ -135,7 +135,7 @@ def _seen(member: Member, record: Record, world: World) -> Iterator[Step]:
 
 
 def withdraw(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
-    """Take a member that stays out of the balancers that it is to leave, drained like one that goes for good."""
+    """Deregister a member that stays from the balancers that it is detached from, drained as if it left for good."""
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in record.detaching:
@@ -155,7 +155,7 @@ def withdraw(member: Member, record: Record, world: World, definition: Definitio
 
 
 def clear(member: Member, record: Record | None, world: World) -> Moves:
-    """Take away the seats of a member that is gone or going without having been asked."""
+    """Deregister a member that is gone, or is being deleted by another party."""
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
@@ -174,7 +174,7 @@ def _lasting(record: Record) -> Iterator[BalancerId]:
 def _unseat(
     seat: Seat, balancer: BalancerId, member: Member, record: Record, definition: Definition, now: Instant
 ) -> Drain | Leave | None:
-    """Say the next step out of one seat; ``None``: it drains, and has work in hand."""
+    """Return the next step to end one registration; ``None``: it drains, and still has connections."""
     drain = definition.group.drain
     if seat.state is SeatState.PARKED or not _is_worth_draining(member, record, drain):
         return Leave(member=member.name, balancer=balancer)
@@ -192,14 +192,14 @@ def _is_worth_draining(member: Member, record: Record, drain: Seconds) -> bool:
 
 
 def _is_going(member: Member, record: Record, definition: Definition, now: Instant) -> bool:
-    """Whether the machine is being removed and still has time: asking again would only fill the history."""
+    """Return whether the machine is being removed and still has time: another call would only fill the history."""
     if member.server is None or member.server.state is not ServerState.DELETING or record.leaving_at is None:
         return False
     return now - record.leaving_at < definition.group.drain + definition.group.grace
 
 
 def _places(member: Member, record: Record | None, world: World) -> Iterator[BalancerId]:
-    """Yield the balancers that the member was made with, then others that seat it under its name."""
+    """Yield the balancers that the member was made with, then others where its name is registered."""
     own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
     yield from own
     others = [balancer for balancer in world.seatings if balancer not in own]
@@ -209,13 +209,13 @@ def _places(member: Member, record: Record | None, world: World) -> Iterator[Bal
 
 
 def _is_lost(world: World, balancer: BalancerId) -> bool:
-    """Whether a balancer is not found."""
+    """Return whether a balancer is not found."""
     seating = world.seatings.get(balancer)
     return seating is not None and seating.not_found
 
 
 def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
-    """The seats that members have to leave; none where the balancer is not found; ``None``: it cannot be read."""
+    """Return the registrations to end; none where the balancer is not found; ``None``: it cannot be read."""
     return {} if _is_lost(world, balancer) else _seats(world, balancer)
 
 
@@ -229,6 +229,6 @@ def _runs(member: Member) -> bool:
 
 
 def _may_join(member: Member, seat: Seat | None, seating: Seating) -> bool:
-    """Whether a member can be given work where it has a seat or not."""
+    """Return whether a member can be enabled, with or without a registration so far."""
     is_open = seat is not None or not seating.closed
     return is_open and member.server is not None and member.server.address is not None

@@ -1,4 +1,4 @@
-"""When to look again, and how long to hold back after failed builds. Pure."""
+"""Decide when the next pass is due, and how long to back off after failed builds. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from handler.planning.steps import (
 from handler.planning.world import Leaving, Phase, Record, World
 
 _SOON: Seconds = 0.2
-"""After progress: at once, but never in a tight loop behind a driver that says *done* and does nothing."""
+"""After progress: at once, but never in a tight loop behind a driver that answers *done* and does nothing."""
 
 _AFTER_FAILURE: Seconds = 30.0
 
@@ -63,10 +63,10 @@ _PACE: dict[Wait, Seconds | None] = {
     Wait.NO_DESIRED: 5.0,
     Wait.PAUSED: None,
 }
-"""How often each wait is looked at; ``None``: what ends it is looked at anyway, or only a person ends it."""
+"""After how long each wait is checked again; ``None``: other passes notice its end, or only a person ends it."""
 
 _IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteReturn, NoteSeat, Destroy, RemovePart, Unmark)
-"""Done, they leave nothing to do at once."""
+"""Steps after whose success nothing is due at once."""
 
 _TOLERATED = 2
 """Builds that may fail in a row without a pause."""
@@ -78,10 +78,10 @@ _UNBUILT = frozenset({Leaving.BROKEN, Leaving.BUILD_TIMEOUT, Leaving.NOT_READY})
 
 
 def next_in(plan: Plan, outcomes: Sequence[StepOutcome], builds: Builds, now: Instant) -> Seconds | None:
-    """Say in how many seconds to look again; ``None``: nothing is waited for.
+    """Return in how many seconds the next pass is due; ``None``: nothing is waited for.
 
-    Progress, waits and calls that failed each have a pace of their own, and the soonest counts: what fails for one
-    member holds nobody else back.
+    Progress, waits and failed calls each have a pace of their own, and the soonest counts: the failure of one member
+    delays no other member.
     """
     paces = [_pace(wait, plan, builds, now) for wait, _ in plan.waits]
     paces += [_after(outcome) for outcome in outcomes]
@@ -103,16 +103,16 @@ def _after(outcome: StepOutcome) -> Seconds | None:
 
 
 def builds_after(before: Builds, outcomes: Iterable[StepOutcome], world: World, limits: Limits, now: Instant) -> Builds:
-    """Count the builds that failed in a pass. A member that enters service ends the row.
+    """Count the builds that failed in a pass. A member that enters service resets the count.
 
-    Failed is a build that the cloud refused, that was given up, that broke, timed out, never got ready, or vanished
-    before it ever served.
+    A failed build was refused by the cloud or given up, or its machine broke, timed out, never got ready, or vanished
+    before it served.
     """
-    told = list(outcomes)
-    if any(isinstance(outcome.step, EnterService) and outcome.result is StepResult.DONE for outcome in told):
+    every = list(outcomes)
+    if any(isinstance(outcome.step, EnterService) and outcome.result is StepResult.DONE for outcome in every):
         return Builds(of=before.of)
     records = {member.name: member.record for member in world.members}
-    failed = sum(_is_failed_build(outcome, records, limits) for outcome in told)
+    failed = sum(_is_failed_build(outcome, records, limits) for outcome in every)
     if not failed:
         return before
     row = before.failed + failed
@@ -120,7 +120,7 @@ def builds_after(before: Builds, outcomes: Iterable[StepOutcome], world: World, 
 
 
 def back_off_until(failed: int, now: Instant) -> Instant | None:
-    """Until when nothing is made after ``failed`` builds in a row: 30 s after the third, doubling, at most 15 min."""
+    """Return until when no member is created after so many failed builds in a row: 30 s (third) to 15 min."""
     if failed <= _TOLERATED:
         return None
     doublings = min(failed - _TOLERATED - 1, _DOUBLINGS)
@@ -129,7 +129,7 @@ def back_off_until(failed: int, now: Instant) -> Instant | None:
 
 def _is_failed_build(outcome: StepOutcome, records: dict[MemberName, Record | None], limits: Limits) -> bool:
     if isinstance(outcome.step, Create | MakePart):
-        return outcome.result is StepResult.FAILED and outcome.retry_after is None  # else its intent is open still
+        return outcome.result is StepResult.FAILED and outcome.retry_after is None  # else its intent is still open
     record = None if outcome.member is None else records.get(outcome.member)
     if outcome.result is not StepResult.DONE or record is None or record.in_service_at is not None:
         return False

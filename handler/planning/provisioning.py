@@ -1,7 +1,7 @@
-"""Balancers that Trimtab makes: what of one is there, and what to do next so that it is, or is no more. Pure.
+"""Plan the balancers that Trimtab creates: which parts exist, and the next one to create or delete. Pure.
 
-One part is made after the other, each when the one before is active; parts are deleted in the reverse order. Nothing is
-done to what the file says exists already. Where a part is pending, the next pass looks again.
+Parts are created one after the other, each when the one before is active; they are deleted in the reverse order. Parts
+that the file names by id are never changed. While a part is pending, the next pass checks again.
 
 Source: Senlin's load-balancing policy (binding of load balancer, listener, pool and monitor; ``lb_status_timeout``);
 Octavia's provisioning states.
@@ -19,22 +19,22 @@ from config.units import BalancerId, Instant, Seconds, format_span
 
 
 class Provision(enum.Enum):
-    """How a part is."""
+    """The state of a part."""
 
     PENDING = "pending"
     """It is being made, changed or deleted: nothing else can be done to it, nor to what it belongs to."""
     BEGUN = "begun"
-    """That it is to be made was written down there, and perhaps no more: it can be made on, or undone."""
+    """Its creation was recorded at the cloud, and perhaps no more: it can be continued or undone."""
     LEAVING = "leaving"
-    """It is being deleted, and may be asked so again: nobody knows that it goes on."""
+    """It is being deleted; the request may be repeated, since its progress is not known."""
     ACTIVE = "active"
     ERROR = "error"
-    """It came to nothing, and can only be deleted."""
+    """It failed, and can only be deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStatus:
-    """One part that is there."""
+    """One part that exists."""
 
     id: str
     """The cloud's own."""
@@ -45,13 +45,13 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalancerProvision:
-    """What was made for a group: written down before anything is, and forgotten after the last part is gone."""
+    """The parts created for a group: recorded before the first creation, and forgotten after the last deletion."""
 
     balancer: BalancerId
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """By its name in `ManagedPart`: the id of each that was seen last."""
+    """The last seen id of each part, by its name in `ManagedPart`."""
     pending_since: Instant | None = None
-    """Since when it has been pending without a break; ``None``: it is not."""
+    """Since when it has been pending without a break; ``None``: it is not pending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Unmake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
-    """A part is pending: there is nothing to do but to look again."""
+    """A part is pending: check again later."""
 
     why: str
 
@@ -85,7 +85,7 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
-    """All is as it should be."""
+    """All parts are as declared."""
 
 
 Act = Make | Unmake | Await | Stuck | Provisioned
@@ -104,7 +104,7 @@ _UNDER_WAY = (Provision.PENDING, Provision.BEGUN, Provision.LEAVING)
 
 
 def needed_parts(declared: ManagedBalancer) -> tuple[ManagedPart, ...]:
-    """All parts that it takes to serve, made here or not, in order. A pool that exists has its listener."""
+    """Return all parts that are needed to serve, created by Trimtab or not, in order; a pool implies its listener."""
     own = made_parts(declared)
     return tuple(part for part in ManagedPart if part in own or _given(declared).get(part) is not None)
 
@@ -121,21 +121,21 @@ def _given(declared: ManagedBalancer) -> Mapping[ManagedPart, str | None]:
 
 
 def next_to_make(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> Act:
-    """Say what comes next on the way to a balancer that serves."""
+    """Return the next act towards a balancer that serves."""
     own = made_parts(declared)
     for part in needed_parts(declared):
         status = found.get(part)
         if part in own and (status is None or status.state is Provision.BEGUN):
             return Make(part=part)
         if status is None:
-            return Stuck(why=f"balancer {declared.id}: {NAMES[part]} {_given(declared)[part]} is not there")
+            return Stuck(why=f"balancer {declared.id}: {NAMES[part]} {_given(declared)[part]} does not exist")
         if status.state is not Provision.ACTIVE:
             return _unready(declared, part, status)
     return Provisioned()
 
 
 def next_to_unmake(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> Act:
-    """Say what comes next on the way to there being nothing of it that was made here."""
+    """Return the next act towards deleting all parts that Trimtab created."""
     for part in reversed(made_parts(declared)):
         status = found.get(part)
         if status is not None and status.state is Provision.PENDING:
@@ -149,14 +149,14 @@ def _unready(declared: ManagedBalancer, part: ManagedPart, status: PartStatus) -
     what = f"balancer {declared.id}: {NAMES[part]} {status.id} is {status.word}"
     if status.state in _UNDER_WAY:
         return Await(why=what)
-    return Stuck(why=f"{what}: it can only be deleted, there, by a person")
+    return Stuck(why=f"{what}: delete it at the cloud by hand")
 
 
 def closed(declared: ManagedBalancer, found: Mapping[ManagedPart, PartStatus]) -> str:
-    """Say why nobody can be seated now; empty: they can."""
+    """Return why no member can be registered now; empty: members can."""
     match next_to_make(declared, found):
         case Make(part=part):
-            return f"balancer {declared.id}: its {NAMES[part]} is not made yet"
+            return f"balancer {declared.id}: its {NAMES[part]} is not created yet"
         case Await(why=why) | Stuck(why=why):
             return why
         case _:
@@ -183,9 +183,9 @@ def overdue(declared: ManagedBalancer, binding: BalancerProvision, now: Instant)
 
 
 def said_overdue(why: str, pending: Seconds) -> str:
-    """Say that a part has been pending for too long.
+    """Return the message that a part has been pending for too long.
 
     >>> said_overdue("balancer lb: pool 7 is PENDING_CREATE", 312.0)
-    'balancer lb: pool 7 is PENDING_CREATE, for 5m12s: whoever runs the cloud has to look after it'
+    'balancer lb: pool 7 is PENDING_CREATE for 5m12s: ask the cloud operator to repair it'
     """
-    return f"{why}, for {format_span(float(int(pending)))}: whoever runs the cloud has to look after it"
+    return f"{why} for {format_span(float(int(pending)))}: ask the cloud operator to repair it"

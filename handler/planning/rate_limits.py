@@ -1,7 +1,7 @@
-"""What a plan leaves out for now: calls that failed not long ago, and more of one kind than one pass may do. Pure.
+"""Leave out of a plan what has to wait: calls that failed recently, and more calls than one pass may make. Pure.
 
-A step that has to wait takes along what must not come before it: the rest at the same balancer, and all that concerns
-the member as a whole. What it needs at its other balancers goes on.
+A step that has to wait delays what must not come before it: the later steps at the same balancer, and those that
+concern the member itself. Steps at its other balancers go on.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from config.units import BalancerId, Instant, MemberName
 from handler.planning.attempts import held
 from handler.planning.desired import Limits
 from handler.planning.membership import Moves
-from handler.planning.roles import Cast, Role
+from handler.planning.roles import MemberRole, Role
 from handler.planning.steps import Destroy, Join, Step, Unmark, Wait
 from handler.planning.world import Attempts, Record
 
 
 class Restraint:
-    """Counts down, while one plan is made, what it may contain. ``held`` is what failed not long ago."""
+    """Count down what one plan may still contain; ``held`` are the recent failures that delay calls."""
 
     def __init__(self, limits: Limits, now: Instant) -> None:
         self._now = now
@@ -27,7 +27,7 @@ class Restraint:
         self.held: list[Attempts] = []
 
     def restrained(self, moves: Moves, record: Record) -> Moves:
-        """Leave out what has to wait of one member's moves; a person who orders convergence waits for no back-off."""
+        """Return one member's moves without those that have to wait; convergence by a person ignores back-offs."""
         if not moves.steps:
             return moves
         waits: set[Wait] = set()
@@ -35,10 +35,10 @@ class Restraint:
         return moves if not waits else Moves(steps, moves.waits | waits)
 
     def creations(
-        self, steps: Iterable[Step], casts: Iterable[Cast], waits: MutableMapping[Wait, int]
+        self, steps: Iterable[Step], roles: Iterable[MemberRole], waits: MutableMapping[Wait, int]
     ) -> Iterator[Step]:
-        """Leave out those to be made again of whom that failed not long ago, and more than the cloud may be asked."""
-        coming = [member.record for member, seen in casts if seen is Role.DISPROVED and member.record is not None]
+        """Yield the creations without those that failed recently, and without those above the cloud's rate."""
+        coming = [member.record for member, seen in roles if seen is Role.DISPROVED and member.record is not None]
         failed = {record.name: record for record in coming if record.attempts}
         made: set[MemberName] = set()
         for step in steps:

@@ -1,4 +1,4 @@
-"""What each step writes down about its member, before its call and after the answer. Pure."""
+"""Compute the record that each step writes for its member, before its call and after the answer. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from handler.planning.world import Leaving, Member, Phase, Record, Server, Serve
 
 
 def before(step: Step, record: Record, server: Server | None, now: Instant) -> Record | None:
-    """What must be durable before a step's call (or is the whole step, where it has none); ``None``: nothing."""
+    """Return the record to store before a step's call, or instead of one; ``None``: nothing changes."""
     after: Record | None = None
     match step:
         case Confirm() if server is not None:
@@ -83,7 +83,7 @@ def _elsewhere(record: Record, balancer: BalancerId) -> tuple[tuple[BalancerId, 
 
 
 def detached(record: Record, balancer: BalancerId) -> Record:
-    """The member is off a balancer that it had to leave. The last one of these ends its draining."""
+    """Return the record after the member left one balancer. Leaving the last one of these ends its draining."""
     detaching = tuple(other for other in record.detaching if other != balancer)
     return replace(
         record,
@@ -95,26 +95,26 @@ def detached(record: Record, balancer: BalancerId) -> Record:
 
 
 def made(record: Record, server: Server, now: Instant) -> Record:
-    """The cloud has confirmed the machine."""
+    """Return the record of a machine that the cloud has confirmed."""
     return replace(record, phase=Phase.MADE, server_id=server.id, made_at=now, attempts=())
 
 
 def surrendered(names: Collection[MemberName], world: World, now: Instant) -> Iterator[Record]:
-    """Mark those who vanished as leaving, to be written down with the size that they lower."""
+    """Yield vanished members marked as leaving, to be stored together with the size that they lower."""
     for member in world.members:
         if member.name in names and member.record is not None:
             yield replace(member.record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=now)
 
 
 def restored(names: Collection[MemberName], world: World, definition: Definition, now: Instant) -> Iterator[Record]:
-    """Take up members that are back after their loss lowered the size, to be written with the size that they raise."""
+    """Yield records of members that are back after their loss, to be stored together with the size that they raise."""
     for member in world.members:
         if member.name in names and member.server is not None:
             yield replace(taken_up(member, member.server, world, definition, now), lost_at=None)
 
 
 def ungiven(outcomes: Iterable[StepOutcome], world: World, now: Instant) -> Iterator[Record]:
-    """Have those gone who were given and whom the cloud will never mark: to be written down as `surrendered` are."""
+    """Yield given members that the cloud refuses to mark as gone, to be stored like those of `surrendered`."""
     refused = {outcome.member for outcome in outcomes if isinstance(outcome.step, MarkMachine) and outcome.is_final}
     for member in world.members:
         if member.name in refused and member.record is not None:
@@ -122,14 +122,14 @@ def ungiven(outcomes: Iterable[StepOutcome], world: World, now: Instant) -> Iter
 
 
 def gone(record: Record, now: Instant) -> Record:
-    """The member does not exist (any more)."""
+    """Return the record of a member that does not exist (any more)."""
     return replace(record, phase=Phase.GONE, gone_at=now)
 
 
 def forgotten(record: Record, world: World, now: Instant) -> Record:
-    """The member is gone. Of one that was to stay it is kept when it was first missed, should it ever come back.
+    """Return the record of a gone member; of one that was to stay it keeps when it was first missed, should it return.
 
-    That is never later than the intent of a member that is made in its place, so that those can be told.
+    That time is never later than the intent of its replacement, which is found by it.
     """
     after = gone(record, now)
     if record.phase is Phase.IN_SERVICE:
@@ -139,7 +139,7 @@ def forgotten(record: Record, world: World, now: Instant) -> Record:
 
 
 def before_parting(step: PartStep, record: Record, definition: Definition) -> Record | None:
-    """What must be durable before a part is changed: that it may exist, as it is declared now, before it is made."""
+    """Return the record to store before a part is changed: before its creation, that it may exist, as declared now."""
     if not isinstance(step, MakePart):
         return None
     fates = {part.name: part.on_delete for part in definition.profile.parts}
@@ -148,20 +148,20 @@ def before_parting(step: PartStep, record: Record, definition: Definition) -> Re
 
 
 def unmade(record: Record, now: Instant) -> Record:
-    """The cloud will not make the member. It does not exist; its parts, if it was to have any, have yet to go."""
+    """Return the record of a member that the cloud refuses to create; its parts, if any, are still to be removed."""
     if not record.parts:
         return gone(record, now)
     return replace(record, phase=Phase.LEAVING, leaving=Leaving.BROKEN, leaving_at=now)
 
 
 def taken_up(member: Member, server: Server, world: World, definition: Definition, now: Instant) -> Record:
-    """Write down a machine that bears our mark and is not known (a lost store), on the group's balancers of now.
+    """Return the record of a machine with our mark and no record (a lost store), on the group's current balancers.
 
     It is in service at once if it runs and a balancer gives it work (or there is none): a fleet that serves is never
     on probation again, whatever a newly declared probe thinks of it. ``intended_at`` is the machine's own age, so that
     taking up a fleet does not spend the hourly budget.
 
-    One that was proved gone and is back stays what it was: its protection, its profile and its age are kept.
+    A member that was proved gone and is back keeps its protection, its profile and its age.
     """
     balancers = tuple((use.balancer, use.port) for use in definition.group.balancers)
     serves = server.state is ServerState.RUNNING and (not balancers or _is_served(member, world))
@@ -185,7 +185,7 @@ def taken_up(member: Member, server: Server, world: World, definition: Definitio
 
 
 def _taken_up_parts(member: Member, definition: Definition) -> tuple[tuple[PartName, OnDelete], ...]:
-    """What it has; what is not declared (any more) is rather kept than lost."""
+    """Return the parts that it has; a part that is not declared (any more) is retained rather than deleted."""
     has = {part.name for part in member.parts}
     declared = [(part.name, part.on_delete) for part in definition.profile.parts if part.name in has]
     others = has - dict(declared).keys()

@@ -1,4 +1,4 @@
-"""How the removal of a leaving member goes: when it is STUCK, and when that one is tried again. Pure.
+"""Decide when the removal of a leaving member is STUCK, and when a STUCK removal is retried. Pure.
 
 A removal that fails again and again, or that a cloud takes up and never ends, is not waited for: the member counts as
 garbage (`handler.planning.garbage`) and holds up nothing of its group. It is tried again all the same, ever less often,
@@ -17,16 +17,16 @@ from config.units import Instant, MemberName, Seconds
 from handler.planning.world import Member, Phase, Record, World
 
 ATTEMPTS = 10
-"""Removals of one member that failed in a row."""
+"""Failed removals of one member in a row."""
 WITHIN: Seconds = 900.0
-"""How long a removal may last beyond the member's grace, whatever is answered."""
+"""How long a removal may last beyond the member's grace, whatever the answers."""
 
 _FIRST: Seconds = 60.0
 _LAST: Seconds = 3600.0
 
 
 def is_stuck(record: Record, grace: Seconds, now: Instant) -> bool:
-    """Whether the removal of a leaving member has failed so often, or lasts for so long, that nobody waits for it.
+    """Return whether the removal of a leaving member has failed so often, or lasts so long, that no plan waits for it.
 
     >>> from config.units import GroupId
     >>> began = Instant(1000.0)
@@ -44,17 +44,17 @@ def is_stuck(record: Record, grace: Seconds, now: Instant) -> bool:
 
 
 def is_due(record: Record, now: Instant) -> bool:
-    """Whether a removal that is STUCK is to be tried again: after as long as it has been tried, at most an hour."""
+    """Return whether a STUCK removal is due again: after as long as it has been tried, at most an hour."""
     began, last = record.removal_at, record.removal_tried_at
     if began is None or last is None:
         return True
-    return not 0 <= now - last < min(max(last - began, _FIRST), _LAST)  # tried before now: the clock was set back
+    return not 0 <= now - last < min(max(last - began, _FIRST), _LAST)  # negative: the clock was set back
 
 
 def retried(world: World, grace: Seconds, only: MemberName | None, now: Instant) -> World:
-    """Return the world in which no removal is STUCK: a person has ordered that all (or one) be tried anew at once.
+    """Return the world in which no removal is STUCK: a person ordered to retry all (or one) at once.
 
-    What failed before is forgotten: the removal has as many attempts, and as much time, as a new one.
+    Earlier failures are cleared: the removal gets as many attempts, and as much time, as a new one.
     """
     return replace(
         world,
@@ -72,14 +72,14 @@ def _fresh(record: Record) -> Record:
 
 
 def words_of(members: Collection[Member], stuck: Collection[MemberName]) -> Iterator[str]:
-    """Say of each member whose removal is STUCK what that means, and what can be done."""
+    """Yield for each member with a STUCK removal what that means, and what can be done."""
     for member in members:
         if member.name in stuck and member.record is not None:
             tried = member.record.destroy_attempts
             often = f" after {tried} attempts" if tried else ""
-            said = "".join(f"; it was told: {one.because}" for one in member.record.attempts if one.because)
-            state = f" (the cloud says {member.server.raw_state})" if member.server is not None else ""
+            answers = "".join(f"; last answer: {one.because}" for one in member.record.attempts if one.because)
+            state = f" (state in the cloud: {member.server.raw_state})" if member.server is not None else ""
             yield (
-                f"{member.name} cannot be removed{often}{state}: it counts as garbage and not as size, and is tried "
-                f"again; see trimtab garbage {member.record.group}{said}"
+                f"{member.name} cannot be removed{often}{state}: it counts as garbage, not as a member, and the "
+                f"removal is retried; see trimtab garbage {member.record.group}{answers}"
             )

@@ -1,4 +1,4 @@
-"""What each member is to planning: one role out of a closed list, by one table."""
+"""Assign each member one role out of a closed list, by one table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from handler.planning.world import Leaving, Member, Phase, Record, SeatState, Se
 
 
 class Role(enum.Enum):
-    """What one member is, judged from what is written down, listed and probed."""
+    """The role of one member, judged from its record, its machine and its probe."""
 
     INTENDED = "intended"
-    """An open intent: perhaps made, neither found nor disproved."""
+    """An open intent: perhaps created, neither found nor disproved."""
     DISPROVED = "disproved"
-    """An intent of which the cloud says definitely that nothing was made: to be made under the same name."""
+    """An intent whose machine definitely does not exist: to be created under the same name."""
     BUILDING = "building"
     ARRIVING = "arriving"
     """Runs, and is not in service yet."""
@@ -27,31 +27,31 @@ class Role(enum.Enum):
     PASSING = "passing"
     """Has served, and is between two states: back soon."""
     PARKED = "parked"
-    """Somebody set it aside: left alone until a person moves it, or has it replaced."""
+    """Suspended, paused or shelved: left alone until a person resumes or replaces it."""
     UNSURE = "unsure"
-    """Listed in a state that says nothing: left alone."""
+    """Listed in an unknown state: left alone."""
     ABSENT = "absent"
-    """Not listed, without a witness that it is gone."""
+    """Not listed, without evidence that it is gone."""
     FAILING = "failing"
-    """In service, and fails the health checks of its balancers: `planning.health` says of whom that is believed."""
+    """In service, and fails the health checks of its balancers: `planning.health` decides whether that is believed."""
     REPLACING = "replacing"
-    """A person asked for another one in its place; it serves until that one does."""
+    """A person ordered its replacement; it serves until the new member does."""
     GONE = "gone"
-    """Not listed, and the cloud says definitely that it does not exist."""
+    """Not listed, and the cloud reports definitely that it does not exist."""
     BROKEN = "broken"
     LATE = "late"
-    """Builds for longer than the group's build timeout."""
+    """Has been building for longer than the group's build timeout."""
     UNREADY = "unready"
     """Runs, and did not become ready in time."""
     DELETING = "deleting"
-    """Somebody else is deleting it."""
+    """Being deleted, not by Trimtab."""
     LEAVING = "leaving"
     STUCK = "stuck"
     """Leaves, and cannot be removed: garbage."""
 
 
-Cast = tuple[Member, Role]
-"""One member and what it is."""
+MemberRole = tuple[Member, Role]
+"""One member and its role."""
 
 COUNTED = (
     Role.SERVING,
@@ -65,7 +65,7 @@ COUNTED = (
     Role.PARKED,
     Role.FAILING,
 )
-"""Roles of members that serve or will: what the desired size is compared with. The most frequent come first."""
+"""Roles of members that serve or will: they are compared with the desired size. The most frequent come first."""
 
 _BY_STATE = {
     ServerState.ERROR: Role.BROKEN,
@@ -97,7 +97,7 @@ _SHOWN = {
 
 
 def role(member: Member, world: World, definition: Definition, now: Instant) -> Role:
-    """Say what a member is. A machine that the store does not know is judged as if it had just been made."""
+    """Return the role of a member. A machine without a record is judged as if it had just been created."""
     record, server = member.record, member.server
     if record is not None and record.phase is Phase.LEAVING:
         return Role.STUCK if is_stuck(record, definition.group.grace, now) else Role.LEAVING
@@ -120,19 +120,19 @@ def _unlisted(record: Record | None, *, disproved: bool) -> Role:
 
 
 def _coming(member: Member, state: ServerState, group: Group, now: Instant) -> Role:
-    """Say what a machine is that does not run and is not lost; before it has served, all of that is building."""
+    """Return the role of a machine that does not run and is not lost; before it has served, it is BUILDING."""
     record = member.record
     if state is ServerState.PARKED:
         return Role.PARKED
     if record is None or record.phase is not Phase.IN_SERVICE:
         return Role.LATE if record is not None and now - _made_at(record) >= group.build_timeout else Role.BUILDING
     if state is not ServerState.PASSING:
-        return Role.UNSURE  # a rebuild is its author's to finish
+        return Role.UNSURE  # a person started the rebuild, and has to finish it
     return Role.BROKEN if passes_for(member, group.repair.passing, now) else Role.PASSING
 
 
 def passes_for(member: Member, span: Seconds | None, now: Instant) -> bool:
-    """Whether a member has been between two states for so long; ``None``: no time is that long."""
+    """Return whether a member has been between two states for this long; ``None``: never."""
     since = member.passing_since
     return span is not None and since is not None and now - since >= span
 
@@ -152,7 +152,7 @@ def _made_at(record: Record) -> Instant:
 
 
 def is_ready(member: Member, definition: Definition) -> bool:
-    """Whether a member may be given work: its probe said so or, where none is declared, its address is known."""
+    """Return whether a member may get work: its probe succeeds or, where none is declared, its address is known."""
     if definition.profile.ready is None:
         return _address(member.server) is not None
     return member.ready is True
@@ -163,7 +163,7 @@ def _address(server: Server | None) -> str | None:
 
 
 def is_witnessed(member: Member, world: World, limits: Limits, now: Instant) -> bool:
-    """Whether a member is proved gone: a definite not-found, or enough complete listings in a row without it."""
+    """Return whether a member is proved gone: a definite not-found, or enough complete listings in a row without it."""
     record = member.record
     if member.server is not None or not world.complete or record is None:
         return False
@@ -176,7 +176,7 @@ def is_witnessed(member: Member, world: World, limits: Limits, now: Instant) -> 
 
 
 def sequence_of(member: Member) -> int:
-    """The member's place in the order of creation; 0 if neither record nor name tells it."""
+    """Return the member's place in the order of creation; 0 if neither its record nor its name contains it."""
     if member.record is not None:
         return member.record.sequence
     launch = LaunchId.parse(member.name)
@@ -184,7 +184,7 @@ def sequence_of(member: Member) -> int:
 
 
 def state_of(member: Member, world: World, definition: Definition, now: Instant) -> MemberState:
-    """The member's state in status and metrics (``trimtab_group_members{state}``)."""
+    """Return the member's state in status and metrics (``trimtab_group_members{state}``)."""
     is_now = role(member, world, definition, now)
     if is_now is Role.LEAVING and _is_draining(member, world):
         return MemberState.DRAINING

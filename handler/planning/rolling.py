@@ -1,10 +1,10 @@
-"""Who leaves next in a roll, and how many there may be meanwhile. Pure.
+"""Choose the next members to leave in a roll, and how many members there may be meanwhile. Pure.
 
-Nothing is chosen ahead: each pass looks at what everybody is made of. So a roll goes on after a crash as it stood,
-stops as soon as it is not wanted any more, and follows a profile that changes under way.
+Nothing is chosen ahead: each pass compares the profiles of all members. So a roll continues after a crash, stops as
+soon as it is no longer wanted, and follows a profile that changes under way.
 
 Source: Kubernetes' ``maxSurge`` and ``maxUnavailable`` and CloudFormation's ``MinInstancesInService``; here those that
-still leave count as above the desired size too, since they take up the cloud's room.
+are still leaving count as above the desired size too, since they still use the cloud's quota.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from dataclasses import dataclass
 from config.model.catalogue import Victims
 from config.units import MemberName
 from handler.planning.desired import Rolling
-from handler.planning.roles import COUNTED, Cast, Role
+from handler.planning.roles import COUNTED, MemberRole, Role
 from handler.planning.settled import nominees
 from handler.planning.world import Health, Leaving, Member, Phase, World
 
 _REPLACEABLE = (Role.SERVING, Role.PASSING, Role.ARRIVING, Role.BUILDING)
-"""Those that serve, or will: a place above the desired size is kept for whoever is to follow them."""
+"""Roles that serve, or will: a place above the desired size is kept for their replacements."""
 
-WORDS = "rolled: it is not made of the profile of now"
+WORDS = "rolled: it does not use the current profile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollBatch:
-    """What a roll does in one plan."""
+    """The part of a roll that one plan does."""
 
     leaving: tuple[Member, ...] = ()
-    """Who leaves now: those that do no work while there are more than desired, and others; the oldest first."""
+    """Members that leave now: idle ones above the desired size, and working ones; the oldest first."""
     above: int = 0
-    """How many may count above the desired size."""
+    """How many members above the desired size may count."""
     going: int = 0
-    """Rolled ones that have not gone yet, those who leave now included: they take up room."""
+    """Rolled members that still exist, including those that leave now: they use quota."""
     remaining: int = 0
-    """Members that are still to be replaced after these."""
+    """Members still to be replaced after these."""
     kept: int = 0
-    """Protected ones, which no roll replaces."""
+    """Protected members, which no roll replaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rolled:
-    """How far a group is made of the newest profile."""
+    """How many members of a group use the newest profile."""
 
     current: int
-    """Members in service that are."""
+    """Members in service that use it."""
     old: int
-    """Members that are not, without those that leave already."""
+    """Members that do not, without those that are leaving already."""
     protected: tuple[MemberName, ...]
-    """Of those, whom nothing but a person makes leave."""
+    """Those of them that only a person can make leave."""
     leaving: int = 0
-    """Old members that are on their way out, and still there."""
+    """Old members that are leaving, and still exist."""
     stuck: tuple[MemberName, ...] = ()
-    """Old members that cannot be removed: nothing waits for them."""
+    """Old members that cannot be removed: no step waits for them."""
 
     @property
     def remaining(self) -> int:
@@ -63,35 +63,35 @@ class Rolled:
 
 
 def is_old(member: Member, profile: str | None) -> bool:
-    """Whether a member is known not to be made of this profile, or nobody knows what it is made of.
+    """Return whether a member was made of another profile than this one, or of an unknown one.
 
-    While nobody knows what new members are made of, nobody is old.
+    While the profile of new members is not known, no member is old.
     """
     return profile is not None and member.record is not None and member.record.profile != profile
 
 
 def batch(
-    roll: Rolling, size: int, world: World, settled: Sequence[Member], casts: Sequence[Cast], *, can_make: bool
+    roll: Rolling, size: int, world: World, settled: Sequence[Member], roles: Sequence[MemberRole], *, can_make: bool
 ) -> RollBatch:
-    """Choose who leaves now.
+    """Choose the members that leave now.
 
-    Never so many leave that fewer than ``size - unavailable`` serve; and where nothing can be made now, none but those
-    for whom others serve already. One that is between two states, or fails its health checks, serves nobody: it leaves
-    as soon as it is one more than desired, unless too few serve anyway.
+    At least ``size - unavailable`` members always go on serving; and where none can be created now, only members whose
+    replacements already serve may leave. A member that is between two states, or fails its health checks, does no
+    work: it leaves as soon as there are more members than desired, unless too few serve anyway.
 
     Args:
         roll: the budgets.
-        size: how many are desired.
-        world: whose profile is that of now.
+        size: the desired size.
+        world: it holds the profile of new members.
         settled: members that serve where they should.
-        casts: everybody else who stays for all that is known.
-        can_make: whether this pass may create anything.
+        roles: all other members that are known to stay.
+        can_make: whether this pass may create members.
     """
-    casts = [(member, Role.PASSING if _fails(member, seen, world) else seen) for member, seen in casts]
+    roles = [(member, Role.PASSING if _fails(member, seen, world) else seen) for member, seen in roles]
     old = [member for member in settled if is_old(member, world.profile)]
-    others = [(member, seen) for member, seen in casts if seen in COUNTED and is_old(member, world.profile)]
-    serving = len(settled) + sum(seen is Role.SERVING for _, seen in casts)
-    counted = len(settled) + sum(seen in COUNTED for _, seen in casts)
+    others = [(member, seen) for member, seen in roles if seen in COUNTED and is_old(member, world.profile)]
+    serving = len(settled) + sum(seen is Role.SERVING for _, seen in roles)
+    counted = len(settled) + sum(seen in COUNTED for _, seen in roles)
     idle = [member for member, seen in others if seen is Role.PASSING]
     at_work = [*old, *(member for member, seen in others if seen is Role.SERVING)]
     most = serving - size + (roll.unavailable if can_make else 0)
@@ -103,14 +103,14 @@ def batch(
     return RollBatch(
         leaving=chosen,
         above=min(roll.surge, replaceable),
-        going=len(chosen) + going(casts),
+        going=len(chosen) + going(roles),
         remaining=working + len(free) - len(chosen),
         kept=len(old) + len(others) - working - len(free),
     )
 
 
 def _fails(member: Member, seen: Role, world: World) -> bool:
-    """Whether a balancer's health check fails it. Nobody is repaired for that here, so it needs not be believed."""
+    """Return whether a balancer's health check fails for the member; no repair follows from it here."""
     if seen is not Role.SERVING:
         return seen is Role.FAILING
     own = ((seating.seats or {}).get(member.name) for seating in world.seatings.values())
@@ -118,22 +118,22 @@ def _fails(member: Member, seen: Role, world: World) -> bool:
 
 
 def _oldest(members: Sequence[Member], most: int) -> Sequence[Member]:
-    """The oldest that may leave, at most so many."""
+    """Return the oldest members that may leave, at most so many."""
     return sorted(nominees(members, most, Victims.OLDEST), key=_age)[: max(most, 0)]
 
 
-def going(casts: Sequence[Cast]) -> int:
-    """How many of those who were rolled have not gone yet."""
-    return sum(map(_is_going, casts))
+def going(roles: Sequence[MemberRole]) -> int:
+    """Count the rolled members that still exist."""
+    return sum(map(_is_going, roles))
 
 
 def rolled(world: World, in_service: Container[MemberName], stuck: Container[MemberName] = ()) -> Rolled:
-    """Say how far a roll of this world has come.
+    """Return how far a roll of this world has come.
 
     Args:
         world: whose profile is that of now.
         in_service: the members that serve.
-        stuck: those whose removal is STUCK.
+        stuck: the members with a STUCK removal.
     """
     every = [member for member in world.members if is_old(member, world.profile)]
     old = [member for member in every if not _is_leaving(member)]
@@ -160,7 +160,7 @@ def _is_leaving(member: Member) -> bool:
     return member.record is not None and member.record.phase is Phase.LEAVING
 
 
-def _is_going(cast: Cast) -> bool:
-    """Whether a member was rolled and takes up room; a removal that is STUCK holds up nothing."""
-    member, seen = cast
+def _is_going(member_role: MemberRole) -> bool:
+    """Return whether a member was rolled and still uses quota; a STUCK removal does not count."""
+    member, seen = member_role
     return seen is Role.LEAVING and member.record is not None and member.record.leaving is Leaving.REPLACED

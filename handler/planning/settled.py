@@ -1,6 +1,6 @@
-"""Tells the settled members of a group from those that have to be looked at one by one. Pure.
+"""Separate the settled members of a group from those that are planned one by one. Pure.
 
-Most members of most groups serve where they should, and nothing more can be said of them: planning counts them, and
+Most members of most groups serve where they should, and need nothing: planning counts them, and
 looks closer only if some of them have to leave. A group of a million is planned in about a second that way.
 """
 
@@ -15,7 +15,7 @@ from handler.planning.world import Health, Member, Phase, Seat, SeatState, Serve
 
 
 def sifted(world: World) -> tuple[list[Member], list[Member]]:
-    """Part the members: the settled ones, and all others; both in the world's order.
+    """Return the settled members, and all others; both in the world's order.
 
     A settled member is SERVING (`handler.planning.roles`), and no rule of planning has a step or a wait for it while it
     stays.
@@ -29,7 +29,7 @@ def sifted(world: World) -> tuple[list[Member], list[Member]]:
 
 
 def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, Seat] | None]) -> bool:
-    """Whether a member is in service, seen, not to be replaced, and works on all its balancers; and was so before."""
+    """Return whether a member is in service, listed, not to be replaced, and works on all its balancers."""
     record, server = member.record, member.server
     if record is None or server is None or record.phase is not Phase.IN_SERVICE:
         return False
@@ -47,9 +47,9 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
 
 
 def nominees(settled: Sequence[Member], count: int, order: Victims) -> Sequence[Member]:
-    """Find those settled members of whom ``count`` may have to leave: no other could be among the first.
+    """Return the settled members that could be among the first ``count`` to leave; no others could.
 
-    By age these are few. Any other choice compares them all, those who are to stay included.
+    By age these are few. Any other order compares them all, including those that stay.
     """
     if count <= 0:
         return ()

@@ -17,7 +17,7 @@ from handler.planning.context import (
 from handler.planning.desired import Limits
 from handler.planning.member_resources import assemble, is_late
 from handler.planning.membership import Moves
-from handler.planning.roles import COUNTED, Cast, Role
+from handler.planning.roles import COUNTED, MemberRole, Role
 from handler.planning.rolling import WORDS, RollBatch, batch, going
 from handler.planning.settled import nominees
 from handler.planning.steps import Create, MakePart, Step, Wait
@@ -35,89 +35,89 @@ _SERVES = (Role.SERVING, Role.FAILING, Role.REPLACING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Who is to leave, and why; who need only be forgotten; how many ought to leave and are protected."""
+    """Which members leave, and why; which are only forgotten; how many should leave but are protected."""
 
     leaving: Mapping[MemberName, Leaving]
     forgotten: frozenset[MemberName]
     missing: int = 0
-    """How many more there are to be."""
+    """How many more members there should be."""
     rolling: int = 0
-    """How many more a roll is to replace."""
+    """How many more the roll will replace."""
     returning: int = 0
-    """How many more leave as soon as members that are back serve again."""
+    """How many replacements leave as soon as the returned members serve again."""
     evened: bool = False
-    """There are as many as there are to be, or fewer: nothing is left of members that were back."""
+    """There are no more members than desired: no replacement of a returned member is left."""
     kept: int = 0
-    unsettled: tuple[Cast, ...] = ()
-    """Settled members among those that are to leave."""
+    unsettled: tuple[MemberRole, ...] = ()
+    """Settled members among those that leave."""
     because: Mapping[MemberName, str] = field(default_factory=dict)
-    """Of those who are surplus or rolled: why these, in words."""
+    """For surplus and rolled members: why these were chosen, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creations:
-    """What is to be made now; how many more are missing and held back, and by what."""
+    """What is created now; how many more are missing and have to wait, and for what."""
 
     steps: tuple[Step, ...]
-    """`Create`, and what members need before it (`handler.planning.member_resources`)."""
+    """`Create`, and the steps before it (`handler.planning.member_resources`)."""
     held: int
     because: Wait
     waits: tuple[Wait, ...] = ()
-    """What intended members wait for, one by one."""
+    """The waits of intended members, one by one."""
 
 
-def _counts(cast: Cast, scene: PlanContext) -> bool:
-    member, seen = cast
+def _counts(member_role: MemberRole, context: PlanContext) -> bool:
+    member, seen = member_role
     if seen in COUNTED:
-        return not _is_given_up(cast, scene)
-    if is_held(cast, scene):
+        return not _is_given_up(member_role, context)
+    if is_held(member_role, context):
         return True
-    return is_shrinking(scene) and seen in VANISHING and has_served(member)
+    return is_shrinking(context) and seen in VANISHING and has_served(member)
 
 
-def _is_given_up(cast: Cast, scene: PlanContext) -> bool:
-    """Whether too much has been tried, or waited for, to make a member that is not there."""
-    member, seen = cast
+def _is_given_up(member_role: MemberRole, context: PlanContext) -> bool:
+    """Return whether the creation of a missing member is given up: too many attempts, or too long a wait."""
+    member, seen = member_role
     if seen is not Role.DISPROVED or member.record is None or member.record.given:
         return False
-    tried = member.record.create_attempts >= scene.limits.create_attempts
-    return tried or is_late(member, member.record, scene.definition, scene.now)
+    tried = member.record.create_attempts >= context.limits.create_attempts
+    return tried or is_late(member, member.record, context.definition, context.now)
 
 
-def _is_nothing(cast: Cast) -> bool:
-    """Whether neither a machine nor a part was made for a member, so that it need only be forgotten."""
-    member, seen = cast
+def _is_nothing(member_role: MemberRole) -> bool:
+    """Return whether neither a machine nor a part was created for a member, so that it is only forgotten."""
+    member, seen = member_role
     return seen is Role.DISPROVED and (member.record is None or not member.record.parts)
 
 
-def choose(scene: PlanContext) -> Choice:
-    """Say who is to leave: the unfit at once; rolled, surplus and replaced ones when enough is known to choose."""
-    if scene.desired.deleting:
-        return _everyone(scene)
-    leaving, kept = _unfit(scene)
-    given_up = [cast for cast in scene.casts if _is_given_up(cast, scene)]
-    forgotten = {cast[0].name for cast in given_up if _is_nothing(cast)}
-    leaving.update((cast[0].name, Leaving.BROKEN) for cast in given_up if not _is_nothing(cast))
-    counted = [cast for cast in scene.casts if _counts(cast, scene)]
-    if not scene.may_choose:
-        rolled_ones = 0 if scene.desired.roll is None else going(scene.casts)
-        missing = max(scene.target - len(scene.settled) - len(counted) - rolled_ones, 0)
+def choose(context: PlanContext) -> Choice:
+    """Choose the members that leave: unfit ones at once; rolled, surplus and replaced ones when enough is known."""
+    if context.desired.deleting:
+        return _everyone(context)
+    leaving, kept = _unfit(context)
+    given_up = [member_role for member_role in context.roles if _is_given_up(member_role, context)]
+    forgotten = {member_role[0].name for member_role in given_up if _is_nothing(member_role)}
+    leaving.update((member_role[0].name, Leaving.BROKEN) for member_role in given_up if not _is_nothing(member_role))
+    counted = [member_role for member_role in context.roles if _counts(member_role, context)]
+    if not context.may_choose:
+        rolled_ones = 0 if context.desired.roll is None else going(context.roles)
+        missing = max(context.target - len(context.settled) - len(counted) - rolled_ones, 0)
         return Choice(leaving=leaving, forgotten=frozenset(forgotten), missing=missing, kept=kept)
-    ill = _unhealthy(scene, len(scene.settled) + len(counted))
+    ill = _unhealthy(context, len(context.settled) + len(counted))
     leaving.update(dict.fromkeys(ill, Leaving.UNHEALTHY))
-    counted = [cast for cast in counted if cast[0].name not in ill]
-    step = _step(scene, counted)
+    counted = [member_role for member_role in counted if member_role[0].name not in ill]
+    step = _step(context, counted)
     rolled = {member.name for member in step.leaving}
-    settled = [member for member in scene.settled if member.name not in rolled] if rolled else scene.settled
-    counted = [cast for cast in counted if cast[0].name not in rolled]
-    size, number = scene.target + step.above, len(settled) + len(counted)
-    turns, returning = _surplus(scene, settled, counted, max(number - size, 0))
-    nothing = {cast[0].name for cast in counted if _is_nothing(cast)}
+    settled = [member for member in context.settled if member.name not in rolled] if rolled else context.settled
+    counted = [member_role for member_role in counted if member_role[0].name not in rolled]
+    size, number = context.target + step.above, len(settled) + len(counted)
+    turns, returning = _surplus(context, settled, counted, max(number - size, 0))
+    nothing = {member_role[0].name for member_role in counted if _is_nothing(member_role)}
     forgotten.update(name for name in turns if name in nothing)
     leaving.update((name, Leaving.REPLACED) for name in rolled)
     leaving.update((name, Leaving.SURPLUS) for name in turns if name not in nothing)
-    unsettled = [member for member in scene.settled if member.name in leaving] if rolled or turns else []
-    leaving.update(_replaced(scene, leaving, len(scene.settled) - len(unsettled)))
+    unsettled = [member for member in context.settled if member.name in leaving] if rolled or turns else []
+    leaving.update(_replaced(context, leaving, len(context.settled) - len(unsettled)))
     return Choice(
         leaving=leaving,
         forgotten=frozenset(forgotten),
@@ -131,61 +131,61 @@ def choose(scene: PlanContext) -> Choice:
     )
 
 
-def _unfit(scene: PlanContext) -> tuple[dict[MemberName, Leaving], int]:
-    """Who leaves because it is of no use, and how many more would if they were not protected."""
+def _unfit(context: PlanContext) -> tuple[dict[MemberName, Leaving], int]:
+    """Return the members that leave as unfit, and how many more would if they were not protected."""
     unfit = [
         (member.record, seen)
-        for member, seen in scene.casts
-        if seen in _UNFIT and member.record is not None and not is_held((member, seen), scene)
+        for member, seen in context.roles
+        if seen in _UNFIT and member.record is not None and not is_held((member, seen), context)
     ]
     leaving = {record.name: _UNFIT[seen] for record, seen in unfit if not record.protected}
     return leaving, len(unfit) - len(leaving)
 
 
-def _step(scene: PlanContext, counted: Sequence[Cast]) -> RollBatch:
-    """What a roll does now; without one, nothing."""
-    roll, limits = scene.desired.roll, scene.limits
+def _step(context: PlanContext, counted: Sequence[MemberRole]) -> RollBatch:
+    """Return the roll's part of this plan; without a roll, nothing."""
+    roll, limits = context.desired.roll, context.limits
     if roll is None:
         return RollBatch()
-    going = [cast for cast in scene.casts if cast[1] is Role.LEAVING]
-    can_make = scene.may_make and limits.creates > 0 and not _backs_off(limits, scene.now)
-    return batch(roll, scene.target, scene.world, scene.settled, [*counted, *going], can_make=can_make)
+    going = [member_role for member_role in context.roles if member_role[1] is Role.LEAVING]
+    can_make = context.may_make and limits.creates > 0 and not _backs_off(limits, context.now)
+    return batch(roll, context.target, context.world, context.settled, [*counted, *going], can_make=can_make)
 
 
 def _surplus(
-    scene: PlanContext, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+    context: PlanContext, settled: Sequence[Member], counted: Sequence[MemberRole], surplus: int
 ) -> tuple[dict[MemberName, str], int]:
-    """Say which members are too many and why, in the order in which they leave, and how many more leave a little later.
+    """Return the surplus members in the order in which they leave, with the reason, and how many more leave later.
 
-    What was made in the place of members that are back goes first. During a roll the old ones go first among others.
+    Replacements of returned members leave first. During a roll, members of old profiles leave before others.
     """
-    first, due = _successors(scene, settled, counted, surplus)
+    first, due = _successors(context, settled, counted, surplus)
     if due:
         settled = [member for member in settled if member.name not in first]
-        counted = [cast for cast in counted if cast[0].name not in first]
+        counted = [member_role for member_role in counted if member_role[0].name not in first]
     rest = surplus - due
-    order = scene.definition.group.victims if scene.desired.roll is None else Victims.OLDEST_PROFILE
+    order = context.definition.group.victims if context.desired.roll is None else Victims.OLDEST_PROFILE
     nominated = [(member, Role.SERVING) for member in nominees(settled, rest, order)]
-    preference = Preference(order=order, world=scene.world, revision=scene.desired.revision)
+    preference = Preference(order=order, world=context.world, revision=context.desired.revision)
     others = {member.name: why for member, why in choose_victims([*counted, *nominated], rest, preference)}
     return {**first, **others}, due - len(first)
 
 
 def _successors(
-    scene: PlanContext, settled: Sequence[Member], counted: Sequence[Cast], surplus: int
+    context: PlanContext, settled: Sequence[Member], counted: Sequence[MemberRole], surplus: int
 ) -> tuple[dict[MemberName, str], int]:
-    """Say which of those leave now that were made in the place of members that are back, and how many are to leave.
+    """Return the replacements of returned members that leave now, and how many are to leave in all.
 
-    One that serves leaves only when enough others serve.
+    A replacement that serves leaves only when enough others serve.
     """
-    back = scene.world.losses.back
+    back = context.world.losses.back
     lost = [m.record.lost_at for m, _ in counted if m.record is not None and m.record.lost_at is not None]
     lost += back.values()
     if not lost or surplus <= 0:
         return {}, 0
-    casts = [*counted, *((member, Role.SERVING) for member in settled)]
-    heirs = successors(casts, min(lost), back)[: min(surplus, len(lost))]
-    spare = sum(seen in _SERVES and has_served(member) for member, seen in casts) - scene.target
+    roles = [*counted, *((member, Role.SERVING) for member in settled)]
+    heirs = successors(roles, min(lost), back)[: min(surplus, len(lost))]
+    spare = sum(seen in _SERVES and has_served(member) for member, seen in roles) - context.target
     now: dict[MemberName, str] = {}
     for member, seen in heirs:
         if seen not in _SERVES:
@@ -196,71 +196,77 @@ def _successors(
     return now, len(heirs)
 
 
-def _unhealthy(scene: PlanContext, counted: int) -> frozenset[MemberName]:
-    """Say who is replaced for its health now. The settled are none of them; ``counted`` is how many count now.
+def _unhealthy(context: PlanContext, counted: int) -> frozenset[MemberName]:
+    """Return the members that are replaced for their health now; ``counted`` is how many members count now.
 
     They go in turns, oldest first: so many that, with those who are missing already, no more than the budget are out of
     work; and only while others can be made. What a person ordered waits for no turn.
     """
-    rule = scene.definition.group.repair.unhealthy
-    if rule is None or scene.unproved or not scene.may_make:
+    rule = context.definition.group.repair.unhealthy
+    if rule is None or context.unproved or not context.may_make:
         return frozenset()
-    free = [member for member, _ in scene.casts if member.record is not None and not member.record.protected]
-    fail = scene.checkup.failing | scene.checkup.doubted
-    ordered = fail & frozenset(scene.limits.accept_members)
-    due = [member.name for member in free if member.name in scene.checkup.due]
-    serving = sum(seen in _SERVES and has_served(member) for member, seen in scene.casts) + len(scene.settled)
-    missing = max(scene.target - serving, 0)
-    makeable = 0 if _backs_off(scene.limits, scene.now) else scene.limits.creates - max(scene.target - counted, 0)
-    turns = len(due) if scene.limits.accept_vanished else min(rule.budget(scene.target) - missing, makeable)
+    free = [member for member, _ in context.roles if member.record is not None and not member.record.protected]
+    fail = context.checkup.failing | context.checkup.doubted
+    ordered = fail & frozenset(context.limits.accept_members)
+    due = [member.name for member in free if member.name in context.checkup.due]
+    serving = sum(seen in _SERVES and has_served(member) for member, seen in context.roles) + len(context.settled)
+    missing = max(context.target - serving, 0)
+    makeable = (
+        0 if _backs_off(context.limits, context.now) else context.limits.creates - max(context.target - counted, 0)
+    )
+    turns = len(due) if context.limits.accept_vanished else min(rule.budget(context.target) - missing, makeable)
     return frozenset(due[: max(turns, 0)]) | {member.name for member in free if member.name in ordered}
 
 
-def _everyone(scene: PlanContext) -> Choice:
-    if not scene.world.complete:
+def _everyone(context: PlanContext) -> Choice:
+    if not context.world.complete:
         return Choice(leaving={}, forgotten=frozenset())
-    known = [cast for cast in scene.casts if cast[0].record is not None and cast[1] not in _PARTED]
+    known = [
+        member_role
+        for member_role in context.roles
+        if member_role[0].record is not None and member_role[1] not in _PARTED
+    ]
     return Choice(
-        leaving={cast[0].name: Leaving.DELETED for cast in known if not _is_nothing(cast)},
-        forgotten=frozenset(cast[0].name for cast in known if _is_nothing(cast)),
+        leaving={member_role[0].name: Leaving.DELETED for member_role in known if not _is_nothing(member_role)},
+        forgotten=frozenset(member_role[0].name for member_role in known if _is_nothing(member_role)),
     )
 
 
 def _replaced(
-    scene: PlanContext, leaving: Mapping[MemberName, Leaving], settled: int
+    context: PlanContext, leaving: Mapping[MemberName, Leaving], settled: int
 ) -> Iterator[tuple[MemberName, Leaving]]:
-    """Yield the members whose replacement has come: enough others are in service without them.
+    """Yield the members whose replacement serves: enough others are in service without them.
 
     ``settled`` is how many of the settled members stay.
     """
-    serving = settled + sum(seen is Role.SERVING and member.name not in leaving for member, seen in scene.casts)
-    for member, seen in scene.casts:
-        if seen is Role.REPLACING and (serving >= scene.target or not has_served(member)):
+    serving = settled + sum(seen is Role.SERVING and member.name not in leaving for member, seen in context.roles)
+    for member, seen in context.roles:
+        if seen is Role.REPLACING and (serving >= context.target or not has_served(member)):
             yield member.name, Leaving.REPLACED
 
 
-def creations(scene: PlanContext, choice: Choice) -> Creations:
-    """Make what is missing: open intents that were disproved under their own names, the rest as budgets allow.
+def creations(context: PlanContext, choice: Choice) -> Creations:
+    """Return the creations: disproved intents under their own names, then new members as budgets allow.
 
-    Both only as far as the cloud has headroom. Intents come first in it, also those whose parts are not ready yet.
+    Both only as far as the cloud has headroom. Intents come first, even if their parts are not ready yet.
     """
     again = [
-        assemble(member, member.record, scene.definition)
-        for member, seen in scene.casts
+        assemble(member, member.record, context.definition)
+        for member, seen in context.roles
         if seen is Role.DISPROVED
         and member.record is not None
         and not member.record.given
         and member.name not in choice.forgotten
         and member.name not in choice.leaving
     ]
-    if scene.desired.deleting:
+    if context.desired.deleting:
         again = []
-    missing = max(choice.missing - len(scene.world.relisted), 0) if scene.may_make else 0
-    if _backs_off(scene.limits, scene.now):
+    missing = max(choice.missing - len(context.world.relisted), 0) if context.may_make else 0
+    if _backs_off(context.limits, context.now):
         return Creations(steps=(), held=missing + len(again), because=Wait.BUILD_BACK_OFF)
-    if scene.limits.full:
+    if context.limits.full:
         return Creations(steps=(), held=missing + len(again), because=Wait.FULL)
-    room, budget = scene.limits.headroom, max(scene.limits.creates, 0)
+    room, budget = context.limits.headroom, max(context.limits.creates, 0)
     fitting = len(again) if room is None else min(room.members, len(again))
     again = [*again[:fitting], *map(_without_room, again[fitting:])]
     most = budget if room is None else min(budget, room.members - fitting)
@@ -273,11 +279,11 @@ def creations(scene: PlanContext, choice: Choice) -> Creations:
 
 
 def _without_room(moves: Moves) -> Moves:
-    """What is still done for an intended member for whom the cloud has no headroom: nothing that takes of it."""
+    """Return the moves of an intended member without those that need headroom, which the cloud does not have."""
     steps = tuple(step for step in moves.steps if not isinstance(step, Create | MakePart))
     return Moves(steps, moves.waits | {Wait.QUOTA})
 
 
 def _backs_off(limits: Limits, now: Instant) -> bool:
-    """Whether nothing is made because builds failed."""
+    """Return whether no member is created because builds failed."""
     return limits.back_off_until is not None and now < limits.back_off_until

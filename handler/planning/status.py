@@ -1,4 +1,4 @@
-"""What a person or a dashboard is told of a group: values for API, CLI and metrics."""
+"""The status of a group for people and dashboards: values for API, CLI and metrics."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
 
 
 class GroupCondition(enum.Enum):
-    """How a group is. The first that applies counts; `severity` says which needs a person most."""
+    """The state of a group. The first that applies counts; `severity` ranks them by urgency."""
 
     DELETING = "deleting"
     ORPHANED = "orphaned"
     ERROR = "error"
     """A step failed permanently, or no member is in service and none can be made."""
     WARNING = "warning"
-    """A step is being retried, the listing is partial, builds back off, or members are unheard."""
+    """A step is being retried, the listing is partial, builds back off, or members do not answer."""
     PAUSED = "paused"
     STARTING = "starting"
     """No complete listing yet."""
@@ -42,13 +42,13 @@ BY_SEVERITY = (
     GroupCondition.COOLDOWN,
     GroupCondition.RUNNING,
 )
-"""Those that need a person most come first."""
+"""The most urgent come first."""
 
 
 def severity(condition: GroupCondition) -> int:
-    """The place of a condition in lists of groups: 0 needs a person most.
+    """Return the place of a state in lists of groups: 0 is the most urgent.
 
-    Conditions that pass by themselves share the last place: a list must not change its order whenever a group scales.
+    States that pass by themselves share the last place: a list must not change its order whenever a group scales.
 
     >>> severity(GroupCondition.ERROR), severity(GroupCondition.SCALING), severity(GroupCondition.RUNNING)
     (0, 5, 5)
@@ -72,7 +72,7 @@ class MemberState(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateSince:
-    """A member's state, and since when it is in that."""
+    """A member's state, and its beginning."""
 
     state: MemberState
     at: Instant
@@ -88,21 +88,21 @@ class MemberStatus:
     since: Instant
     """When it was intended."""
     state_since: Instant
-    """When its state began; as far as is known, which is no later than it was first seen in it."""
+    """When its state began, as far as is known; no later than it was first seen in it."""
     protected: bool
     warming: bool
     raw_state: str
     unheard_since: Instant | None
-    """When its counters fell silent, if they have."""
+    """Since when its counters are without data, if they are."""
     in_service_at: Instant | None
     """When it came into service, if it has."""
     unready: str = ""
-    """What its probe got, where that does not say ready."""
+    """The probe's answer, where it is not *ready*."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackStatus:
-    """New members are made of an earlier revision's profile."""
+    """New members use an earlier revision's profile."""
 
     revision: int
     at: Instant
@@ -120,43 +120,43 @@ class RollStatus:
     """Digest of the profile that it is for."""
     surge: str
     unavailable: str
-    """As they were asked for: members, or a share of the desired size."""
+    """As ordered: members, or a share of the desired size."""
     started_at: Instant
     by: str
     ended_at: Instant | None
     done: int
-    """Members in service that are made of the profile of now."""
+    """Members in service that use the current profile."""
     remaining: int
     """Members that are yet to be replaced."""
     protected: tuple[MemberName, ...]
-    """Members of another profile that are left as they are."""
+    """Members of another profile that stay as they are."""
     leaving: int = 0
-    """Members of another profile that are on their way out, and still there."""
+    """Members of another profile that are leaving, and still exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatus:
-    """Whether this daemon is the one that keeps the fleet, and which groups' stores wait for a person."""
+    """Whether this daemon controls the fleet, and which groups' stores wait for a person."""
 
     claim: str | None
     """Store generation of this daemon, as members bear it; ``None``: it claims nothing."""
     superseded: str
-    """Why nothing is done any more; empty: this daemon acts."""
+    """Why this daemon has stopped acting; empty: it acts."""
     unwritten: Mapping[CloudId, str]
     """Clouds on whose members the claim cannot be written, and why."""
     doubted: tuple[GroupId, ...]
     """Groups whose store may be older than their members; sorted."""
     host: str
-    """Name of this machine, and the id of its boot: only for people, nothing is decided by them."""
+    """Name of this machine, and the id of its boot: shown to people only; no decision depends on them."""
     boot: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """What a person's confirmation of the store has done."""
+    """The result of a person's confirmation of the store."""
 
     claim: str | None
-    """What this daemon claims now; ``None``: nothing, or only one group was named."""
+    """The claim of this daemon now; ``None``: none, or only one group was named."""
     groups: tuple[Adopted, ...]
 
 
@@ -166,9 +166,9 @@ class Adopted:
 
     group: GroupId
     desired: int | None
-    """What is kept from now on."""
+    """The size that is kept from now on."""
     stored: int
-    """What the store remembered before listings were compared with it."""
+    """The size in the store before listings were compared with it."""
     found: int
 
 
@@ -184,7 +184,7 @@ class GroupStatus:
     pause: Pause
     """The group's own."""
     fleet_pause: FleetPause | None
-    """That of the whole fleet, the same for every group."""
+    """The pause of the fleet, the same for every group."""
     desired: int | None
     minimum: int
     maximum: int
@@ -196,27 +196,27 @@ class GroupStatus:
     policies: Mapping[PolicyId, Reason]
     quiets: tuple[Quiet, ...]
     queued: Queued | None
-    """What waits for the group's turn in its service."""
+    """The request that waits for the group's turn in its service."""
     waits: tuple[tuple[Wait, int], ...]
     decided_at: Instant | None
     converged_at: Instant | None
     """When a pass last found nothing to do."""
     listed: bool | None
-    """Whether the last listing was complete; ``None``: nobody has looked yet."""
+    """Whether the last listing was complete; ``None``: none was read yet."""
     pending: bool = False
-    """Its size, its definition or its roll is another one than when a pass last found nothing to do."""
+    """Its size, its definition or its roll has changed since a pass last found nothing to do."""
     definition: int = 1
     """Revision that new members are made of."""
     rollback: RollbackStatus | None = None
     """Why that is not the newest, if it is not."""
     quota: str = ""
-    """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
+    """The cloud's limit that stops new members, in the cloud's words; empty: none does."""
     unbelieved: tuple[str, ...] = ()
-    """Answers of the last poll that were not heard, since what they say cannot be: which counter, whose, and why."""
+    """Rejected answers of the last poll, since their values are impossible: the counter, the member, and why."""
     budget: str = ""
     """Which budget of creates holds growth back, and what it allows; empty: none does."""
     old: int = 0
-    """Members that are not made of the profile of now, as far as anybody has looked."""
+    """Members that do not use the current profile, as far as known."""
     roll: RollStatus | None = None
     """The last one."""
     older_store: OlderStore | None = None

@@ -1,4 +1,4 @@
-"""What became of each step of a plan."""
+"""The outcome of each step of a plan."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from handler.planning.steps import Step
 
 
 class StepResult(enum.Enum):
-    """What became of a step; the worst of a pass is the pass's."""
+    """The result of a step; the worst of a pass is the pass's."""
 
     DONE = "done"
     RETRY = "retry"
-    """The other side asks for time: no attempt was lost, and it is planned again after that."""
+    """The cloud or balancer asks for time: no attempt is counted, and the step is planned again after that."""
     LIMITED = "limited"
     """Transient: planned again after a back-off, a limited number of times."""
     FAILED = "failed"
-    """Permanent, or transient once too often: shown as ERROR with its message; planned again after a long back-off."""
+    """Permanent, or transient too often: shown as ERROR with its message; planned again after a long back-off."""
 
 
 def worst(results: Iterable[StepResult]) -> StepResult:
-    """What became of several steps together.
+    """Return the worst of several results.
 
     >>> worst([StepResult.DONE, StepResult.LIMITED, StepResult.RETRY])
     <StepResult.LIMITED: 'limited'>
@@ -47,13 +47,13 @@ class StepOutcome:
     started_at: Instant
     finished_at: Instant
     cause: FailureCause | None = None
-    """What it came down to; ``None``: nothing that is known."""
+    """The recognised cause; ``None``: none is known."""
     attempt: int | None = None
-    """Which of the limited attempts it was that failed."""
+    """Which of the limited attempts failed."""
     retry_after: Seconds | None = None
-    """In how many seconds it may be planned again; ``None``: at once, or it is over."""
+    """In how many seconds it may be planned again; ``None``: at once, or never."""
 
     @property
     def is_final(self) -> bool:
-        """Whether it failed, and is not tried again."""
+        """Whether it failed for good."""
         return self.result is StepResult.FAILED and self.retry_after is None

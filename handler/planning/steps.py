@@ -1,6 +1,6 @@
-"""The steps that a plan is made of, as facts about what must be so; and what became of each.
+"""The steps of a plan, each stated as the fact that must hold after it.
 
-Steps carry out in the order of the plan. Those marked *store* change only what we remember.
+Steps are carried out in the order of the plan. Those marked *store* change only the store.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from handler.planning.world import Attempts, Leaving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """A machine must exist. A new one (``member`` is ``None``) gets its launch id when the intent is written."""
+    """A machine must exist. A new one (``member`` is ``None``) gets its launch id when its intent is stored."""
 
     member: MemberName | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakePart:
-    """A part of a member must exist, under the member's mark; that it may exist is written down before the call."""
+    """A part of a member must exist, under the member's mark; that it may exist is stored before the call."""
 
     member: MemberName
     part: PartName
@@ -41,7 +41,7 @@ class RemovePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePart:
-    """A part of a member that has gone must bear our mark no more (``on_delete: retain``)."""
+    """A part of a gone member must no longer bear our mark (``on_delete: retain``)."""
 
     member: MemberName
     part: PartName
@@ -52,21 +52,21 @@ PartStep = MakePart | RemovePart | ReleasePart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeUp:
-    """*store*: a machine with our mark that the store did not know becomes a member again."""
+    """*store*: a machine with our mark and without a record becomes a member again."""
 
     member: MemberName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirm:
-    """*store*: an intended machine was found; its creation is done."""
+    """*store*: an intended machine was found; its creation is complete."""
 
     member: MemberName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """The balancer must know the member, without giving it work yet."""
+    """The member must be registered with the balancer, without getting work yet."""
 
     member: MemberName
     balancer: BalancerId
@@ -74,7 +74,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enable:
-    """The balancer must give the member work."""
+    """The balancer must send the member work."""
 
     member: MemberName
     balancer: BalancerId
@@ -89,7 +89,7 @@ class EnterService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteSeat:
-    """*store*: by which id the balancer knows the member."""
+    """*store*: the balancer's id of the member's registration."""
 
     member: MemberName
     balancer: BalancerId
@@ -98,17 +98,17 @@ class NoteSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkLeaving:
-    """*store*: the member has been chosen to leave. Durable before anything is done to it."""
+    """*store*: the member has been chosen to leave. Stored before any call for it."""
 
     member: MemberName
     why: Leaving
     because: str = field(default="", compare=False)
-    """Why this one, in words; what is done is the same."""
+    """Why this member, in words; the step is the same whatever it says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
-    """The balancer must give the member nothing new. The start is written down before the call."""
+    """The balancer must send the member nothing new. The start is stored before the call."""
 
     member: MemberName
     balancer: BalancerId
@@ -116,7 +116,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """The balancer must forget the member."""
+    """The member must not be registered with the balancer."""
 
     member: MemberName
     balancer: BalancerId
@@ -124,7 +124,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detach:
-    """*store*: the member has left the balancer, and stays without it."""
+    """*store*: the member has left the balancer, and stays in the group without it."""
 
     member: MemberName
     balancer: BalancerId
@@ -146,14 +146,14 @@ class MarkMachine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmark:
-    """The machine must not bear the member's mark any more, and goes on."""
+    """The machine must no longer bear the member's mark, and goes on running."""
 
     member: MemberName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteAbsence:
-    """*store*: a complete listing did not show the member; not yet a proof that it is gone."""
+    """*store*: a complete listing lacks the member, which does not yet prove that it is gone."""
 
     member: MemberName
 
@@ -167,7 +167,7 @@ class NotePresence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteHealth:
-    """*store*: the member's time of failing the health checks of its balancers begins, or is over."""
+    """*store*: the member's time of failing its health checks begins, or is over."""
 
     member: MemberName
     failing: bool
@@ -175,14 +175,14 @@ class NoteHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteReturn:
-    """*store*: the member is back, and nothing that was made in its place is left."""
+    """*store*: the member is back, and none of its replacements is left."""
 
     member: MemberName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget:
-    """*store*: the member is gone, and there is evidence of it."""
+    """*store*: the member is gone, with evidence."""
 
     member: MemberName
 
@@ -235,18 +235,18 @@ KINDS: Final[Mapping[type[Step], str]] = {
     NoteReturn: "note_return",
     Forget: "forget",
 }
-"""What each step is called in answers, metrics and the log, whatever its class is called later."""
+"""The name of each step in answers, metrics, history and the log, independent of its class name."""
 
 
 CloudCall = Create | PartStep | MarkMachine | Unmark | Destroy
-"""Steps that ask something of the cloud."""
+"""Steps that call the cloud."""
 
 BalancerCall = Join | Enable | Drain | Leave
 """Steps that change a balancer."""
 
 
 class Wait(enum.Enum):
-    """Why a plan without steps is not finished, or why it does less than the desired size asks for."""
+    """Why a plan without steps is not converged, or why it does less than the desired size needs."""
 
     BUILDING = "building"
     PASSING = "passing"
@@ -257,109 +257,109 @@ class Wait(enum.Enum):
     RELEASING = "releasing"
     """Evicted members still bear their marks."""
     UNCONFIRMED = "unconfirmed"
-    """Members are missing from the listing without a witness, or listed in a state that says nothing: counted as
+    """Members are missing from the listing without other evidence, or listed in an unknown state: counted as
     present."""
     PARTIAL = "partial"
-    """The listing was partial: nothing is destroyed for surplus, nothing is taken as gone."""
+    """The listing was partial: no member is destroyed as surplus or taken as gone."""
     DISTRUST = "distrust"
-    """The listing is complete and not believed (`handler.planning.listing_sanity`): nobody is chosen for surplus."""
+    """The listing is complete and not believed (`handler.planning.listing_sanity`): no member is chosen as surplus."""
     BALANCER_UNKNOWN = "balancer_unknown"
-    """A balancer could not be read: nobody leaves it, so nobody behind it is destroyed."""
+    """A balancer could not be read: no member leaves it, so none of its members is destroyed."""
     BALANCER_NOT_FOUND = "balancer_not_found"
     """A balancer does not exist: members cannot be registered there, and leave without being drained there."""
     VANISHED = "vanished"
-    """Members are proved gone where that lowers desired size: both are written down at once, after this pass."""
+    """Members are proved gone where that lowers the desired size: one transaction stores both after this pass."""
     MANY_VANISHED = "many_vanished"
-    """Members seem lost, and there is too little evidence of it (`handler.convergence.evidence`): they count until
-    there is, or until a person orders convergence."""
+    """Members seem lost without enough evidence (`handler.convergence.evidence`): they count until there is enough, or
+    until a person orders convergence."""
     RETURNING = "returning"
-    """Members that were taken for gone are back: those that were made in their place leave once they serve."""
+    """Members that were taken as gone are back: their replacements leave once they serve."""
     UNREPAIRED = "unrepaired"
-    """Members are lost, and the group's ``repair`` leaves that to a person: counted until convergence is ordered."""
+    """Members are lost, and the group's ``repair`` leaves them to a person: counted until convergence is ordered."""
     FAILING = "failing"
-    """Members fail health checks, not for long enough yet, or others are missing that are replaced before them."""
+    """Members fail health checks, but not for long enough yet, or missing members are replaced first."""
     MANY_FAILING = "many_failing"
-    """More members fail health checks at once than is believed: nobody is replaced for that."""
+    """More members fail health checks at once than is believed: none is replaced for that."""
     BALANCER_BUSY = "balancer_busy"
-    """Another group changes a balancer that both share: this one's turn is next."""
+    """Another group is changing a shared balancer: this group is next."""
     BACK_OFF = "back_off"
-    """Calls that failed are not made again yet."""
+    """Failed calls are not retried yet."""
     RATE_LIMIT = "rate_limit"
-    """The cloud may not be asked for more now: what its declaration allows is used up, or it asked for time."""
+    """The cloud's declared rate of calls is used up, or the cloud asked for time."""
     FULL = "full"
-    """The cloud refused a creation since it has no room for more."""
+    """The cloud refused a creation because it is full."""
     QUOTA = "quota"
-    """The cloud's quotas leave no room for more: that was read, and nothing was asked for."""
+    """The cloud's quotas, which were read before, allow no more members: no creation was tried."""
     ENOUGH = "enough"
-    """A pass does no more of that: the next one follows at once."""
+    """The limit of one pass is reached: the next pass follows at once."""
     BUDGET = "budget"
     BUILD_BACK_OFF = "build_back_off"
     PROTECTED = "protected"
-    """Members that ought to leave are protected."""
+    """Members that should leave are protected."""
     ROLLING = "rolling"
-    """A roll is to replace these members, too: their turn comes."""
+    """A roll will replace these members later."""
     OLDER_STORE = "older_store"
-    """The store may be older than the fleet: nothing is removed, replaced or made before a person confirms it."""
+    """The store may be older than the fleet: no member is removed, replaced or created before a person confirms it."""
     NO_DESIRED = "no_desired"
-    """No complete listing has been seen yet."""
+    """No complete listing has been read yet."""
     PAUSED = "paused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do now. Pure data; equal worlds give equal plans, whatever the order of their members."""
+    """The steps to take now. Pure data; equal worlds give equal plans, whatever the order of their members."""
 
     group: GroupId
     revision: int
     steps: tuple[Step, ...]
     waits: tuple[tuple[Wait, int], ...]
-    """(reason, how many members), in the order of `Wait`. No steps and no waits: converged."""
+    """(reason, number of members), in the order of `Wait`. No steps and no waits: converged."""
     doubts: tuple[Doubt, ...] = ()
     """Why the listing is not believed; empty: it is."""
     vanished: tuple[MemberName, ...] = ()
-    """Proved gone in service, where that lowers desired size (``on_vanish: shrink``), by sequence: nothing is done
-    about them before they are marked as leaving in the transaction that lowers it."""
+    """Members proved gone in service where that lowers the desired size (``on_vanish: shrink``), by sequence: they get
+    no step before the transaction that marks them as leaving and lowers the size."""
     returned: tuple[MemberName, ...] = ()
-    """Back after they had lowered desired size, by sequence: nothing is done about them before they are taken up in the
-    transaction that raises it again."""
+    """Members that are back after they lowered the desired size, by sequence: they get no step before the transaction
+    that records them again and raises the size."""
     unproved: tuple[MemberName, ...] = ()
-    """Lost by the cloud's word alone, sorted: they count as present."""
+    """Members that only the cloud reports as lost, sorted: they count as present."""
     believed: tuple[MemberName, ...] = ()
-    """Lost, and believed to be: they do not count, sorted."""
+    """Members whose loss is believed, sorted: they do not count."""
     evened: bool = False
-    """There are as many members as there are to be, or fewer: nothing is left to do about those that came back."""
+    """There are no more members than desired: no replacement of a returned member is left."""
     held: tuple[Attempts, ...] = ()
-    """Calls that are due but for failures not long ago."""
+    """Calls that would be due without their recent failures."""
     overdue: tuple[MemberName, ...] = ()
-    """Members that take longer from one state to another than the group gives a build; by sequence."""
+    """Members that have been between two states for longer than the group's build timeout; by sequence."""
     quota: str = ""
-    """Which limit of the cloud leaves no room for more, in the cloud's words; empty: none is in the way."""
+    """The cloud's limit that stops new members, in the cloud's words; empty: none does."""
     budget: str = ""
-    """Which budget of creates holds growth back, and what it allows, in words; empty: none does."""
+    """The budget of creates that limits growth, and what it allows, in words; empty: none does."""
     stuck: tuple[MemberName, ...] = ()
-    """Whose removal is STUCK (`planning.removals`), by sequence: nobody waits for them, and they are no size."""
-
+    """Members whose removal is STUCK (`planning.removals`), by sequence: no step waits for them, and they do not
+    count."""
     repair_stopped: str = ""
-    """Why members that fail health checks are not replaced, for people; empty: nothing stops that."""
+    """Why members that fail health checks are not replaced, for people; empty: nothing prevents it."""
 
     @property
     def converged(self) -> bool:
-        """Nothing to do and nothing to wait for."""
+        """Whether there is nothing to do and nothing to wait for."""
         return not self.steps and not self.waits
 
     @property
     def makes(self) -> bool:
-        """Something is to be made that a cloud counts."""
+        """Whether it creates anything that counts against a cloud's quotas."""
         return any(isinstance(step, Create | MakePart) for step in self.steps)
 
     def waiting(self, wait: Wait, members: int) -> Plan:
-        """The same plan, in which so many more members wait."""
-        told = Counter(dict(self.waits))
-        told[wait] += members
-        return replace(self, waits=tuple((each, told[each]) for each in Wait if told[each])) if members else self
+        """Return the plan in which so many more members wait."""
+        waits = Counter(dict(self.waits))
+        waits[wait] += members
+        return replace(self, waits=tuple((each, waits[each]) for each in Wait if waits[each])) if members else self
 
     def of(self, member: MemberName) -> Plan:
-        """The part of it that is about one member: no other is touched, and no new one is made."""
+        """Return the part of the plan for one member: no other is touched, and none is created."""
         own = tuple(step for step in self.steps if step.member == member)
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""Who leaves when there are too many: always by identity, never "n minus 1"."""
+"""Choose which members leave when there are too many: always by identity, never "n minus 1"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import assert_never
 
 from config.model.catalogue import Victims
 from config.units import Instant, MemberName
-from handler.planning.roles import Cast, Role, sequence_of
+from handler.planning.roles import MemberRole, Role, sequence_of
 from handler.planning.world import Member, Phase, World
 
 _RANK = {
@@ -34,15 +34,15 @@ _RANK = {
 _UNSURE_AND_NEW = 4
 _IN_SERVICE = 8
 
-REPLACED_ONE_IS_BACK = "made in the place of a member that is back"
+REPLACED_ONE_IS_BACK = "the member that it replaced is back"
 
 Turn = tuple[Member, str]
-"""One member, and why it is its turn, in words."""
+"""One member, and why it leaves next, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """What a group prefers among members that are alike."""
+    """The group's preference among members of equal rank."""
 
     order: Victims
     world: World
@@ -50,21 +50,21 @@ class Preference:
     """Of the desired size: with the group it seeds the lot."""
 
 
-def choose(candidates: Iterable[Cast], count: int, preference: Preference) -> tuple[Turn, ...]:
+def choose(candidates: Iterable[MemberRole], count: int, preference: Preference) -> tuple[Turn, ...]:
     """Choose ``count`` members to leave, or as many as may be chosen.
 
-    Gone and broken ones first, then those that perhaps do not exist, then those that build, then those that are between
-    two states or set aside, then those in service; alike ones as the group prefers. Never a protected one, never one
-    that the store does not know.
+    Gone and broken members first, then those that perhaps do not exist, then those being built, then those between two
+    states or set aside, then those in service; within a rank as the group prefers. Never a protected member, never one
+    without a record.
 
-    What a preference needs and is not known is never made up: as soon as one of those alike has an unknown number of
-    connections, or an unknown zone, the oldest of them leave, and the words say so.
+    Missing data is never made up: as soon as one member of a rank has an unknown number of connections, or an unknown
+    zone, the oldest of them leave, and the reason mentions it.
 
     Source: DESIGN.md "Removal order"; Otter's planner: building, passing, parked, available, oldest first.
     """
     if count <= 0:
         return ()
-    known = [cast for cast in candidates if cast[0].record is not None]
+    known = [member_role for member_role in candidates if member_role[0].record is not None]
     alike: dict[int, list[Member]] = defaultdict(list)
     for member, role in known:
         if member.record is not None and not member.record.protected:
@@ -78,10 +78,10 @@ def choose(candidates: Iterable[Cast], count: int, preference: Preference) -> tu
     return tuple(islice(turns, count))
 
 
-def successors(candidates: Iterable[Cast], lost_at: Instant, back: Container[MemberName]) -> list[Cast]:
-    """Return the members that were made since others were lost, newest first: they leave once those are back.
+def successors(candidates: Iterable[MemberRole], lost_at: Instant, back: Container[MemberName]) -> list[MemberRole]:
+    """Return the members that were created since others were lost, newest first: they leave once those are back.
 
-    Never a protected one, and none that was given or is itself ``back``.
+    Never a protected one, a given one, or one that is itself ``back``.
     """
     made = [
         (member, role)
@@ -92,7 +92,7 @@ def successors(candidates: Iterable[Cast], lost_at: Instant, back: Container[Mem
         and member.name not in back
         and not (member.record.protected or member.record.given)
     ]
-    return sorted(made, key=lambda cast: _age(cast[0]), reverse=True)
+    return sorted(made, key=lambda member_role: _age(member_role[0]), reverse=True)
 
 
 def _rank(member: Member, role: Role) -> int:
@@ -103,7 +103,7 @@ def _rank(member: Member, role: Role) -> int:
 
 
 def _in_turn(alike: Sequence[Member], preference: Preference, staying: Counter[str | None]) -> Iterator[Turn]:
-    """Yield members that are alike, in the order in which they leave; takes those that leave from ``staying``."""
+    """Yield members of one rank in the order in which they leave; removes them from ``staying``."""
     match preference.order:
         case Victims.OLDEST:
             turns = _by_age(alike, "the oldest")
@@ -134,8 +134,8 @@ def _age(member: Member) -> tuple[int, str]:
 
 
 def _by_profile(alike: Iterable[Member], now: str | None) -> Iterator[Turn]:
-    """Those made of another profile than new members are now, then those of whom it is not known."""
-    words = ("its profile is not that of now", "its profile is not known", "the oldest, of the profile of now")
+    """Yield members of another profile than the current one, then those of unknown profiles, then the oldest."""
+    words = ("it uses an old profile", "its profile is not known", "the oldest of the current profile")
 
     def place(member: Member) -> int:
         made_of = None if member.record is None else member.record.profile
@@ -150,12 +150,12 @@ def _by_connections(alike: Sequence[Member], world: World) -> Iterator[Turn]:
     known = [(count, _age(member), member) for count, member in counted if count is not None]
     if len(known) < len(alike):
         unknown = min((member for count, member in counted if count is None), key=_age)
-        return _by_age(alike, f"the oldest, since nobody knows how many connections {unknown.name} has")
+        return _by_age(alike, f"the oldest, since the connections of {unknown.name} are not known")
     return ((member, f"with {count} connections") for count, _, member in sorted(known, key=lambda each: each[:2]))
 
 
 def connections_of(member: Member, world: World) -> int | None:
-    """How much work a member has in hand on all its balancers together; ``None``: one of them cannot tell."""
+    """Return a member's connections on all its balancers together; ``None``: one of them does not show them."""
     balancers = () if member.record is None else member.record.balancers
     total = 0
     for balancer, _ in balancers:
@@ -172,10 +172,10 @@ def _zone(member: Member) -> str | None:
 
 
 def _by_zone(alike: Sequence[Member], staying: Counter[str | None]) -> Iterator[Turn]:
-    """From the zone with the most members, each time anew."""
+    """Yield each time a member of the zone with the most members."""
     unknown = sorted((member for member in alike if _zone(member) is None), key=_age)
     if unknown:
-        for member, words in _by_age(alike, f"the oldest, since nobody knows in which zone {unknown[0].name} is"):
+        for member, words in _by_age(alike, f"the oldest, since the zone of {unknown[0].name} is not known"):
             staying[_zone(member)] -= 1
             yield member, words
         return
@@ -186,7 +186,7 @@ def _by_zone(alike: Sequence[Member], staying: Counter[str | None]) -> Iterator[
     heapq.heapify(fullest)
     while fullest:
         _, zone = heapq.heappop(fullest)
-        words = f"zone {zone} has the most, {staying[zone]}"
+        words = f"zone {zone} has the most members, {staying[zone]}"
         staying[zone] -= 1
         member = queues[zone].popleft()
         if queues[zone]:
@@ -195,7 +195,7 @@ def _by_zone(alike: Sequence[Member], staying: Counter[str | None]) -> Iterator[
 
 
 def _by_lot(alike: Iterable[Member], preference: Preference) -> Iterator[Turn]:
-    """In an order that nobody can foresee and everybody can work out again."""
+    """Yield members in an order that cannot be foreseen and can be computed again."""
     seed = f"{preference.world.group}/{preference.revision}/"
 
     def lot(member: Member) -> bytes:

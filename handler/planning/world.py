@@ -1,4 +1,4 @@
-"""The world of one group as one pass gathered it: what the cloud lists, the balancers seat, and we remember."""
+"""The world of one group as one pass gathered it: listed machines, registrations on balancers, and records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handler.planning.launches import Claim
 
 
 class PartState(enum.Enum):
-    """What a cloud says of a part, folded to what planning needs."""
+    """The state of a part in its cloud, reduced to what planning needs."""
 
     BUILDING = "building"
     READY = "ready"
@@ -35,17 +35,17 @@ class MadePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartListing:
-    """What a cloud answered when asked for the parts of one group's members, by mark."""
+    """A cloud's listing of the parts of one group's members, by mark."""
 
     parts: tuple[tuple[MemberName, MadePart], ...]
     complete: bool
-    """Everything was seen. A partial listing proves presence, never absence."""
+    """The listing has all entries. A partial listing proves presence, never absence."""
     because: str = ""
     """Why it is partial."""
 
 
 class ServerState(enum.Enum):
-    """What a cloud says of a machine, folded to what planning needs."""
+    """The state of a machine in its cloud, reduced to what planning needs."""
 
     BUILDING = "building"
     RUNNING = "running"
@@ -53,12 +53,12 @@ class ServerState(enum.Enum):
     """Exists and does not serve: counts as broken."""
     ERROR = "error"
     PASSING = "passing"
-    """On its way from one state to another by itself: reboots, migrates, is resized. Waited for, counted as present."""
+    """Between two states by itself: reboots, migrates, is resized. Waited for, counted as present."""
     PARKED = "parked"
-    """Set aside by somebody: suspended, paused, shelved. Only a person moves it on: left alone, counted as present."""
+    """Suspended, paused or shelved. Only a person resumes it: left alone, counted as present."""
     DELETING = "deleting"
     UNKNOWN = "unknown"
-    """The cloud's own word is not one we know: left alone, counted as present."""
+    """The cloud's own state is not a known one: left alone, counted as present."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Server:
     address: str | None
     created_at: Instant
     raw_state: str
-    """The cloud's own word, for people."""
+    """The cloud's own term for the state, for people."""
     zone: str | None = None
     """The part of the cloud that it runs in; ``None``: not known, or the cloud has none."""
     claim: Claim | None = None
@@ -81,61 +81,61 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a cloud answered when asked for one group's machines."""
+    """A cloud's listing of one group's machines."""
 
     servers: tuple[Server, ...]
     """Of this installation and group only, by mark; foreign machines never appear."""
     complete: bool
-    """Everything was seen. A partial listing proves presence, never absence."""
+    """The listing has all entries. A partial listing proves presence, never absence."""
     because: str = ""
     """Why it is partial."""
 
 
 class SeatState(enum.Enum):
-    """What a balancer does with a member."""
+    """The state of a member's registration on a balancer."""
 
     PARKED = "parked"
-    """Known, not given work: maintenance, waiting to be enabled."""
+    """Registered without work: maintenance, waiting to be enabled."""
     SERVING = "serving"
     DRAINING = "draining"
-    """Finishes what it has, is given nothing new."""
+    """Finishes its connections, gets nothing new."""
     PARTLY = "partly"
-    """Given work by some of the balancer's processes and not by others."""
+    """Gets work from some of the balancer's processes and not from others."""
 
 
 class Health(enum.Enum):
-    """What a balancer's health check says of a member."""
+    """The result of a balancer's health check of a member."""
 
     HEALTHY = "healthy"
     FAILING = "failing"
     UNKNOWN = "unknown"
-    """Checked, and the answer says nothing: not checked yet, on its way from one to the other, or set aside."""
+    """Checked without a result: not checked yet, changing from one to the other, or disabled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A member's place on one balancer."""
+    """A member's registration on one balancer."""
 
     member: MemberName
     state: SeatState
     connections: int | None
-    """Work in hand; ``None``: the balancer cannot tell (which is not zero)."""
+    """Open connections; ``None``: the balancer does not show them (which is not zero)."""
     health: Health | None = None
-    """``None``: nobody checks it here (which is neither healthy nor failing)."""
+    """``None``: this balancer does not check it (which is neither healthy nor failing)."""
     id: str | None = None
-    """The balancer's own id of the seat; ``None``: it has none but the member's name."""
+    """The balancer's own id of the registration; ``None``: it has none but the member's name."""
     note: str = ""
-    """What a person should know of it, such as a weight that was changed by hand; empty: nothing."""
+    """A remark for people, such as a weight that was changed by hand; empty: none."""
 
     @property
     def works(self) -> bool:
-        """It is given work, if only by a part of the balancer."""
+        """Whether it gets work, if only from a part of the balancer."""
         return self.state in {SeatState.SERVING, SeatState.PARTLY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seating:
-    """What one balancer answered. ``seats`` is ``None`` if it could not be read: nothing is known of anybody."""
+    """The registrations on one balancer; ``seats`` is ``None`` if it could not be read: nothing is known then."""
 
     seats: Mapping[MemberName, Seat] | None
     because: str = ""
@@ -143,18 +143,18 @@ class Seating:
     not_found: bool = False
     """It is proved missing (`handler.convergence.lost_balancers`): no member can be registered or drained there."""
     closed: str = ""
-    """Why nobody can be seated there now, since it is being made or changed; empty: they can."""
+    """Why no member can be registered there now, since it is being created or changed; empty: members can."""
 
 
 class Phase(enum.Enum):
-    """What we have written down about a member: always before the call that makes it true."""
+    """The phase of a member in the store: written before the call that makes it true."""
 
     INTENDED = "intended"
-    """About to be created, or created with the answer lost: counts as a member until found or disproved."""
+    """About to be created, or created with a lost answer: counts as a member until found or disproved."""
     MADE = "made"
     """The cloud has confirmed it."""
     IN_SERVICE = "in_service"
-    """It was ready and has been given to its balancers."""
+    """It was ready and has been registered with its balancers."""
     LEAVING = "leaving"
     """Chosen to leave; the choice is durable."""
     GONE = "gone"
@@ -169,17 +169,17 @@ class Leaving(enum.Enum):
     BUILD_TIMEOUT = "build_timeout"
     NOT_READY = "not_ready"
     REPLACED = "replaced"
-    """A person asked for another one in its place."""
+    """A person ordered its replacement."""
     DELETED = "deleted"
     """Its group is being deleted."""
     CHOSEN = "chosen"
-    """A person named it, and desired size was lowered by it."""
+    """A person named it, which lowered the desired size."""
     UNHEALTHY = "unhealthy"
     """It failed the health checks of its balancers for too long."""
     VANISHED = "vanished"
-    """It is proved gone, and desired size was lowered by it (``on_vanish: shrink``)."""
+    """It is proved gone, which lowered the desired size (``on_vanish: shrink``)."""
     EVICTED = "evicted"
-    """It is taken from the group and goes on: its mark is taken off, and nothing is destroyed."""
+    """It leaves the group and goes on running: its mark is removed, and nothing is destroyed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,23 +187,23 @@ class Attempts:
     """A call for one member that keeps failing, or a removal that was accepted, and when it may be made again."""
 
     call: str
-    """As history names the step."""
+    """The step's name in history."""
     balancer: BalancerId | None = None
-    """Where it is a balancer's."""
+    """The balancer, for calls to one."""
     count: int
-    """Failures since it last succeeded; answers that only asked for time are none. 0 for what was accepted."""
+    """Failures since the last success, without answers that only asked for time. 0: accepted."""
     again_at: Instant
     failed: bool = False
-    """The last failure was permanent, or one too many."""
+    """The last failure was permanent, or the last one allowed."""
     because: str = ""
-    """What was answered last; never a secret."""
+    """The last answer; never a secret."""
     cause: FailureCause | None = None
-    """What it came down to; ``None``: nothing that is known."""
+    """The recognised cause; ``None``: none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the store remembers of one member; the row is also the intent of its creation."""
+    """One member in the store; the row is also the intent of its creation."""
 
     name: MemberName
     group: GroupId
@@ -211,15 +211,15 @@ class Record:
     phase: Phase
     intended_at: Instant
     server_id: str | None = None
-    """The cloud's own id; of one that was given and is INTENDED, that of the machine that is to bear the mark."""
+    """The cloud's own id; of a given member that is INTENDED, the id of the machine to be marked."""
     made_at: Instant | None = None
     in_service_at: Instant | None = None
     balancers: tuple[tuple[BalancerId, int], ...] = ()
-    """(balancer, port) that it was made with, or attached to since: it stays on these whatever is declared later."""
+    """(balancer, port) that it was made with, or attached to since: it stays on them whatever is declared later."""
     seats: tuple[tuple[BalancerId, str], ...] = ()
-    """(balancer, its own id of the member's seat), of those that have any: as it was seen last."""
+    """(balancer, its own id of the registration) as last seen, where the balancer has ids."""
     detaching: tuple[BalancerId, ...] = ()
-    """Of those, the ones that it is to leave though it stays itself."""
+    """Those of its balancers that it has to leave while it stays in the group."""
     leaving: Leaving | None = None
     leaving_at: Instant | None = None
     drained_at: Instant | None = None
@@ -235,51 +235,51 @@ class Record:
     profile: str | None = None
     """Digest of the profile that it was made of; ``None``: not known."""
     failing_since: Instant | None = None
-    """When it was first found to fail the health checks of its balancers, and it has not answered since."""
+    """Since when it fails the health checks of its balancers without a break."""
     attempts: tuple[Attempts, ...] = ()
-    """Calls that fail, at most one for each step and balancer; emptied when the member takes another way."""
+    """Failing calls, at most one for each step and balancer; cleared when the member's course changes."""
     given: bool = False
     """A person gave it to the group (``member adopt``): it was not made here."""
     removal_at: Instant | None = None
-    """When it was first asked that it be removed (or, of an evicted one, that its mark be taken off)…"""
+    """When its removal (or, if evicted, the removal of its mark) was first requested…"""
     removal_tried_at: Instant | None = None
     """…and when last."""
     parts: tuple[tuple[PartName, OnDelete], ...] = ()
-    """What was made for it beside its machine, or was about to be, in the order of making."""
+    """Parts that were created for it besides its machine, or were about to be, in order of creation."""
     lost_at: Instant | None = None
-    """When it was first missed, of a member that was left out of the size because it was lost. Once it is back, the
-    members that were made in its place leave first; then this is over."""
+    """When it was first missed, if its loss took it out of the size. Cleared once it is back and its replacements have
+    left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One member from all three sides. At least one of ``record`` and ``server`` is there."""
+    """One member: its record, its machine and its probe. At least one of ``record`` and ``server`` is set."""
 
     name: MemberName
     record: Record | None
-    """``None``: bears our mark, but the store does not know it (a lost store): to be taken up."""
+    """``None``: the machine bears our mark, but has no record (a lost store): it will be recorded again."""
     server: Server | None
     """``None``: not on the listing."""
     disproved: bool
-    """The cloud, asked for it by name after a complete listing without it, said definitely that it is not there."""
+    """The cloud, queried by name after a complete listing without it, answered definitely that it does not exist."""
     ready: bool | None
-    """The probe's answer; ``None``: not asked (no probe declared, or no address)."""
+    """The probe's result; ``None``: not probed (no probe declared, or no address)."""
     unready: str = ""
-    """What the probe got, where it does not say ready."""
+    """The probe's answer, where it is not *ready*."""
     parts: tuple[MadePart, ...] = ()
-    """Those that bear its mark, by name; they are asked for only where something depends on it
+    """Parts that bear its mark, by name; queried only where a step depends on them
     (`handler.planning.member_resources`)."""
     lacking: tuple[PartName, ...] = ()
-    """Parts of which the cloud said definitely that they are not there."""
+    """Parts that definitely do not exist in the cloud."""
     passing_since: Instant | None = None
-    """When it was first seen PASSING by this process, and has been ever since."""
+    """Since when this process has seen it PASSING without a break."""
     gone: Record | None = None
-    """Its last record, of a member that was proved gone and is listed again; its ``record`` is ``None`` then."""
+    """Its last record, if it was proved gone and is listed again; ``record`` is ``None`` then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """One group at one moment, from one pass of gathering."""
+    """One group at one moment, as one pass gathered it."""
 
     group: GroupId
     at: Instant
@@ -288,17 +288,17 @@ class World:
     because: str
     """Why it was not."""
     members: tuple[Member, ...]
-    """Sorted by sequence; members whose record is GONE and that are not listed do not appear."""
+    """Sorted by sequence, without unlisted members whose record is GONE."""
     seatings: Mapping[BalancerId, Seating]
-    """Of every balancer that a member was made with or that the group uses now."""
+    """Registrations on every balancer that a member was made with or that the group uses now."""
     untraced: tuple[MemberName, ...] = ()
-    """Given work by a balancer under names of this group, neither remembered nor listed, and nobody could say that they
-    do not exist; sorted. Members of a lost store that a cold cache does not list look like this."""
+    """Names of this group that get work from a balancer, without a record or a listed machine, and without proof that
+    they do not exist; sorted. Members of a lost store that a cold cache does not list look like this."""
     relisted: tuple[MemberName, ...] = ()
-    """Listed though they were proved gone, and nobody could say that they exist; sorted. They are no members."""
+    """Names that are listed although they were proved gone, without proof that they exist; sorted. Not members."""
     profile: str | None = None
-    """Digest of the profile that new members are made of now."""
+    """Digest of the current profile of new members."""
     ahead: int = 0
-    """The highest launch sequence of a machine above the last one that the store gave out; 0: none is."""
+    """The highest launch sequence of a machine, if above the store's last one; otherwise 0."""
     losses: LossEvidence = NO_LOSSES
-    """What is known, beside the listing, of members that seem lost."""
+    """What is known, besides the listing, about members that seem lost."""

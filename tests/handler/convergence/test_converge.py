@@ -140,7 +140,7 @@ def test_the_group_chooses_and_history_says_why_it_was_whose_turn() -> None:
     bed.settle()
     assert bed.machines == {THREE, name_of(4)}
     said = [event.message for event in bed.store.events.values() if event.name == "mark_leaving"]
-    assert said == ["replaced", "surplus: its profile is not that of now"]
+    assert said == ["replaced", "surplus: it uses an old profile"]
 
 
 # Answers that are lost, calls that fail.

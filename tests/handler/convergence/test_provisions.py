@@ -124,8 +124,7 @@ def test_a_part_that_is_pending_for_too_long_is_told_in_words() -> None:
     bed.restart()
     (why,) = bed.run().failures
     assert why == (
-        "balancer made: load balancer loadbalancer-1 is PENDING_CREATE, for 1m: whoever runs the cloud has to look "
-        "after it"
+        "balancer made: load balancer loadbalancer-1 is PENDING_CREATE for 1m: ask the cloud operator to repair it"
     )
     bed.clock.advance(1000.0)
     settle(bed)

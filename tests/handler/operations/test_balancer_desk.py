@@ -96,7 +96,7 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(house: Hous
         await up.grown(2)
         side, before = house.balancers[SIDE], up.store.members(WEB)
         side.strangers[house.edge.addresses[min(house.machines)][0], 81] = "mail"
-        with pytest.raises(Refused, match="nothing has changed: mail sits at"):
+        with pytest.raises(Refused, match=r"nothing has changed: .* belongs to mail"):
             await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.always["occupants"] = Transient("too slow")
         with pytest.raises(Refused, match="nothing has changed: too slow"):

@@ -26,9 +26,9 @@ CREATE, DESTROY, MARK = Create(member=ONE), Destroy(member=ONE), MarkMachine(mem
 DISK = MakePart(member=ONE, part=PartName("disk"))
 
 
-def said(step: Step, record: Record, answer: Server | DriverError | None, *, room_comes: bool = False) -> tuple:
+def said(step: Step, record: Record, answer: Server | DriverError | None, *, frees_capacity: bool = False) -> tuple:
     begun = StartedCall(line=1, name=ONE, step=step, started=NOW)
-    outcome, after = answered(begun, record, answer, AnswerMoment(at=NOW, grace=60.0, room_comes=room_comes))
+    outcome, after = answered(begun, record, answer, AnswerMoment(at=NOW, grace=60.0, frees_capacity=frees_capacity))
     return outcome, record if after is None else after
 
 
@@ -63,9 +63,9 @@ def test_a_mark_that_is_refused_for_good_leaves_its_member_to_whoever_gave_it_a_
     assert (after.phase, after.create_attempts) == (Phase.INTENDED, 1)
 
 
-@pytest.mark.parametrize(("room_comes", "result"), [(True, StepResult.RETRY), (False, StepResult.FAILED)])
-def test_a_full_cloud_ends_no_member(room_comes: bool, result: StepResult) -> None:
-    outcome, after = said(CREATE, INTENDED, Full("quota"), room_comes=room_comes)
+@pytest.mark.parametrize(("frees_capacity", "result"), [(True, StepResult.RETRY), (False, StepResult.FAILED)])
+def test_a_full_cloud_ends_no_member(frees_capacity: bool, result: StepResult) -> None:
+    outcome, after = said(CREATE, INTENDED, Full("quota"), frees_capacity=frees_capacity)
     assert (outcome.result, outcome.is_final, after.phase) == (result, False, Phase.INTENDED)
     assert after.create_attempts == 0
 

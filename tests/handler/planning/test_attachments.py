@@ -138,11 +138,14 @@ READABLE = {EDGE: Seating(seats={}), SIDE: Seating(seats={})}
         pytest.param(
             a_world(a_member(1), seatings=READABLE),
             {("127.0.1.2", 81): "mail"},
-            "mail sits at 127.0.1.2:81",
+            "belongs to mail",
             id="taken",
         ),
         pytest.param(
-            a_world(a_member(1), seatings=READABLE), {("127.0.1.2", 81): name_of(1)}, None, id="seated there already"
+            a_world(a_member(1), seatings=READABLE),
+            {("127.0.1.2", 81): name_of(1)},
+            None,
+            id="registered there already",
         ),
         pytest.param(a_world(a_member(1), seatings=READABLE), {("127.0.1.2", 80): "mail"}, None, id="other port"),
     ],

@@ -149,8 +149,8 @@ FRONT = MadePart(name=PartName("front"), id="sim-part-1", state=PartState.READY)
 @pytest.mark.parametrize(
     ("what", "machines", "why"),
     [
-        pytest.param(known(), [], "of a member that nobody remembers", id="of a lost store"),
-        pytest.param(known(gone=[ONE]), [], "of a member that nobody remembers", id="of one that is gone"),
+        pytest.param(known(), [], "of an unknown member", id="of a lost store"),
+        pytest.param(known(gone=[ONE]), [], "of an unknown member", id="of one that is gone"),
         pytest.param(known(abandoned=[ONE]), [], "of a member that ada abandoned", id="of an abandoned intent"),
         pytest.param(known(a_record(1)), [], None, id="of a member"),
         pytest.param(known(), [a_machine()], None, id="taken up with its machine"),

@@ -109,7 +109,7 @@ def test_when_everybody_fails_it_is_not_their_fault(count: int) -> None:
     answer = planned(a_fleet(*[FAILING] * count), rule=HealthRepair(at_most=99))
     assert [*answer.steps] == [noted(number, failing=False) for number in range(1, count + 1)]
     assert dict(answer.waits) == {Wait.MANY_FAILING: count}
-    assert "finds nobody healthy: it or the network errs" in answer.repair_stopped
+    assert "finds no member healthy: the fault may be its own" in answer.repair_stopped
 
 
 def test_not_even_a_person_has_everybody_replaced_at_once() -> None:
@@ -139,7 +139,7 @@ def test_more_than_a_few_at_once_are_not_replaced(failing: int, of: int, rule: H
 def test_what_stops_repair_is_said_with_names_and_what_to_do() -> None:
     assert planned(a_fleet(*[FAILING] * 7, *[HEALTHY] * 7)).repair_stopped == (
         "web-k3f9ab-1, web-k3f9ab-2, web-k3f9ab-3, web-k3f9ab-4, web-k3f9ab-5 and 2 more fail the health check, more "
-        "than 2 at once (repair.unhealthy.at_most): nobody is replaced for that until fewer do, or trimtab converge"
+        "than 2 at once (repair.unhealthy.at_most): none is replaced until fewer fail, or until trimtab converge"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from config.units import Instant, MemberName
 from handler.planning.evidence import Doubt, Ground
-from handler.planning.listing_sanity import ListingStreak, lengthened, whom
+from handler.planning.listing_sanity import ListingStreak, lengthened, named_in
 from handler.planning.plan import plan
 from handler.planning.steps import Create, MarkLeaving, Wait
 from handler.planning.world import Phase, SeatState, ServerState, World
@@ -130,10 +130,10 @@ def test_the_words_say_who_is_missing_what_would_settle_it_and_how_far_that_is()
     told = doubts(a_world(*missing, *HERE[:2], seats=[a_seat(1)]))
     assert told[SHRUNK].words == (
         "the listing is not believed: it lacks 2 of 4 members, more than 30% (web-k3f9ab-1, web-k3f9ab-2); "
-        "a definite answer about each of them would settle it, or 3 complete listings in a row that say the same over "
+        "to confirm it: a definite answer about each of them, 3 complete listings in a row with the same result over "
         "30 s (so far 2), or trimtab converge"
     )
-    assert "lacks web-k3f9ab-1, which a balancer gives work" in told[CONTRADICTED].words
+    assert "lacks web-k3f9ab-1, which a balancer sends work to" in told[CONTRADICTED].words
 
 
 def test_many_names_are_cut_short() -> None:
@@ -143,7 +143,7 @@ def test_many_names_are_cut_short() -> None:
 
 def test_those_that_only_a_person_can_tell_of_are_not_waited_for_twice() -> None:
     doubt = Doubt(ground=MANY_LOST, members=(name_of(1),), words="")
-    assert whom([doubt, Doubt(ground=STALE, members=(name_of(2),), words="")]) == {name_of(2)}
+    assert named_in([doubt, Doubt(ground=STALE, members=(name_of(2),), words="")]) == {name_of(2)}
 
 
 def test_a_streak_ends_when_a_listing_says_otherwise() -> None:

@@ -49,8 +49,10 @@ def test_balancers_that_cannot_be_read_and_those_without_a_seat_are_told_apart()
 @pytest.mark.parametrize(
     ("member", "role", "why"),
     [
-        pytest.param(a_member(1, MADE, ServerState.BUILDING, made_at=NOW - 9), Role.BUILDING, "is making it", id="new"),
-        pytest.param(a_member(1, SERVED, None), Role.ABSENT, "does not prove yet that it is gone", id="absent"),
+        pytest.param(
+            a_member(1, MADE, ServerState.BUILDING, made_at=NOW - 9), Role.BUILDING, "is building it", id="new"
+        ),
+        pytest.param(a_member(1, SERVED, None), Role.ABSENT, "does not yet prove that it is gone", id="absent"),
         pytest.param(a_member(1, SERVED, ServerState.ERROR), Role.BROKEN, "it does not run", id="broken"),
         pytest.param(
             a_member(1, Phase.LEAVING, leaving=Leaving.BUILD_TIMEOUT),
@@ -80,7 +82,7 @@ def test_a_member_that_fails_says_since_when_and_when_it_is_replaced() -> None:
     assert seen is not None
     assert seen.why == (
         "it serves, and fails the health check of its balancer since 2023-11-14 22:12:20 UTC; it is replaced after "
-        "120 s of that"
+        "failing for 120 s"
     )
 
 
@@ -89,8 +91,8 @@ def test_a_member_that_nothing_is_done_about_says_why_not() -> None:
     stopped = close_up(ONE, a_moment(a_member(1), health=Health.FAILING, repair=Repair(unhealthy=HealthRepair())))
     assert left is not None
     assert stopped is not None
-    assert left.why == "its cloud says that it does not run; the group's repair leaves that to a person"
-    assert "nothing is done about it: web-k3f9ab-1, web-k3f9ab-2 fail the health check" in stopped.why
+    assert left.why == "its cloud reports that it does not run; the group's repair leaves it to a person"
+    assert "it is not replaced: web-k3f9ab-1, web-k3f9ab-2 fail the health check" in stopped.why
 
 
 def test_of_the_plan_only_its_own_steps_are_shown() -> None:

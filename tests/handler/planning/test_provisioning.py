@@ -99,18 +99,18 @@ def test_what_exists_by_the_files_word_is_used_and_never_made_nor_deleted() -> N
     assert made_parts(REUSED) == ()
     there = {LB: ACTIVE, POOL: ACTIVE, MONITOR: ACTIVE}
     assert (next_to_make(REUSED, there), next_to_unmake(REUSED, there)) == (Provisioned(), Provisioned())
-    assert next_to_make(REUSED, {LB: ACTIVE}) == Stuck(why="balancer made: pool p1 is not there")
+    assert next_to_make(REUSED, {LB: ACTIVE}) == Stuck(why="balancer made: pool p1 does not exist")
     front = a_managed(vip=None, loadbalancer="front")
     assert (made_parts(front), next_to_make(front, {})) == (
         (LISTENER, POOL, MONITOR),
-        Stuck(why="balancer made: load balancer front is not there"),
+        Stuck(why="balancer made: load balancer front does not exist"),
     )
     assert next_to_unmake(front, {LB: ACTIVE}) == Provisioned()
 
 
 def test_what_came_to_nothing_is_a_persons_to_look_after() -> None:
     act = next_to_make(a_managed(), {LB: ERROR})
-    assert act == Stuck(why="balancer made: load balancer 7 is ERROR: it can only be deleted, there, by a person")
+    assert act == Stuck(why="balancer made: load balancer 7 is ERROR: delete it at the cloud by hand")
 
 
 def test_since_when_it_is_pending_without_a_break_is_remembered_and_told_when_it_is_too_long() -> None:

@@ -80,9 +80,9 @@ def test_who_orders_convergence_waits_for_no_back_off() -> None:
 
 def test_what_is_made_again_waits_too_and_what_is_new_does_not() -> None:
     new, again = Create(member=None), Create(member=name_of(2))
-    casts: Any = [(a_member(1, attempts=(failed("create"),)), Role.DISPROVED), (a_member(2), Role.DISPROVED)]
+    roles: Any = [(a_member(1, attempts=(failed("create"),)), Role.DISPROVED), (a_member(2), Role.DISPROVED)]
     restraint, waits = Restraint(limits(), NOW), Counter[Wait]()
-    assert [*restraint.creations([CREATE, again, new], casts, waits)] == [again, new]
+    assert [*restraint.creations([CREATE, again, new], roles, waits)] == [again, new]
     assert (restraint.held, waits) == ([failed("create")], {Wait.BACK_OFF: 1})
 
 

@@ -157,7 +157,7 @@ def test_a_removal_that_fails_for_good_is_a_warning_and_the_group_goes_on(error:
         bed.clock.advance(30.0)
     assert done.plan.stuck == (ONE,)
     assert done.failures == ()
-    words = f"{ONE} cannot be removed after 1?\\d attempts .the cloud says running.: it counts as garbage"
+    words = f"{ONE} cannot be removed after 1?\\d attempts .state in the cloud: running.: it counts as garbage"
     assert re.search(words, done.retries[-1])
 
     bed.desire(6)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from handler.planning.context import scene_of
+from handler.planning.context import context_of
 from handler.planning.desired import Rolling
 from handler.planning.roles import Role, sequence_of
 from handler.planning.rolling import Rolled, rolled
@@ -26,7 +26,7 @@ KEPT = {"protected": True}
     ("world", "roll", "expected"),
     [
         pytest.param(made_of(OLD, OLD, OLD), None, ([], 0), id="without a roll nothing moves"),
-        pytest.param(made_of(NEW, NEW, NEW), ONE_MORE, ([], 0), id="all are made of the profile of now"),
+        pytest.param(made_of(NEW, NEW, NEW), ONE_MORE, ([], 0), id="all use the current profile"),
         pytest.param(made_of(OLD, OLD, OLD), ONE_MORE, ([], 1), id="with surge, another one comes first"),
         pytest.param(made_of(OLD, OLD, OLD, NEW), ONE_MORE, ([1], 0), id="once it serves, the oldest leaves"),
         pytest.param(made_of(OLD, OLD, OLD), ONE_LESS, ([1], 0), id="without surge, the oldest leaves first"),
@@ -119,7 +119,7 @@ def test_a_roll_says_how_many_are_to_come_and_who_is_protected() -> None:
 def test_the_words_of_one_that_leaves_say_that_it_is_rolled() -> None:
     step = planned(made_of(OLD, NEW), 1).steps[0]
     assert isinstance(step, MarkLeaving)
-    assert (step.why, step.because) == (Leaving.REPLACED, "rolled: it is not made of the profile of now")
+    assert (step.why, step.because) == (Leaving.REPLACED, "rolled: it does not use the current profile")
 
 
 def test_whoever_still_leaves_takes_up_room_on_a_partial_listing_too() -> None:
@@ -136,8 +136,8 @@ def test_progress_counts_who_serves_and_who_is_left() -> None:
 
 
 def is_serving(member: Member, world: World) -> bool:
-    scene = scene_of(rolling(1), world, a_definition(), limits(), NOW)
-    return member in scene.settled or (member, Role.SERVING) in scene.casts
+    scene = context_of(rolling(1), world, a_definition(), limits(), NOW)
+    return member in scene.settled or (member, Role.SERVING) in scene.roles
 
 
 @given(world=mixed(), size=SIZES, roll=budgets)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.model.catalogue import Victims
 from config.units import BalancerId
-from handler.planning.roles import Cast, Role
+from handler.planning.roles import MemberRole, Role
 from handler.planning.victims import Preference, choose, connections_of
 from handler.planning.world import Member, Phase, Seating, SeatState, ServerState, World
 from tests.support.worlds import EDGE, a_member, a_seat, a_world, name_of
@@ -67,17 +67,17 @@ def test_the_least_useful_leave_first(candidates, count: int, order: Victims, ex
     assert numbers(candidates, count, order) == expected
 
 
-def numbers(candidates: list[Cast], count: int, order: Victims, world: World | None = None, revision: int = 7):
+def numbers(candidates: list[MemberRole], count: int, order: Victims, world: World | None = None, revision: int = 7):
     """Who leaves, in turn, by number."""
     return [member.record.sequence for member, _ in turns(candidates, count, order, world, revision)]
 
 
-def turns(candidates: list[Cast], count: int, order: Victims, world: World | None = None, revision: int = 7):
+def turns(candidates: list[MemberRole], count: int, order: Victims, world: World | None = None, revision: int = 7):
     preference = Preference(order=order, world=a_world() if world is None else world, revision=revision)
     return choose(candidates, count, preference)
 
 
-def serving(*members: Member) -> list[Cast]:
+def serving(*members: Member) -> list[MemberRole]:
     return [(member, Role.SERVING) for member in members]
 
 
@@ -124,7 +124,7 @@ def test_those_of_an_older_profile_leave_first(members: list[Member], world: Wor
 # With how many connections
 
 
-def seated(*connections: int | None) -> tuple[list[Cast], World]:
+def seated(*connections: int | None) -> tuple[list[MemberRole], World]:
     members = [a_member(number) for number in range(1, len(connections) + 1)]
     seats = [a_seat(number, connections=count) for number, count in enumerate(connections, 1)]
     return serving(*members), a_world(*members, seats=seats)
@@ -144,7 +144,7 @@ def test_an_unknown_number_of_connections_is_not_zero() -> None:
     candidates, world = seated(5, 3, None, 0)
     told = turns(candidates, 2, Victims.LEAST_CONNECTIONS, world)
     assert [member.name for member, _ in told] == [name_of(1), name_of(2)]
-    assert {words for _, words in told} == {"the oldest, since nobody knows how many connections web-k3f9ab-3 has"}
+    assert {words for _, words in told} == {"the oldest, since the connections of web-k3f9ab-3 are not known"}
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_nobody_knows_the_connections_of_a_member_without_balancers() -> None:
 
 def test_what_is_not_known_of_builds_does_not_matter_among_those_in_service() -> None:
     candidates, world = seated(5, 0, 2)
-    builds: list[Cast] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
+    builds: list[MemberRole] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
     assert numbers([*candidates, *builds], 2, Victims.LEAST_CONNECTIONS, world) == [9, 2]
 
 
 def test_who_goes_before_its_turn_since_it_does_not_serve_is_told_so() -> None:
-    young: list[Cast] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
+    young: list[MemberRole] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
     told = turns([*serving(a_member(1), a_member(2)), *young], 2, Victims.OLDEST)
     assert [(member.name, words) for member, words in told] == [
         (name_of(9), "not in service; the oldest"),
@@ -202,7 +202,7 @@ def test_those_who_stay_count_in_their_zones() -> None:
     kept = [in_zone(number, "a", protected=True) for number in (1, 2, 3)]
     free = [in_zone(4, "a"), in_zone(5, "b"), in_zone(6, "b")]
     assert numbers(serving(*kept, *free), 2, Victims.ZONE_BALANCE) == [4, 5]
-    broken: list[Cast] = [(in_zone(1, "a"), Role.BROKEN), (in_zone(2, "a"), Role.BROKEN)]
+    broken: list[MemberRole] = [(in_zone(1, "a"), Role.BROKEN), (in_zone(2, "a"), Role.BROKEN)]
     others = serving(in_zone(3, "a"), in_zone(4, "b"), in_zone(5, "b"))
     assert numbers([*broken, *others], 3, Victims.ZONE_BALANCE) == [1, 2, 4]
 
@@ -210,7 +210,7 @@ def test_those_who_stay_count_in_their_zones() -> None:
 def test_where_a_zone_is_not_known_the_oldest_leave() -> None:
     told = turns(serving(in_zone(1, "a"), in_zone(2, "b"), in_zone(3, "b"), in_zone(4, None)), 1, Victims.ZONE_BALANCE)
     assert [(member.name, words) for member, words in told] == [
-        (name_of(1), "the oldest, since nobody knows in which zone web-k3f9ab-4 is")
+        (name_of(1), "the oldest, since the zone of web-k3f9ab-4 is not known")
     ]
 
 
@@ -235,9 +235,9 @@ def test_by_lot_everybody_is_as_likely() -> None:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[list[Cast], World]:
+def scenes(draw: st.DrawFn) -> tuple[list[MemberRole], World]:
     """Any candidates, and what the balancer says of them."""
-    casts: list[Cast] = []
+    roles: list[MemberRole] = []
     seats = []
     for number in draw(st.lists(st.integers(1, 30), unique=True, max_size=9)):
         phase = draw(st.sampled_from([None, Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE]))
@@ -248,9 +248,9 @@ def scenes(draw: st.DrawFn) -> tuple[list[Cast], World]:
         )
         if member.server is not None:
             member = replace(member, server=replace(member.server, zone=draw(st.sampled_from([None, "a", "b", "c"]))))
-        casts.append((member, draw(st.sampled_from(Role))))
+        roles.append((member, draw(st.sampled_from(Role))))
         seats.append(a_seat(number, draw(st.sampled_from(SeatState)), draw(st.sampled_from([None, 0, 1, 2]))))
-    return casts, replace(a_world(*(member for member, _ in casts), seats=seats), profile=draw(profiles))
+    return roles, replace(a_world(*(member for member, _ in roles), seats=seats), profile=draw(profiles))
 
 
 profiles = st.sampled_from([None, "new", "old"])
@@ -258,17 +258,21 @@ profiles = st.sampled_from([None, "new", "old"])
 
 @given(scene=scenes(), count=st.integers(0, 10), order=st.sampled_from(Victims), shuffle=st.randoms())
 def test_the_order_of_the_candidates_never_matters(scene, count: int, order: Victims, shuffle) -> None:
-    casts, world = scene
-    other = list(casts)
+    roles, world = scene
+    other = list(roles)
     shuffle.shuffle(other)
-    assert turns(casts, count, order, world) == turns(other, count, order, world)
+    assert turns(roles, count, order, world) == turns(other, count, order, world)
 
 
 @given(scene=scenes(), count=st.integers(0, 10), order=st.sampled_from(Victims))
 def test_nobody_is_chosen_who_is_protected_or_not_known_and_no_more_than_asked(scene, count, order: Victims) -> None:
-    casts, world = scene
-    free = {cast[0].name for cast in casts if cast[0].record is not None and not cast[0].record.protected}
-    names = [member.name for member, _ in turns(casts, count, order, world)]
+    roles, world = scene
+    free = {
+        member_role[0].name
+        for member_role in roles
+        if member_role[0].record is not None and not member_role[0].record.protected
+    }
+    names = [member.name for member, _ in turns(roles, count, order, world)]
     assert set(names) <= free
     assert len(names) == len(set(names)) == min(count, len(free))
 
@@ -276,13 +280,13 @@ def test_nobody_is_chosen_who_is_protected_or_not_known_and_no_more_than_asked(s
 @given(scene=scenes(), count=st.integers(1, 10))
 def test_whatever_a_group_prefers_the_same_ranks_leave_first(scene, count: int) -> None:
     """The preference decides among those who are alike, and never between a build and a member that serves."""
-    casts, world = scene
+    roles, world = scene
     as_good = {Role.UNSURE, Role.REPLACING, Role.LEAVING}  # as one that serves, if they have served
     serving = {
         member.name
-        for member, role in casts
+        for member, role in roles
         if role is Role.SERVING
         or (role in as_good and member.record is not None and member.record.phase is Phase.IN_SERVICE)
     }
-    sorts = {sum(member.name in serving for member, _ in turns(casts, count, order, world)) for order in Victims}
+    sorts = {sum(member.name in serving for member, _ in turns(roles, count, order, world)) for order in Victims}
     assert len(sorts) == 1

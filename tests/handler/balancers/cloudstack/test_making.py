@@ -192,7 +192,7 @@ def test_an_address_that_is_there_is_used_and_kept(stage: Stage, by: str) -> Non
 
 def test_an_address_that_is_not_there_is_said(stage: Stage) -> None:
     driver = stage.driver(MadeRule(private_port=8080, address="203.0.113.77"))
-    assert next_to_make(driver.declared, driver.parts()).why == "balancer front: address 203.0.113.77 is not there"  # type: ignore[union-attr]
+    assert next_to_make(driver.declared, driver.parts()).why == "balancer front: address 203.0.113.77 does not exist"  # type: ignore[union-attr]
 
 
 def test_an_address_of_the_account_that_somebody_else_acquired_is_never_taken(stage: Stage) -> None:
