@@ -9,11 +9,12 @@ JOBS ?= 4
 RUNS ?= 10000
 CLOUD ?= demo
 CORES ?= 2
+FAST_LEAVES_OUT := contracts end_to_end faults properties test_benchmarks.py test_docs.py
 ONLY ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-real nightly mutants check format schema reference golden dashboards bench lock clean
+.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -26,6 +27,10 @@ test: ## all tests, JOBS of them side by side; JOBS=0: one after another, as a d
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
 	@$(BIN)/pytest --numprocesses $(JOBS) $(PYTEST)
+
+test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT), CORES side by side
+	@.ci/environment requirements-dev.txt
+	@$(BIN)/pytest --numprocesses $(CORES) -m "not program" $(addprefix --ignore=tests/,$(FAST_LEAVES_OUT)) $(PYTEST)
 
 test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIENT_CONFIG_FILE, and TRIMTAB_REAL_OPENNEBULA
 	@.ci/environment requirements-dev.txt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -53,8 +54,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Parts:
     return _Parts(config, log)
 
 
+_PROGRAMS = {"chromium", "daemon", "grafana", "haproxy", "postgresql", "prometheus", "snmpd"}
+"""Modules of tests.support that start a program."""
+_SUPPORT = re.compile(r"^from tests\.support(?:\.(\w+))? import ([\w, ]+)", re.MULTILINE)
+
+
+@functools.cache
+def _starts_programs(path: Path) -> bool:
+    """Whether a file of tests starts a program, itself or through what it imports of `tests.support`."""
+    text = path.read_text()
+    used = {
+        name.strip() for module, names in _SUPPORT.findall(text) for name in ([module] if module else names.split(","))
+    }
+    files = (_TESTS / "support" / f"{name}.py" for name in used)
+    itself = path.parent.name != "support" and "subprocess" in text
+    return itself or bool(used & _PROGRAMS) or any(file.exists() and _starts_programs(file) for file in files)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if _starts_programs(item.path):
+            item.add_marker("program")
         for marker in item.iter_markers("bed"):
             (cloud,) = marker.args
             if not is_here(cloud):
