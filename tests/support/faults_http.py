@@ -27,6 +27,7 @@ from tests.support.faults import (
     Side,
     Unrated,
 )
+from tests.support.ports import free_tcp_port
 
 ACCESS = HttpAccess(credentials=BearerToken(token=SecretRef(env="TOKEN")))
 
@@ -62,7 +63,7 @@ class Face:
     def __init__(self, side: Side, answer: Callable[[Asked], Told]) -> None:
         self.side = side
         self.answer = answer
-        self.port = 0
+        self.port = free_tcp_port()  # it is listened on again and again: no connection may take it meanwhile
         self.connections: set[asyncio.Transport] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self._servers: list[asyncio.Server] = []
@@ -73,9 +74,7 @@ class Face:
             half = self.side.fault is Fault.HALF and name != next(iter(self.side.members))
             if self.side.fault is Fault.REFUSED or half:
                 continue
-            server = await loop.create_server(lambda: _Conversation(self), address, self.port)
-            self.port = server.sockets[0].getsockname()[1]
-            self._servers.append(server)
+            self._servers.append(await loop.create_server(lambda: _Conversation(self), address, self.port))
 
     async def turn(self) -> None:
         """Listen, or do not, as is now due; conversations from before are over."""

@@ -20,7 +20,11 @@ from handler.store.timeline import read_timeline
 from tests.support.engines import MODEL, WEB, House, Up, hurry
 from trigger.requests import Decision
 
-LIVELY = MODEL.replace("quiet_time: 1h", "quiet_time: 0.4s").replace("above: 80", "above: 80, window: 0.15s")
+LIVELY = (
+    MODEL.replace("interval: 0.05s", "interval: 0.25s")  # a busy machine keeps a quarter of a second, not a twentieth
+    .replace("quiet_time: 1h", "quiet_time: 2s")
+    .replace("above: 80", "above: 80, window: 0.75s")
+)
 
 
 def digest(told: list[dict[str, object]]) -> str:

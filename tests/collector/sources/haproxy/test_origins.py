@@ -164,7 +164,7 @@ def test_a_new_process_behind_a_page_is_younger_even_where_it_has_counted_furthe
     balanced: Haproxy, again: Callable[[Haproxy], None]
 ) -> None:
     requests(balanced, 2)
-    until(lambda: bool(np.all(measured(balanced, a_field("stot")).uptime >= 1)))
+    until(lambda: bool(np.all(measured(balanced, a_field("stot")).uptime >= 4)))
     before = measured(balanced, a_field("stot"))
 
     again(balanced)
