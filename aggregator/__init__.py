@@ -1,1 +1,1 @@
-"""Stage 2, Scrape to Frame: rates, windows, aggregates. Wholly pure."""
+"""Stage 2, Scrape to Frame: rates, windows, aggregates. Pure."""

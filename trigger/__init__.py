@@ -1,1 +1,1 @@
-"""Stage 3, Frame to Decision: truths, durations, guards and the one door. Wholly pure."""
+"""Stage 3, Frame to Decision: truths, durations, guards and the decision. Pure."""

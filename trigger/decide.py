@@ -1,31 +1,28 @@
-"""The one door: everything that wants another size passes here, and every wish gets exactly one answer.
+"""Decide the desired size: every request for another size comes here, and gets exactly one answer.
 
 In this order:
 
-1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF), another daemon that keeps the members (SUPERSEDED), a store
-   that may be older than the fleet (OLDER_STORE) and a pause, of the group or of the whole fleet (PAUSED), answer every
-   request so and change nothing. One exception: while paused, a person may set any size with force. A pause of one
-   direction halts nothing: it is a guard.
-2. **Unasked.** A first listing, an alert's floor, changed bounds, those of a schedule, or blindness may change the
-   size (`trigger.guards.enforced_bounds`). All bounds are those that stand at this moment
+1. **Halted.** An ORPHANED group, mode ``off`` (MODE_OFF), another daemon that manages the members (SUPERSEDED), a
+   store that may be older than the fleet (OLDER_STORE) and a pause of the group or of the fleet (PAUSED) refuse every
+   request with that reason and change nothing. One exception: while paused, a person may set any size with force. A
+   pause of one direction does not halt: it is a guard.
+2. **Enforced.** A first listing, an alert's floor, changed bounds, a schedule's bounds, or missing data may change
+   the size without a request (`trigger.guards.enforced_bounds`). All bounds are those in force at this moment
    (`trigger.policies.schedules`).
-3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size: NOT_LISTED; of
-a
-   schedule whose time passed too long ago: MISSED.
+3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size the answer is
+   NOT_LISTED; if a schedule's time passed too long ago, it is MISSED.
 4. **Combined.** At most one request wins (`trigger.guards.combine`). In a service it may have to wait for its turn, and
-is
-   kept: WAITING_TURN (`trigger.guards.turns`); what was kept is weighed with the others when its turn comes.
-5. **Carried out.** All changes of one moment are one revision; what changed unasked is then a clamp of the winner's
-   answer. A change by request begins its quiet time, in the direction that it went, and growth is noted for
-   CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's, or until scale-ins have
-   brought the size to max: each takes only what it asked for.
-6. **Advised.** In mode ``advise`` all of this is computed, and of the state only what was *observed* then changes:
-   what policies advised is so whether or not anybody acts on it, and a stabilisation window must fill all the same.
-   Likewise, a time of a schedule that was advised is over.
+   is kept: WAITING_TURN (`trigger.guards.turns`). When its turn comes, it is weighed again with the others.
+5. **Carried out.** All changes of one moment are one revision; an enforced change is then a clamp of the winner's
+   answer. A change by request begins its quiet time, in the direction of the change, and growth is recorded for
+   CATCHING_UP. *Forced* lasts until the next accepted request. *Kept* lasts until a person's request, or until
+   scale-ins have brought the size to max: each removes only as many members as it asks for.
+6. **Advised.** In mode ``advise`` all of this is computed, but only the *observed* part of the state changes: the sizes
+   that policies advised fill the stabilisation window in any mode. A schedule's time that was advised is handled.
 
-The decision's reason is the winner's; else why the size changed unasked; else NOT_LISTED; else the most telling answer
-(`_TELLING`); else BLIND if no policy could be judged, HOLDING if any holds, FORCED while a person's word keeps the
-size outside the bounds, and STEADY.
+The decision's reason is the winner's; else the reason of an enforced change; else NOT_LISTED; else the first of the
+answers in the order of `_SPECIFIC_FIRST`; else BLIND if no policy could be judged, HOLDING if a policy holds, FORCED
+while a forced size is outside the bounds, and STEADY.
 
 Total and deterministic; the order of requests never matters. Source: DESIGN.md "Sizing".
 """
@@ -38,13 +35,13 @@ from dataclasses import replace
 from config.model.catalogue import Group, Mode, OnVanish, Projection
 from config.units import Instant, Moment
 from trigger.guards.combine import combined
-from trigger.guards.enforced_bounds import is_blind, least_size, unasked
+from trigger.guards.enforced_bounds import enforce_bounds, is_blind, least_size
 from trigger.guards.gate import Bid, GuardContext, bid, refused
 from trigger.guards.pacing import remembered
 from trigger.guards.stabilisation import observing, unobserved
 from trigger.guards.turns import brought_up, called, expired, must_wait, of_a_policy, queued_up
 from trigger.policies.schedules import bounded, limited_until, watching
-from trigger.policies.tracking import wished
+from trigger.policies.tracking import requested_size
 from trigger.reasons import Reason
 from trigger.requests import (
     Clamp,
@@ -61,9 +58,9 @@ from trigger.requests import (
     SizeChange,
     Watched,
 )
-from trigger.verdicts import NOBODY_SAYS, Evaluation
+from trigger.verdicts import NO_PROJECTION, Evaluation
 
-_TELLING = (
+_SPECIFIC_FIRST = (
     Reason.ABOVE_MAX,
     Reason.BELOW_MIN,
     Reason.ALERT_FLOOR,
@@ -89,8 +86,8 @@ _TELLING = (
     Reason.OUTBID,
     Reason.NO_CHANGE,
 )
-"""Refusals, most telling first: a person's; growth that cannot be had; an alert's; what passes by itself; nothing to
-do."""
+"""Refusals, the most specific first: of a person; of growth that is impossible; by an alert; those that end by
+themselves; nothing to do."""
 
 
 def decide(
@@ -102,36 +99,36 @@ def decide(
     *,
     evaluation: Evaluation | None,
 ) -> Decision:
-    """Answer every request about ``group`` at one moment, and say what its desired size becomes.
+    """Answer every request about ``group`` at one moment, and return its new desired size.
 
     Args:
         group: as declared, or as last declared if it is orphaned.
-        requests: any number, from anybody, in any order.
-        fleet: what the last convergence pass saw.
-        state: what the last decision left.
-        now: this moment; only its wall clock plays a part.
-        evaluation: this tick's, if there is one: whether the group is blind, and who agrees to a scale-in.
+        requests: any number, from any source, in any order.
+        fleet: the result of the last convergence pass.
+        state: the state after the last decision.
+        now: this moment; only the wall clock is used.
+        evaluation: of this tick, if there is one: whether policies have data, and which agree to a scale-in.
     """
     declared, group = group, bounded(group, state, now.wall)
     halted, blind = _halted(group, fleet, state), is_blind(evaluation)
-    settled, cause = (unobserved(state), None) if halted else unasked(group, fleet, state, now.wall, blind=blind)
+    settled, cause = (unobserved(state), None) if halted else enforce_bounds(group, fleet, state, now.wall, blind=blind)
     if not halted:
         settled = observing(group, settled, fleet.in_service, evaluation, now.wall)
     cause = _owned(declared, cause, state.desired)
-    scene = _scene(group, fleet, settled, now.wall, evaluation)
+    context = _context(group, fleet, settled, now.wall, evaluation)
     untimely = halted is not None or (evaluation is None and of_a_policy(settled.turn))
     settled, asked, over = _in_turn(group, fleet, settled, requests, now.wall, halted=untimely)
-    weighed = [_by_schedule(declared, _weighed(request, halted, scene), now.wall) for request in asked]
+    weighed = [_by_schedule(declared, _weighed(request, halted, context), now.wall) for request in asked]
     bids, won = combined(weighed, settled.desired or 0, fleet.in_service, evaluation)
     settled, bids, won = _kept(group, fleet, settled, (*bids, *over), won, now.wall)
-    winner = None if won is None else _told(group, won, cause, state.desired, settled.desired)
+    winner = None if won is None else _winner_outcome(group, won, cause, state.desired, settled.desired)
     answers = tuple(winner if bid is won and winner is not None else bid.answer for bid in bids)
     after = settled if won is None else _carried_out(group, state, settled, won, now.wall)
     after = _watching(declared, after, answers, now.wall)
     if winner is not None:
         reason = winner.reason
     else:
-        reason = halted or _cause_told(group, cause) or _unmoved(answers, settled, evaluation)
+        reason = halted or _enforced_reason(group, cause) or _unmoved(answers, settled, evaluation)
     acting = group.mode is not Mode.ADVISE
     return Decision(
         group=group.id,
@@ -147,9 +144,9 @@ def decide(
 
 
 def vanished(group: Group, state: GroupState, count: int) -> GroupState:
-    """Let ``count`` vanished members lower desired size, never below min, as a new revision.
+    """Lower desired size by ``count`` vanished members, never below min, as a new revision.
 
-    Only where the group declares ``on_vanish: shrink``; otherwise they are replaced, and nothing changes here.
+    Only if the group declares ``on_vanish: shrink``; otherwise members are replaced, and the state does not change.
     Begins no quiet time. Source: DESIGN.md "Moving".
     """
     if group.on_vanish is not OnVanish.SHRINK:
@@ -162,10 +159,10 @@ def vanished(group: Group, state: GroupState, count: int) -> GroupState:
 
 
 def returned(group: Group, state: GroupState, count: int) -> GroupState:
-    """Let ``count`` members that are back raise desired size again, as a new revision.
+    """Raise desired size again for ``count`` members that came back, as a new revision.
 
-    It never rises above what it was before, nor above max; where another decision came between, nothing changes.
-    Begins no quiet time. Source: DESIGN.md, "Members that come back".
+    It never rises above the earlier size, nor above max; after another decision nothing changes. Begins no quiet time.
+    Source: DESIGN.md, "Members that come back".
     """
     earlier = state.earlier
     if state.desired is None or earlier is None:
@@ -178,7 +175,7 @@ def returned(group: Group, state: GroupState, count: int) -> GroupState:
 
 
 def lowered(group: Group, state: GroupState, count: int) -> GroupState:
-    """Lower desired size by members that it counts and that will not be, never below min, as a new revision.
+    """Lower desired size by members that will not be replaced, never below min, as a new revision.
 
     Begins no quiet time.
     """
@@ -205,25 +202,29 @@ def _halted(group: Group, fleet: Fleet, state: GroupState) -> Reason | None:
     return Reason.PAUSED if state.stopped.halts else None
 
 
-def _scene(
+def _context(
     group: Group, fleet: Fleet, state: GroupState, now: Instant, evaluation: Evaluation | None
 ) -> GuardContext | None:
     if state.desired is None:
         return None
     least = least_size(group, state, blind=is_blind(evaluation))
-    room = NOBODY_SAYS if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
-    return GuardContext(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=room)
+    load = NO_PROJECTION if evaluation is None or group.projection is Projection.OFF else evaluation.headroom
+    return GuardContext(group=group, fleet=fleet, state=state, now=now, base=state.desired, least=least, headroom=load)
 
 
-def _weighed(request: Request, halted: Reason | None, scene: GuardContext | None) -> Bid:
+def _weighed(request: Request, halted: Reason | None, context: GuardContext | None) -> Bid:
     insists = halted is Reason.PAUSED and request.cause is RequestCause.PERSON and request.force
-    if scene is None:
+    if context is None:
         return refused(request, None, None, halted or Reason.NOT_LISTED)
     if halted and not insists:
-        return refused(request, wished(scene.base, scene.fleet.in_service, request.adjustment), None, halted)
+        return refused(
+            request, requested_size(context.base, context.fleet.in_service, request.adjustment), None, halted
+        )
     if request.missed:
-        return refused(request, wished(scene.base, scene.fleet.in_service, request.adjustment), None, Reason.MISSED)
-    return bid(request, scene)
+        return refused(
+            request, requested_size(context.base, context.fleet.in_service, request.adjustment), None, Reason.MISSED
+        )
+    return bid(request, context)
 
 
 def _by_schedule(declared: Group, weighed: Bid, now: Instant) -> Bid:
@@ -236,7 +237,7 @@ def _by_schedule(declared: Group, weighed: Bid, now: Instant) -> Bid:
 
 
 def _owned(declared: Group, cause: Reason | None, before: int | None) -> Reason | None:
-    """Why the size changed unasked: by a schedule, if the declared bounds allow what it was."""
+    """Return the reason of an enforced change: SCHEDULE, if the declared bounds allow the size before it."""
     by_schedule = cause is Reason.BOUNDS and before is not None and _allows(declared, before)
     return Reason.SCHEDULE if by_schedule else cause
 
@@ -253,7 +254,10 @@ def _watching(declared: Group, state: GroupState, answers: Sequence[RequestOutco
 def _in_turn(
     group: Group, fleet: Fleet, state: GroupState, requests: Sequence[Request], now: Instant, *, halted: bool
 ) -> tuple[GroupState, Sequence[Request], tuple[Bid, ...]]:
-    """Bring a service's group up to this moment: who asks, the kept wish too if its turn has come, and what is over."""
+    """Update the turn of a service's group; return the state, all requests, and the answers to expired ones.
+
+    The kept request is among the requests if its turn has come.
+    """
     if halted or state.turn == ServiceTurn() or group.mode is not Mode.ACT:
         return state, requests, ()
     late, again = expired(state.turn, now), called(state.turn, requests, fleet, now)
@@ -269,7 +273,7 @@ def _in_turn(
 def _kept(
     group: Group, fleet: Fleet, state: GroupState, bids: tuple[Bid, ...], won: Bid | None, now: Instant
 ) -> tuple[GroupState, tuple[Bid, ...], Bid | None]:
-    """Keep the wish that won where another group of the service comes first."""
+    """Keep the winning request if another group of the service scales first."""
     if won is None or not must_wait(group, won.answer.request, fleet):
         return state, bids, won
     turn, displaced = queued_up(state.turn, won.answer.request, now)
@@ -311,13 +315,13 @@ def _moved_on(group: Group, state: GroupState, before: int, after: int, now: Ins
 
 
 def _having_observed(state: GroupState, observed: Observed, watched: tuple[Watched, ...]) -> GroupState:
-    """The very same state where nothing was observed, and no time of a schedule is over."""
+    """Update only observations and handled times; return the same object if neither changed."""
     same = observed is state.observed and watched == state.watched
     return state if same else replace(state, observed=observed, watched=watched)
 
 
 def _with(quiets: tuple[Quiet, ...], new: Quiet) -> tuple[Quiet, ...]:
-    """Add a quiet time; of two of the same policy, scope and direction the later end counts."""
+    """Add a quiet time; of two with the same policy, scope and direction, the later end counts."""
     twins = [quiet for quiet in quiets if _sort(quiet) == _sort(new)]
     others = tuple(quiet for quiet in quiets if _sort(quiet) != _sort(new))
     return (*others, max((*twins, new), key=lambda quiet: quiet.until))
@@ -327,27 +331,29 @@ def _sort(quiet: Quiet) -> tuple[object, ...]:
     return quiet.policy, quiet.scope, quiet.direction
 
 
-def _told(group: Group, won: Bid, cause: Reason | None, before: int | None, after: int | None) -> RequestOutcome:
-    """The winner's answer: with what changed unasked at the same moment, and as advice where that is all it is."""
+def _winner_outcome(
+    group: Group, won: Bid, cause: Reason | None, before: int | None, after: int | None
+) -> RequestOutcome:
+    """Return the winner's answer, with an enforced change of the same moment as a clamp; ADVISED in mode advise."""
     answer = won.answer
     if cause is not None and before is not None and after is not None:
         answer = replace(answer, clamps=(Clamp(guard=cause, before=before, after=after), *answer.clamps))
     return replace(answer, reason=Reason.ADVISED) if group.mode is Mode.ADVISE else answer
 
 
-def _cause_told(group: Group, cause: Reason | None) -> Reason | None:
-    """Why the size changed unasked. As advice, a first listing is no news: it would come at every tick."""
+def _enforced_reason(group: Group, cause: Reason | None) -> Reason | None:
+    """Return the reason of an enforced change. In mode advise a first listing is none: it would come at every tick."""
     if group.mode is not Mode.ADVISE or cause is None:
         return cause
     return None if cause is Reason.FIRST_LISTING else Reason.ADVISED
 
 
 def _unmoved(answers: Sequence[RequestOutcome], state: GroupState, evaluation: Evaluation | None) -> Reason:
-    """Why nothing changed."""
+    """Return the reason why nothing changed."""
     if state.desired is None:
         return Reason.NOT_LISTED
     if answers:
-        return min((answer.reason for answer in answers), key=_TELLING.index)
+        return min((answer.reason for answer in answers), key=_SPECIFIC_FIRST.index)
     if is_blind(evaluation):
         return Reason.BLIND
     if evaluation is not None and any(advice.reason is Reason.HOLDING for advice in evaluation.advices):

@@ -1,7 +1,7 @@
-"""Moves every instant of a value by one step of the clock. Pure.
+"""Move every instant of a value by one step of the clock. Pure.
 
-Which fields are instants is read off the types, so that a new one is moved without anybody thinking of it. What a
-calendar names (when a schedule is due) stays: it is a time of day, not a span.
+The types tell which fields are instants, so that a new field moves without further code. Calendar times (when a
+schedule is due) stay: they are times of day, not spans.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ CALENDAR: tuple[type, ...] = (Watched, Request)
 
 
 def moved(value: T, kind: object, step: Seconds) -> T:
-    """Return the value with every instant of it so much later.
+    """Return the value with every instant moved by ``step``.
 
     Args:
         value: of type ``kind``.
-        kind: its type, as an annotation has it.
+        kind: its type, as in an annotation.
         step: seconds; negative: earlier.
 
     >>> moved((Instant(5.0), None), tuple[Instant | None, ...], 10.0)
@@ -62,14 +62,14 @@ def _within(value: Any, origin: object, parts: Sequence[object], step: Seconds) 
 
 @cache
 def instants_of(kind: type) -> Mapping[str, object]:
-    """The fields of a dataclass that are, or hold, instants which move, with their types."""
+    """Return the fields of a dataclass that are, or contain, instants that move, with their types."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind) if has_instants(hints[field.name])}
 
 
 @cache
 def has_instants(kind: object) -> bool:
-    """Whether a type is, or holds, an instant that moves."""
+    """Whether a type is, or contains, an instant that moves."""
     return _has_instants(kind, frozenset())
 
 

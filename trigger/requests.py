@@ -1,4 +1,4 @@
-"""The one door's two sides: what is asked, what it is asked about, and the answer."""
+"""The inputs and outputs of `trigger.decide.decide`: requests, fleet and state, and the decision."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from trigger.verdicts import Direction, Wish
 
 
 class RequestCause(enum.Enum):
-    """Who asks."""
+    """The source of a request."""
 
     POLICY = "policy"
     """A policy of the group whose conditions have held."""
     ALARM = "alarm"
     """An outside trigger, over HTTP."""
     SCHEDULE = "schedule"
-    """A policy of the group whose time has come."""
+    """A schedule of the group that is due."""
     PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One wish to change a group's size. Everything that wants another size becomes one of these."""
+    """One request for another size of a group. Every source of size changes makes one of these."""
 
     id: str
     """Unique per group; the same id again gets the first answer."""
@@ -36,11 +36,11 @@ class Request:
     """Policy, alarm or user name, for history."""
     adjustment: Wish
     policy: PolicyId | None = None
-    """The policy it carries out, if any: whose quiet time begins."""
+    """The policy that it carries out, if any; its quiet time begins."""
     quiet_time: Seconds
     quiet_scope: QuietScope = QuietScope.GROUP
     force: bool = False
-    """A person insists: bounds do not clamp."""
+    """Of a person: the bounds do not clamp the size."""
     due: Instant | None = None
     """Of a schedule: the time that it carries out."""
     missed: bool = False
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """What the door must know of the members. Made from the last convergence pass."""
+    """The facts about the members that a decision needs. Made from the last convergence pass."""
 
     listed: bool
     """The last listing was complete."""
@@ -59,19 +59,19 @@ class Fleet:
     creates_left: int
     """Creates that the hourly budgets of group and cloud still allow, whichever is less."""
     back_off_until: Instant | None
-    """Builds failed in a row: no growth before this."""
+    """Several builds failed in a row: no growth before this."""
     leaving: int = 0
-    """Members that serve no more: they drain, or are being deleted, and nobody asks them."""
+    """Members out of service: they drain or are being deleted, and are no longer polled."""
     superseded: bool = False
-    """Another daemon keeps the members (`handler.convergence.claiming`): this one carries out nothing."""
+    """Another daemon manages the members (`handler.convergence.claiming`): this one carries out nothing."""
     ahead: GroupId | None = None
     """The group of the same service whose turn it is (`trigger.guards.turns`); ``None``: this one may scale."""
     balancer_not_found: bool = False
-    """A balancer of the group does not exist: who still gets work through it is not known."""
+    """A balancer of the group does not exist: it is unknown which members still get work through it."""
 
 
 class Pause(enum.Enum):
-    """What a person has stopped."""
+    """The part of a group's decisions that a person has paused."""
 
     NO = "no"
     DECISIONS = "decisions"
@@ -84,15 +84,15 @@ class Pause(enum.Enum):
 
     @property
     def halts(self) -> bool:
-        """Whether nothing at all is decided."""
+        """Whether the pause stops all decisions."""
         return self in {Pause.DECISIONS, Pause.ALL}
 
     def stops(self, direction: Direction) -> bool:
-        """Whether changes in this direction are stopped."""
+        """Whether the pause stops changes in this direction."""
         return self.halts or self.value == direction.value
 
     def also(self, other: Pause) -> Pause:
-        """What is stopped where both are in force.
+        """Combine two pauses that are both in force.
 
         >>> Pause.OUT.also(Pause.IN)
         <Pause.DECISIONS: 'decisions'>
@@ -106,14 +106,14 @@ class Pause(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetPause:
-    """What a person has stopped in all groups at once, whatever each one's own pause is. Wall clock, persisted."""
+    """A person's pause of all groups at once, beside each group's own pause. Wall clock, persisted."""
 
     pause: Pause
     """Never NO."""
     by: str
     since: Instant
     because: str = ""
-    """Why, in the person's words; empty: nobody said."""
+    """Why, in the person's words; empty: no reason given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +121,17 @@ class Quiet:
     """A running quiet time. Wall clock, persisted."""
 
     policy: PolicyId | None
-    """Whose firing began it."""
+    """The policy that began it; ``None``: a person or an alarm."""
     scope: QuietScope
     direction: Direction
-    """Which way the size went: one begun by a scale-in does not block a scale-out."""
+    """The direction of the change: a quiet time after a scale-in does not block a scale-out."""
     until: Instant
     lasts: Seconds | None = None
-    """Its declared length; ``None``: a release before this one began it."""
+    """Its declared length; ``None``: an older release began it."""
 
 
 class SignalKind(enum.Enum):
-    """What an alert does for as long as it lasts."""
+    """The effect of an alert while it lasts."""
 
     FLOOR = "floor"
     SHIELD = "shield"
@@ -143,18 +143,18 @@ class SignalKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """An alert that lasts. Wall clock, persisted; over at ``until`` even if nobody says so."""
+    """An alert that lasts. Wall clock, persisted; ends at ``until`` even without a message that it is resolved."""
 
     alert: AlertId
     key: str
-    """Of this one alert of this rule (its fingerprint): the same again renews it."""
+    """Fingerprint of this alert among those of its rule; another delivery with this key renews it."""
     kind: SignalKind
     size: int | None = None
     """FLOOR: at least this many members."""
     since: Instant
     until: Instant
     lasts: Seconds | None = None
-    """How long it lasts from each time that it is told; ``None``: a release before this one took it in."""
+    """How long it lasts after each delivery; ``None``: an older release stored it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class SizeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """No tick from ``since`` on advised more than ``size``. Wall clock, persisted while it counts."""
+    """Since ``since`` no tick advised more than ``size``. Wall clock, persisted while it counts."""
 
     since: Instant
     size: int
@@ -176,42 +176,42 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What policies advised lately, whatever became of it (`guards.stabilisation`). Kept in mode `advise`, too."""
+    """The sizes that policies advised lately, followed or not (`guards.stabilisation`). Kept in mode `advise`, too."""
 
     ceilings: tuple[Ceiling, ...] = ()
-    """Oldest first, each lower than the one before; empty: nobody advises fewer than desired."""
+    """Oldest first, each lower than the one before; empty: no policy advises fewer than desired."""
     seen: Instant | None = field(default=None, compare=False)
-    """The last tick that they speak for. It moves at every tick, and by itself is no change of state to write down."""
+    """The last tick that the ceilings include. It changes at every tick, so this change alone is not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """Until when the times of a schedule are over. Wall clock, persisted; moves with the last word about a time."""
+    """The last handled time of a schedule. Wall clock, persisted; moves when a request for a time is closed."""
 
     policy: PolicyId
     times: Times
-    """Changed, they begin anew."""
+    """If they change, the record begins anew."""
     until: Instant
-    """The last time that is over; at first, when the schedule was first seen: nothing is due before that."""
+    """The last handled time; at first the time when the schedule was first seen: nothing before that is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """A wish that waits for the turn of its group. Wall clock, persisted."""
+    """A request that waits for the turn of its group. Wall clock, persisted."""
 
     request: Request
     since: Instant
-    """When the group began to wait: a newer wish takes this one's place in the queue."""
+    """When the group began to wait; a newer request takes this one's place in the queue."""
     until: Instant
-    """When it is too old to be carried out."""
+    """When it expires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTurn:
-    """Where a group stands among those of its service. Wall clock, persisted."""
+    """The state of a group among those of its service. Wall clock, persisted."""
 
     began: Instant | None = None
-    """When it last began to scale; ``None``: that has come to its end."""
+    """When it began to scale; ``None``: it does not scale."""
     queued: Queued | None = None
 
 
@@ -221,35 +221,35 @@ class OlderStore:
 
     since: Instant
     stored: int
-    """The desired size that the store remembered."""
+    """The desired size in the store."""
     found: int = 0
     """The most members that listings have shown since; 0: no listing has been compared yet."""
     sequence: int = 0
-    """The highest launch sequence that is known to have been given out: none up to it is used again."""
+    """The highest known launch sequence: no launch uses a number up to it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrunk:
-    """What desired size was before members vanished and lowered it. Persisted."""
+    """The desired size before vanished members lowered it. Persisted."""
 
     size: int
-    """Before the first of them."""
+    """Before the first member vanished."""
     revision: int
-    """That the last of them led to: any later one is another decision, and this is over."""
+    """After the last member vanished; any later revision ends this record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
-    """What the door remembers between decisions. All of it is persisted."""
+    """The state of a group between decisions. All of it is persisted."""
 
     desired: int | None = None
     """``None``: not yet; waits for the first complete listing."""
     revision: int = 0
     """Rises with every change of ``desired``; the newest wins."""
     forced: bool = False
-    """``desired`` is outside the bounds because a person said so; stays until the next accepted decision."""
+    """A person forced ``desired`` outside the bounds; stays until the next accepted decision."""
     kept: bool = False
-    """``desired`` is above max because that many members were found at the first listing; until a person lowers it."""
+    """The first listing showed more members than max, and ``desired`` keeps them until a person lowers it."""
     quiets: tuple[Quiet, ...] = ()
     grown_at: Instant | None = None
     """When desired size last rose."""
@@ -263,26 +263,26 @@ class GroupState:
     watched: tuple[Watched, ...] = ()
     """Of every schedule that changes the size, in the order of the group."""
     turn: ServiceTurn = ServiceTurn()
-    """In a service; of other groups it says nothing."""
+    """Used only in a service."""
     fresh: bool = False
-    """The group was never known before it was declared: its first size may be the declared ``initial`` one."""
+    """The group is new: its first size may be the declared ``initial`` one."""
     older: OlderStore | None = None
-    """The store may be older than the fleet: no member is removed or made until a person confirms
+    """The store may be older than the fleet: no member is created or deleted until a person confirms it
     (`guards.outdated_requests`)."""
     shrunk: Shrunk | None = None
-    """Members vanished, and desired size was lowered by them: should they come back, it returns."""
+    """Vanished members lowered the desired size; it rises again if they come back."""
     fleet_pause: FleetPause | None = None
-    """The pause of the whole fleet: one for all groups, beside the group's own, which stays as it is."""
+    """The pause of all groups, beside the group's own pause, which it does not change."""
 
     @property
     def earlier(self) -> int | None:
-        """What desired size was before members vanished; ``None``: none did, or it was decided anew since."""
+        """The desired size before members vanished; ``None``: none did, or a later decision changed it."""
         shrunk = self.shrunk
         return None if shrunk is None or shrunk.revision != self.revision else shrunk.size
 
     @property
     def stopped(self) -> Pause:
-        """What is stopped here, by the group's own pause and by that of the fleet together."""
+        """The group's own pause and that of the fleet together."""
         return self.pause if self.fleet_pause is None else self.pause.also(self.fleet_pause.pause)
 
 
@@ -297,12 +297,12 @@ class Clamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutcome:
-    """What became of one request."""
+    """The answer to one request."""
 
     request: Request
     reason: Reason
     wanted: int | None
-    """The size it asked for, before guards; ``None`` if there was no size to start from."""
+    """The requested size, before guards; ``None`` if there was no size to start from."""
     clamps: tuple[Clamp, ...] = ()
     until: Instant | None = None
     """For QUIET, CATCHING_UP, BUILD_BACK_OFF, SHIELDED, FROZEN, ALERT_FLOOR, MAX_CHANGE, FLAPPING and STABILISING: when
@@ -311,7 +311,7 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The door's one answer for one group at one moment."""
+    """The decision for one group at one moment."""
 
     group: GroupId
     at: Moment
@@ -319,9 +319,9 @@ class Decision:
     desired_from: int | None
     desired_to: int | None
     answers: tuple[RequestOutcome, ...]
-    """One per request, in the order asked."""
+    """One per request, in their order."""
     winner: RequestOutcome | None
-    """Whose wish was carried out (or would have been, in mode `advise`)."""
+    """The request that was carried out (or would have been, in mode `advise`)."""
     advised_to: int | None
     """In mode `advise`: the size that would have become desired."""
     state: GroupState
@@ -329,7 +329,7 @@ class Decision:
 
     @property
     def changed(self) -> bool:
-        """Whether desired size was changed: convergence has something new to do."""
+        """Whether desired size was changed, so that convergence has something to do."""
         return self.desired_from != self.desired_to
 
     @property

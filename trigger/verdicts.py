@@ -1,4 +1,4 @@
-"""What evaluation produces: truths, holds and one advice per policy."""
+"""The results of evaluation: truths, holds and one advice per policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Truth(enum.Enum):
 
 
 class Direction(enum.Enum):
-    """Which way a size moves."""
+    """The direction of a change of size."""
 
     OUT = "out"
     IN = "in"
@@ -32,12 +32,12 @@ class Direction(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionVerdict:
-    """One condition as one policy judged it (the unheard weigh differently for growth and for shrinking)."""
+    """One condition as one policy judged it (missing answers count differently for growth and for shrinking)."""
 
     condition: ConditionId
     truth: Truth
     cells: tuple[Cell, ...]
-    """What it was judged by, in the order of `aggregator.specs.window_keys`."""
+    """The judged cells, in the order of `aggregator.specs.window_keys`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,34 +59,34 @@ class PolicyStreak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreakCount:
-    """How far a streak has come."""
+    """The progress of a streak."""
 
     true: int
     times: int
-    """How many are wanted."""
+    """How many the policy needs."""
     every: Seconds
-    """How far apart they are judged, in whole ticks."""
+    """Time between two evaluations, in whole ticks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenStep:
-    """The step that is taken, and why."""
+    """The step that a policy takes, and why."""
 
     condition: ConditionId
-    """Whose threshold is passed."""
+    """The condition whose threshold is passed."""
     over: float
-    """By how much at least, in the unit of the condition; never below 0."""
+    """Least distance beyond the threshold, in the unit of the condition; never below 0."""
     adjustment: Adjustment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """As many members as bear the load that was measured, each at the target: `trigger.policies.tracking`."""
+    """The number of members that can carry the measured load, each at the target: `trigger.policies.tracking`."""
 
     verb: AdjustmentVerb
-    """ADD or REMOVE: an aim never goes the other way."""
+    """ADD or REMOVE: an aim never changes the size in the other direction."""
     load: float
-    """In members at their target; if ``relative``, in so many times those in service. Never below 0."""
+    """In members at their target; if ``relative``, as a multiple of those in service. Never below 0."""
     relative: bool = False
     level: float
     """The target, in the unit of the counter."""
@@ -95,41 +95,41 @@ class Aim:
 
 
 Wish: TypeAlias = Adjustment | Aim
-"""Closed union of how a size is asked for."""
+"""Closed union of the ways to ask for a size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What one policy says at one tick, before any guard."""
+    """The advice of one policy at one tick, before any guard."""
 
     policy: PolicyId
     action: Action
-    """What it is declared to do: the door must know whether it could have asked for fewer members."""
+    """Its declared action: `decide` has to know whether the policy could ask for fewer members."""
     adjustment: Wish | None
-    """What it comes to now: of steps the one that is taken, or the first while none is; ``None``: a target that is not
+    """Its adjustment now: the step that is taken, or the first while none is; ``None``: a target that is not
     missed."""
     taken: TakenStep | None = None
     """``None``: no steps, or no distance."""
     truth: Truth
     verdicts: tuple[ConditionVerdict, ...]
     reason: Reason | None
-    """NOT_MET, HOLDING or BLIND; ``None``: ready, and the door decides."""
+    """NOT_MET, HOLDING or BLIND; ``None``: the policy is ready, and `decide` answers."""
     held: Seconds
     needed: Seconds
     in_a_row: StreakCount | None = None
-    """Where evaluations are counted; ``held`` and ``needed`` are then these in seconds."""
+    """For a policy that counts evaluations; ``held`` and ``needed`` are then its counts in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectedLoad:
-    """How many times its load each member bears: `policies.projection`. Infinite where nobody says, or nobody asks."""
+    """The factor by which each member's load may grow: `policies.projection`. Infinite where no policy limits it."""
 
     of_those_in_service: float = math.inf
     of_desired: float = math.inf
-    """By what is shared out over the desired size."""
+    """By thresholds that are divided by the desired size."""
 
 
-NOBODY_SAYS = ProjectedLoad()
+NO_PROJECTION = ProjectedLoad()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +143,8 @@ class Evaluation:
     holds: Mapping[PolicyId, Hold | PolicyStreak]
     """Only policies that hold something."""
     carried: Mapping[PolicyId, Hold | PolicyStreak] = field(default_factory=lambda: MappingProxyType({}))
-    """Those of the last tick, which these came from."""
-    headroom: ProjectedLoad = NOBODY_SAYS
-    """Looked at only while a policy is ready that may shrink the group, and infinite else."""
+    """The holds of the last tick, from which these came."""
+    headroom: ProjectedLoad = NO_PROJECTION
+    """Computed only if a policy that may shrink the group is ready; infinite otherwise."""
     size: int | None = None
-    """The desired size that conditions per member went by; ``None``: there was none yet."""
+    """The desired size that conditions per member use; ``None``: there was none yet."""

@@ -210,7 +210,7 @@ def test_vanishing_from_above_max_ends_the_excuse_at_max() -> None:
     assert [vanished(group, state, count).kept for count in (1, 2)] == [True, False]
 
 
-# Whatever is asked, of whatever state
+# Any requests, any state
 
 ADJUSTMENTS = st.builds(
     Adjustment,
@@ -327,7 +327,7 @@ def test_every_decision_keeps_the_promises(
 
 
 @given(GROUPS, REQUESTS, FLEETS, STATES, EVALUATIONS, st.sampled_from([Pause.OUT, Pause.IN]))
-def test_no_wish_but_one_with_force_moves_a_group_in_a_paused_direction(
+def test_only_a_request_with_force_moves_a_group_in_a_paused_direction(
     group: Group,
     requests: list[Request],
     fleet: Fleet,
@@ -346,7 +346,7 @@ def test_no_wish_but_one_with_force_moves_a_group_in_a_paused_direction(
 
 
 def decided_again(state: GroupState, group: Group, fleet: Fleet) -> GroupState:
-    """A second look at the same moment, with nothing asked: it must find nothing left to do."""
+    """Decide a second time at the same moment, without requests: nothing may be left to do."""
     return decide(group, (), fleet, state, at(), evaluation=None).state
 
 

@@ -1,1 +1,1 @@
-"""Judges conditions: whether one holds now, and for how long it has."""
+"""Judge conditions: whether one holds now, and for how long it has held."""

@@ -49,7 +49,7 @@ class ConditionRows:
     """Which rows compare in which way."""
 
     def truths(self, windows: WindowColumns) -> Codes:
-        """Judge every row; Note [The unheard] of `trigger.conditions.judging`."""
+        """Judge every row; Note [Missing answers] of `trigger.conditions.judging`."""
         low, value, high = (column[self.window] for column in (windows.low, windows.value, windows.high))
         heard = windows.lack[self.window] == 0
         by_interval = self._within(low, high)

@@ -1,21 +1,21 @@
-"""Judging an expression against the cells of a frame.
+"""Judge an expression against the cells of a frame.
 
-Each term is what Note [The unheard] of `trigger.conditions.judging` makes of its cell, so a comparison inside the tree
-is judged as a condition by itself would be:
+Each term follows Note [Missing answers] of `trigger.conditions.judging`, so a comparison inside the tree is judged like
+a condition of its own:
 
 ====================================  =======================  ======================
 The cell of a term                    may shrink               only grows
 ====================================  =======================  ======================
-there is none (`Insufficient`)        absent                   absent
+there is none (`Insufficient`)        missing                  missing
 too few for a rank, there is a range  the interval             the interval
 quorum declared and reached           the value                the value
-everybody was heard                   the value                the value
-unheard, the counter has a range      the interval             the interval
-unheard, without a range              from nothing bounded     the value
+all members answered                  the value                the value
+missing answers, with a range         the interval             the interval
+missing answers, without a range      infinite bounds          the value
 ====================================  =======================  ======================
 
-In OneFlow's dialect whatever has no aggregate is absent, and a policy that only grows reads the mean of those who were
-heard, whatever the range: that is what OneFlow does. Source: DESIGN.md "Judging".
+In OneFlow's dialect a term without an aggregate is missing, and a policy that only grows uses the mean of the members
+that answered, with or without a range, as OneFlow does. Source: DESIGN.md "Judging".
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def judge_expression(condition: ExpressionCondition, cells: Sequence[Cell], *, s
     """Judge ``condition`` by the aggregates of its terms.
 
     Args:
-        condition: what is asked.
+        condition: the condition.
         cells: one for each term, in their order.
-        shrinking: the policy that asks may remove members, so absence and the unheard weigh more.
+        shrinking: the policy may remove members, so missing values and answers count against it.
     """
     known = {
         term.name: _known(condition, cell, shrinking=shrinking)

@@ -1,15 +1,15 @@
-"""What an expression comes to, by the quantities that its names stand for.
+"""Evaluate an expression with the quantities of its names.
 
-The tree is put into Python's syntax once, and simpleeval evaluates that. It runs nothing but the operators and
-functions of the table that it is given, and such a table is what a dialect means. In the native dialect what is unknown
-makes the answer unknown, unless it cannot matter; in OneFlow's, names stand for means of two decimals, and a comparison
-with something absent is false (so its negation is true). Source: ADR 0026.
+The tree is translated into Python's syntax once, and simpleeval evaluates it. simpleeval runs only the operators and
+functions of a table, and each dialect has its table. In the native dialect an unknown quantity makes the answer
+unknown, unless it cannot matter. In OneFlow's dialect names are means with two decimals, and a comparison with a
+missing value is false (so its negation is true). Source: ADR 0026.
 
-# Note [Absence removes nobody]
+# Note [Missing values remove no member]
 
-A policy that may remove members must not fire because something is absent. For it, OneFlow's TRUE counts only if it is
-also TRUE by Kleene's logic, that is whatever the absent values are; and what a native ``??`` puts in the place of the
-absent has to be measured as well: ``cpu ?? 0`` is unknown without ``cpu``. Source: DESIGN.md "Judging".
+A policy that may remove members must not fire because a value is missing. For such a policy, OneFlow's TRUE counts only
+if it is also TRUE by Kleene's logic, that is for all possible values; and the replacement of a native ``??`` has to be
+measured as well: ``cpu ?? 0`` is unknown without ``cpu``. Source: DESIGN.md "Judging".
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def judge(expression: Expression, known: Mapping[str, Known], *, shrinking: bool
     """Evaluate an expression; in OneFlow's dialect never UNKNOWN, unless for a policy that may shrink.
 
     Args:
-        expression: what is asked.
-        known: what each of its names stands for, by `key_of`; a name that is not there is absent.
-        shrinking: members may be removed because of the answer: Note [Absence removes nobody].
+        expression: the expression.
+        known: the quantity of each of its names, by `key_of`; a name without an entry is missing.
+        shrinking: the policy may remove members: Note [Missing values remove no member].
 
     >>> from config.model.native_dialect import parse
     >>> judge(parse("cpu > 80 || load > 2"), {"cpu": ValueSpan(90.0, 95.0)}).value
@@ -74,11 +74,11 @@ def judge(expression: Expression, known: Mapping[str, Known], *, shrinking: bool
 
 
 def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> bool | None:
-    """Whether a proposition is true, or false, whatever its names are; ``None``: it depends on them.
+    """Whether a proposition is always true, or always false; ``None``: it depends on its names.
 
     Args:
-        tree: what is asked, in the native dialect: no name is absent.
-        ranges: from and to, for each of its names.
+        tree: the proposition, in the native dialect; no name is missing.
+        ranges: least and greatest value of each of its names.
 
     >>> from config.model.native_dialect import parse
     >>> certain(parse("cpu > 100").tree, {"cpu": (0.0, 100.0)})
@@ -95,7 +95,7 @@ def certain(tree: Proposition, ranges: Mapping[str, tuple[float, float]]) -> boo
 
 
 class _Meaning(NamedTuple):
-    """What simpleeval does where it finds an operator of Python's syntax, or a function."""
+    """The operators and functions that simpleeval runs for one dialect."""
 
     operators: Mapping[type[ast.AST], Callable[..., Known | Truth]]
     functions: Mapping[str, Callable[..., Known]]
@@ -116,7 +116,7 @@ def _python(tree: Proposition) -> ast.expr:
 
 
 def _proposition(tree: Proposition) -> ast.expr:
-    """``&`` and ``|`` stand for both and either: Python's ``and`` and ``or`` know two truths, not three."""
+    """Translate AND and OR into ``&`` and ``|``: Python's ``and`` and ``or`` have two truths, not three."""
     match tree:
         case Comparison(relation=relation, left=left, right=right):
             return ast.Compare(_quantity(left), [_COMPARED[relation]()], [_quantity(right)])
@@ -157,7 +157,7 @@ def _two_decimals(known: Known) -> Known:
 
 
 def rounded(value: float) -> float:
-    """Two decimals, half away from zero, on the binary number: as Ruby's ``Float#round(2)``.
+    """Round to two decimals, half away from zero, on the binary number, as Ruby's ``Float#round(2)``.
 
     >>> rounded(1.005), rounded(0.004), rounded(-2.675), rounded(33.335)
     (1.0, 0.0, -2.68, 33.34)
@@ -165,12 +165,12 @@ def rounded(value: float) -> float:
     if not math.isfinite(value):
         return value
     scaled = abs(value) * 100
-    whole = math.floor(scaled)
-    return math.copysign((whole + (scaled - whole >= 0.5)) / 100, value)  # noqa: PLR2004 half
+    cents = math.floor(scaled)
+    return math.copysign((cents + (scaled - cents >= 0.5)) / 100, value)  # noqa: PLR2004 half
 
 
 def _strict(relation: Callable[[Known, Known], Truth]) -> Callable[[Known, Known], Truth]:
-    """A comparison that is false with anything absent."""
+    """Make a comparison that is false with a missing value."""
     return lambda a, b: Truth.FALSE if a is None or b is None else relation(a, b)
 
 
@@ -234,7 +234,7 @@ _KLEENE: Final = _Meaning(
 _MEASURED_ONLY: Final = _KLEENE._replace(
     functions=MappingProxyType({**_KLEENE.functions, _WRITTEN_FALLBACK: lambda first, _: first})
 )
-"""Kleene's logic, and no number stands in for what was not measured."""
+"""Kleene's logic, where no number replaces a value that was not measured."""
 _ABSENT_IS_FALSE: Final = _KLEENE._replace(
     operators=MappingProxyType(
         {

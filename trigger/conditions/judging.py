@@ -1,8 +1,8 @@
-"""Judging one condition against one cell of a frame, in Kleene's logic.
+"""Judge one condition against one cell of a frame, in Kleene's logic.
 
-# Note [The unheard]
+# Note [Missing answers]
 
-A condition counts only as far as nobody who was silent could have changed it:
+A condition is TRUE or FALSE only if no missing answer could change it:
 
 ====================================  ==========================  =========================
 The aggregate                         may shrink (remove, set)    only grows (add)
@@ -10,9 +10,9 @@ The aggregate                         may shrink (remove, set)    only grows (ad
 there is none (`Insufficient`)        UNKNOWN                     UNKNOWN
 too few for a rank, there is a range  the whole interval decides  the whole interval decides
 quorum declared and reached           the value decides           the value decides
-everybody was heard                   the value decides           the value decides
-unheard, the counter has a range      the whole interval decides  the whole interval decides
-unheard, without a range              UNKNOWN                     the value decides
+all members answered                  the value decides           the value decides
+missing answers, with a range         the whole interval decides  the whole interval decides
+missing answers, without a range      UNKNOWN                     the value decides
 ====================================  ==========================  =========================
 
 "The whole interval decides": TRUE if every value from ``low`` to ``high`` satisfies the comparison, FALSE if none
@@ -38,12 +38,12 @@ _EQUAL_WITHIN = 1e-9
 
 
 def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> ConditionVerdict:
-    """Judge ``condition`` by the aggregate that answers it.
+    """Judge ``condition`` by its aggregate.
 
     Args:
-        condition: what is asked.
+        condition: the condition.
         cell: the aggregate that `aggregator.specs.window_key` names for it.
-        shrinking: the policy that asks may remove members, so the unheard weigh more: Note [The unheard].
+        shrinking: the policy may remove members, so missing answers count against it: Note [Missing answers].
     """
     match cell:
         case Insufficient():
@@ -56,9 +56,9 @@ def judge(condition: Condition, cell: Cell, *, shrinking: bool) -> ConditionVerd
 
 
 def held_against(condition: Condition, size: int | None) -> Condition:
-    """The condition with the threshold that its value is compared with: of one per member, what ``size`` bear.
+    """Return the condition with its effective threshold: a threshold per member is multiplied by ``size``.
 
-    With no members at all anything that is there is too much, so a backlog brings the first one.
+    Without members the threshold is 0, so any backlog creates the first member.
     """
     if not condition.per_member or size is None:
         return condition
@@ -66,9 +66,9 @@ def held_against(condition: Condition, size: int | None) -> Condition:
 
 
 def conjunction(truths: Iterable[Truth]) -> Truth:
-    """Kleene's AND: FALSE if any is, else UNKNOWN if any is, else TRUE.
+    """Kleene's AND: FALSE if any truth is, else UNKNOWN if any is, else TRUE.
 
-    Of nothing it is UNKNOWN, not TRUE: a policy that asks nothing has measured nothing, and must not fire.
+    Of no truths it is UNKNOWN, not TRUE: a policy without conditions has measured nothing, and must not fire.
 
     >>> conjunction([Truth.TRUE, Truth.UNKNOWN]).name, conjunction([Truth.FALSE, Truth.UNKNOWN]).name
     ('UNKNOWN', 'FALSE')
@@ -83,7 +83,7 @@ def conjunction(truths: Iterable[Truth]) -> Truth:
 
 
 def at_least(needed: int, truths: Collection[Truth]) -> Truth:
-    """Kleene's M of N: TRUE if ``needed`` are, FALSE if fewer could still be, else UNKNOWN. Of nothing, UNKNOWN.
+    """Kleene's M of N: TRUE if ``needed`` are TRUE, FALSE if fewer can be, else UNKNOWN. Of no truths, UNKNOWN.
 
     AND is N of N, OR is 1 of N.
 
@@ -108,7 +108,7 @@ def _truth_of(condition: Condition, aggregate: Aggregate, *, shrinking: bool) ->
 
 
 def _truth_within(condition: Condition, low: float, high: float) -> Truth:
-    """Judge all values from ``low`` to ``high`` at once. What is not a number neither satisfies nor refutes."""
+    """Judge all values from ``low`` to ``high`` at once. NaN makes the result UNKNOWN."""
     every, none = every_and_none(condition.compare, low, high, condition.threshold)
     if every:
         return Truth.TRUE
@@ -116,12 +116,12 @@ def _truth_within(condition: Condition, low: float, high: float) -> Truth:
 
 
 def refuted(condition: Condition, low: Floats, high: Floats) -> Bools:
-    """Tell where no value from ``low`` to ``high`` satisfies ``condition``: there it is FALSE, whoever asks.
+    """Tell where no value from ``low`` to ``high`` satisfies ``condition``: there it is FALSE for every policy.
 
-    By every row of Note [The unheard]: where the value decides, it lies within these bounds.
+    This holds for every row of Note [Missing answers]: a value that decides lies within these bounds.
 
     Args:
-        condition: what is asked.
+        condition: the condition.
         low: (tick,) the bounds of its cells; infinite where there are none.
         high: (tick,)
     """
@@ -136,7 +136,7 @@ def every_and_none(compare: Compare, low: Floats, high: Floats, threshold: float
 def every_and_none(
     compare: Compare, low: float | Floats, high: float | Floats, threshold: float | Floats
 ) -> tuple[bool | Bools, bool | Bools]:
-    """One rule, for an interval and for a column of them."""
+    """Tell whether every value and whether no value satisfies; for one interval or a column of intervals."""
     match compare:
         case Compare.ABOVE:
             return low > threshold, high <= threshold

@@ -1,7 +1,8 @@
-"""Arithmetic and comparison of quantities that are known within bounds, or not at all.
+"""Calculate and compare quantities that are known within bounds, or unknown.
 
-What the unheard leave open is a span: a result is a span that holds every possible result, and a comparison is true
-or false only if it is so for all of them. ``None`` is unknown, and makes whatever it enters unknown.
+Missing answers leave a span of possible values. The result of a calculation is a span that contains every possible
+result; a comparison is true or false only if it is so for all of them. ``None`` is unknown, and makes every result that
+uses it unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _EQUAL_WITHIN = 1e-9
 
 
 class ValueSpan(NamedTuple):
-    """``low ≤ high``; the same where the value is known exactly. Infinite where nothing bounds it."""
+    """Bounds of a value, ``low ≤ high``: equal if the value is known exactly, infinite without a limit."""
 
     low: float
     high: float
@@ -27,7 +28,7 @@ Known = ValueSpan | None
 
 
 def exactly(value: float) -> ValueSpan:
-    """A value that is known."""
+    """Make the span of a known value."""
     return ValueSpan(value, value)
 
 
@@ -71,13 +72,13 @@ def magnitude(a: Known) -> Known:
 
 
 def least(*of: Known) -> Known:
-    """The least of all; unknown if one is, since that might be it."""
+    """Return the least of all; unknown if one is, since that one might be the least."""
     known = [each for each in of if each is not None]
     return ValueSpan(min(a.low for a in known), min(a.high for a in known)) if len(known) == len(of) else None
 
 
 def greatest(*of: Known) -> Known:
-    """The greatest of all; unknown if one is."""
+    """Return the greatest of all; unknown if one is."""
     known = [each for each in of if each is not None]
     return ValueSpan(max(a.low for a in known), max(a.high for a in known)) if len(known) == len(of) else None
 
@@ -102,7 +103,7 @@ def at_least(a: Known, b: Known) -> Truth:
 
 
 def equals(a: Known, b: Known) -> Truth:
-    """``a = b``, within the rounding of arithmetic."""
+    """``a = b``, within rounding."""
     if a is None or b is None:
         return Truth.UNKNOWN
     slack = _EQUAL_WITHIN * max(1.0, *(abs(end) for end in (*a, *b) if math.isfinite(end)))
@@ -138,7 +139,7 @@ def _truth(every: bool, none: bool) -> Truth:
 
 
 def _span(*ends: float) -> Known:
-    """The span of these ends; unknown where arithmetic came to nothing that is a number."""
+    """Return the span of these ends; unknown if one of them is NaN."""
     return None if any(math.isnan(end) for end in ends) else ValueSpan(*_bounds(ends))
 
 

@@ -1,18 +1,18 @@
-"""How often in a row a policy's conditions were TRUE, where evaluations are counted and not time.
+"""Count how often in a row a policy's conditions were TRUE, for policies that count evaluations instead of time.
 
 # Note [In a row]
 
-OneFlow's ``period`` and ``period_number``. Evaluations of the policy are at least ``every`` apart; what is seen in
-between neither counts nor resets. Per evaluation:
+OneFlow's ``period`` and ``period_number``. Evaluations of the policy are at least ``every`` apart; ticks between them
+neither count nor reset. Per evaluation:
 
-* TRUE: one more, at most ``times``: at ``times`` the policy fires, and goes on firing at every evaluation until the
-  size has changed.
-* FALSE: none.
-* UNKNOWN: no evaluation at all, where OneFlow calls the absent FALSE. The next is then late, and begins anew.
+* TRUE: the count rises by one, to at most ``times``. At ``times`` the policy fires, at every evaluation until the size
+  has changed.
+* FALSE: the count is 0.
+* UNKNOWN: this is no evaluation; OneFlow takes missing data as FALSE. The next evaluation is then late and begins anew.
 
-An evaluation that is later than one and a half times the spacing that ticks allow begins anew too: a gap never counts.
-OneFlow goes on counting over any gap. Once the size has changed by a policy every count of the group is zero again,
-and the spacing goes on. Source: ``reference/oneflow.md`` section 2.2; DESIGN.md "Judging".
+An evaluation later than one and a half times the spacing that ticks allow begins anew, too: a gap never counts.
+OneFlow goes on counting over any gap. When a policy has changed the size, every count of the group is 0 again, and the
+spacing goes on. Source: ``reference/oneflow.md`` section 2.2; DESIGN.md "Judging".
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def streak(
     """Carry a streak over one tick.
 
     Args:
-        previous: that of the last tick; ``None``: none yet.
+        previous: the streak of the last tick; ``None``: none yet.
         truth: of the policy's conditions, now.
         now: when they were judged.
-        rule: how many are wanted, and how far apart.
+        rule: how many TRUE evaluations the policy needs, and how far apart.
         interval: seconds between ticks.
 
     Returns:
@@ -51,12 +51,12 @@ def streak(
     since = now - previous.judged_at
     if 0 <= since < rule.every - _JITTER * interval:
         return previous, False
-    whole = 0 <= since <= _LONGEST_GAP * spacing(rule, interval)
-    return _after(previous.true if whole else 0, truth, now, rule), True
+    unbroken = 0 <= since <= _LONGEST_GAP * spacing(rule, interval)
+    return _after(previous.true if unbroken else 0, truth, now, rule), True
 
 
 def spacing(rule: InARow, interval: Seconds) -> Seconds:
-    """How far apart evaluations are in truth: whole ticks.
+    """Return the real time between two evaluations: a whole number of ticks.
 
     >>> spacing(InARow(times=3, every=10.0), 30.0), spacing(InARow(times=3, every=40.0), 30.0)
     (30.0, 60.0)
@@ -65,12 +65,12 @@ def spacing(rule: InARow, interval: Seconds) -> Seconds:
 
 
 def long_enough(current: PolicyStreak | None, rule: InARow) -> bool:
-    """Whether there are enough in a row."""
+    """Whether a streak is long enough to fire."""
     return current is not None and current.true >= rule.times
 
 
 def restarted(current: PolicyStreak) -> PolicyStreak:
-    """Count from zero after the size has changed; the next evaluation is due when it was."""
+    """Count from zero after a change of size; the next evaluation stays due at the same time."""
     return PolicyStreak(true=0, judged_at=current.judged_at)
 
 

@@ -1,16 +1,16 @@
-"""How far a policy has come: how long its conditions have held, in steady time, or how often in a row they did.
+"""Measure a policy's progress: how long its conditions have held, in steady time, or how often in a row.
 
 # Note [Held time]
 
-Held time grows only between two TRUE evaluations at most one and a half intervals apart; what lies between them is
-then counted. So, per evaluation:
+Held time grows only between two TRUE evaluations at most one and a half intervals apart; the time between them then
+counts. So, per evaluation:
 
 * TRUE: the hold goes on if the last TRUE is at most 1.5 intervals ago; otherwise a new hold begins now.
-* UNKNOWN: the hold is kept as it is. It does not grow, and since the next TRUE tick is two intervals after the last
-  one, a single blind tick ends it all the same. Only an evaluation *between* two ticks may be UNKNOWN without harm.
+* UNKNOWN: the hold stays and does not grow. The next TRUE tick is then two intervals after the last one, so a single
+  UNKNOWN tick ends the hold. Only an UNKNOWN evaluation *between* two ticks does no harm.
 * FALSE: the hold ends.
 
-Holds live in memory only: steady time means nothing after a restart, so a restart ends every hold.
+Holds are in memory only: steady time has no meaning after a restart, so a restart ends every hold.
 Source: DESIGN.md "Judging".
 """
 
@@ -25,10 +25,10 @@ from trigger.conditions import streaks
 from trigger.verdicts import Hold, PolicyStreak, StreakCount, Truth
 
 LONGEST_GAP = 1.5
-"""In intervals: one late tick is forgiven, one missing tick is not."""
+"""In intervals: one late tick does not end a hold, one missing tick does."""
 
 JITTER = 0.05
-"""In intervals: a tick may come this much early. Five ticks of 30.00 ± 0.02 s are 120 s, though they take 119.98 s."""
+"""In intervals: how early a tick may be. Five ticks of 30.00 ± 0.02 s count as 120 s, though they take 119.98 s."""
 
 
 def hold(previous: Hold | None, truth: Truth, now: Monotonic, interval: Seconds) -> Hold | None:
@@ -47,20 +47,20 @@ def hold(previous: Hold | None, truth: Truth, now: Monotonic, interval: Seconds)
 
 
 def held(current: Hold | None) -> Seconds:
-    """How long the conditions are known to have held: up to the last TRUE evaluation, never beyond."""
+    """Return how long the conditions have held: up to the last TRUE evaluation."""
     return 0.0 if current is None else current.last_true - current.true_since
 
 
 def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> bool:
     """Whether a policy whose conditions are TRUE now has held them for ``duration``.
 
-    At most a twentieth of an interval may be missing, so that a tick that is early by its jitter is not a tick lost.
+    At most a twentieth of an interval may be missing, so that a tick that is early by its jitter still counts.
     """
     return current is not None and held(current) >= duration - JITTER * interval
 
 
 Kept = Hold | PolicyStreak
-"""What is carried from tick to tick for one policy."""
+"""The progress of one policy, carried from tick to tick."""
 
 
 class Progress(NamedTuple):
@@ -68,14 +68,14 @@ class Progress(NamedTuple):
 
     kept: Kept | None
     ready: bool
-    """Held for long enough, or often enough; the policy fires if its conditions are TRUE as well."""
+    """Held long enough, or often enough; the policy fires if its conditions are also TRUE."""
     held: Seconds
     needed: Seconds
     in_a_row: StreakCount | None = None
 
 
 def progress(policy: Policy, previous: Kept | None, truth: Truth, now: Monotonic, interval: Seconds) -> Progress:
-    """Carry one policy over one tick. What was kept under another rule counts for nothing."""
+    """Carry one policy over one tick. Progress under another rule does not count."""
     rule = policy.in_a_row
     if rule is None:
         needed = _needed(policy)
@@ -89,10 +89,10 @@ def progress(policy: Policy, previous: Kept | None, truth: Truth, now: Monotonic
 
 
 def restarted(kept: Mapping[PolicyId, Kept]) -> Mapping[PolicyId, Kept]:
-    """What is left of them once a policy has changed the size: when streaks were judged, and no hold."""
+    """Return the progress after a policy has changed the size: streaks of zero with their times, and no holds."""
     return {policy: streaks.restarted(one) for policy, one in kept.items() if isinstance(one, PolicyStreak)}
 
 
 def _needed(policy: Policy) -> Seconds:
-    """How long the truth must hold: not at all where the window already is the average over the duration."""
+    """Return how long the conditions must hold: 0 if the window is already the average over the duration."""
     return 0.0 if policy.holds is Holds.AVERAGE else policy.duration

@@ -1,1 +1,1 @@
-"""Why a group did what it did, as a value and in words."""
+"""Explain a decision, as a value and in words."""

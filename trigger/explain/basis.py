@@ -1,8 +1,8 @@
-"""What one decision was made of, whole: given to the decision code once more, it gives the same answer.
+"""Keep all inputs of a decision, so that the decision code can repeat it with the same result.
 
-An `Explanation` says to people what was decided and why. It leaves out what changed nothing (a budget that was not
-reached, the exact share of members heard), so by itself it cannot be decided again. Its `Basis` has all of it.
-Of evaluations that history keeps run-length, it is that of the first.
+An `Explanation` shows people the decision and its reason. It leaves out inputs that changed nothing (a budget that was
+not reached, the exact share of members that answered), so it is not enough to decide again. Its `Basis` has all inputs.
+A run-length span of history keeps the basis of its first evaluation.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from trigger.verdicts import Evaluation, Hold, PolicyStreak
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """Everything that went into one decision, beside the catalogue: its digest stands in the explanation."""
+    """All inputs of one decision except the catalogue, whose digest is in the explanation."""
 
     at: Moment
     cells: tuple[Aggregate | Insufficient, ...] | None
-    """In the order of the group's policies, their conditions and terms, as they were judged; ``None``: nothing was
-    evaluated, somebody asked between two ticks."""
+    """In the order of the group's policies, their conditions and terms; ``None``: there was no evaluation, a request
+    came between two ticks."""
     holds: Mapping[PolicyId, Hold | PolicyStreak] = field(default_factory=lambda: MappingProxyType({}))
-    """Those that were carried to this tick."""
+    """The holds carried to this tick."""
     size: int | None = None
-    """The desired size that conditions per member went by."""
+    """The desired size that conditions per member use."""
     requests: tuple[Request, ...]
-    """From outside and of schedules; those of other policies follow from what was evaluated."""
+    """From outside and of schedules; the requests of other policies follow from the evaluation."""
     fleet: Fleet
     state: GroupState
-    """That the decision found."""
+    """Before the decision."""
 
 
 def basis_of(
@@ -48,20 +48,20 @@ def basis_of(
     fleet: Fleet,
     state: GroupState,
 ) -> Basis | None:
-    """Put down what a decision was made of; ``None``: it was evaluated by a catalogue that has been exchanged since.
+    """Collect the inputs of a decision; ``None``: a reload has replaced the catalogue since the evaluation.
 
     Args:
-        catalogue: the snapshot by which it was decided.
+        catalogue: the snapshot of the decision.
         group: as given to `trigger.decide.decide`.
         evaluation: likewise.
-        decision: its answer.
+        decision: the result of `decide`.
         fleet: as given to `decide`.
         state: likewise.
     """
     cells = None if evaluation is None else _cells(catalogue, group, evaluation)
     if evaluation is not None and cells is None:
         return None
-    kept = None if state.turn.queued is None else state.turn.queued.request  # the state asks for it by itself
+    kept = None if state.turn.queued is None else state.turn.queued.request  # the state already has this request
     return Basis(
         at=decision.at,
         cells=cells,
@@ -78,15 +78,15 @@ def basis_of(
 
 
 def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation | None, Decision]:
-    """Evaluate and decide once more, as the door does.
+    """Repeat an evaluation and its decision.
 
     Args:
-        catalogue: of the digest that was recorded.
-        group: as it was given to `trigger.decide.decide`.
-        basis: what it was decided by.
+        catalogue: with the recorded digest.
+        group: as given to `trigger.decide.decide`.
+        basis: the recorded inputs.
 
     Raises:
-        ValueError: the catalogue asks for other windows than were recorded.
+        ValueError: the catalogue needs other windows than were recorded.
     """
     evaluation = None
     if basis.cells is not None:
@@ -99,7 +99,7 @@ def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation 
 
 
 def _cells(catalogue: Catalogue, group: Group, evaluation: Evaluation) -> tuple[Aggregate | Insufficient, ...] | None:
-    """The cells that were judged; ``None``: the catalogue has been exchanged since, and asks for others."""
+    """Return the judged cells; ``None``: a reload has replaced the catalogue, and it needs other cells."""
     advices = evaluation.advices
     if [advice.policy for advice in advices] != [*group.policies]:
         return None
@@ -110,7 +110,7 @@ def _cells(catalogue: Catalogue, group: Group, evaluation: Evaluation) -> tuple[
 
 
 def _keys(catalogue: Catalogue, group: Group) -> Iterator[WindowKey]:
-    """The windows of `Basis.cells`. What several conditions look at comes as often as they do."""
+    """List the windows of `Basis.cells`; a window that several conditions use appears for each of them."""
     for policy in (catalogue.policies[name] for name in group.policies):
         for name in policy.when:
             yield from window_keys(catalogue.conditions[name], policy, group)

@@ -1,4 +1,4 @@
-"""Why a group did what it did at one moment, as a value that can be stored, compared and said in words."""
+"""Explain a decision for one group at one moment, as a value that can be stored, compared and put into words."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, StreakCo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionExplanation:
-    """One condition as one policy judged it: what was measured, by how many, how old, against what."""
+    """One condition as one policy judged it: the value, its members, its age and the threshold."""
 
     condition: ConditionId
     counter: CounterId
     unit: str
     across: str
-    """As it is written: ``avg``, ``highest 3``."""
+    """As the file has it: ``avg``, ``highest 3``."""
     aggregate: str
     window: Seconds
     compare: Compare
     threshold: float
     truth: Truth
     value: float | None
-    """``None``: nothing to show; ``lack`` says why."""
+    """``None``: no value; ``lack`` has the reason."""
     low: float | None
-    """What the value could be if the unheard had answered; ``None`` where that is unbounded or nothing was heard."""
+    """Least value with the missing answers; ``None`` if unbounded or if no member answered."""
     high: float | None
     heard: int
     expected: int
@@ -62,17 +62,17 @@ class ConditionExplanation:
     left_out: int = 0
     """Members that are not counted, since they warm up."""
     per_member: float | None = None
-    """What one member bears, where the threshold is so many times that."""
+    """The declared threshold per member, if ``threshold`` is a multiple of it."""
     per_group: bool = False
-    """The counter has one value for the whole group: nothing is aggregated across members."""
+    """The counter has one value for the whole group: it is not aggregated across members."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermExplanation:
-    """One aggregate that an expression names; the fields mean what they mean in `ConditionExplanation`."""
+    """One aggregate that an expression names; the fields mean the same as in `ConditionExplanation`."""
 
     name: str
-    """As the expression has it: ``cpu.p95``."""
+    """As in the expression: ``cpu.p95``."""
     counter: CounterId
     unit: str
     across: str
@@ -101,7 +101,7 @@ class ExpressionExplanation:
 
 
 Measured: TypeAlias = ConditionExplanation | TermExplanation
-"""What has a value, a unit, and members who were heard."""
+"""An explanation with a value, a unit, and a number of members that answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,32 +114,32 @@ class PolicyExplanation:
     held: Seconds
     needed: Seconds
     in_a_row: StreakCount | None = None
-    """Where evaluations are counted instead."""
+    """For a policy that counts evaluations instead of time."""
     conditions: tuple[ConditionExplanation, ...]
-    """Those that compare one counter."""
+    """Conditions that compare one counter."""
     expressions: tuple[ExpressionExplanation, ...] = ()
-    """Those that judge an expression."""
+    """Conditions that judge an expression."""
     enough: int | None = None
     """How many of both must be TRUE; ``None``: all of them."""
     taken: TakenStep | None = None
-    """Of a policy with steps, the one that is taken."""
+    """The step that a policy with steps takes."""
     aim: Aim | None = None
-    """Of a target that is missed, what it asks for."""
+    """The aim of a missed target."""
 
     @property
     def truths(self) -> tuple[Truth, ...]:
-        """Of every condition, of both kinds."""
+        """The truths of all conditions, of both kinds."""
         return (*(judged.truth for judged in self.conditions), *(judged.truth for judged in self.expressions))
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """Every aggregate that it was judged by."""
+        """Every aggregate by which the policy was judged."""
         return (*self.conditions, *(term for judged in self.expressions for term in judged.terms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerExplanation:
-    """One request and what the door said to it."""
+    """One request and its answer."""
 
     request: str
     cause: RequestCause
@@ -174,7 +174,7 @@ class Explanation:
     desired_to: int | None
     advised_to: int | None
     minimum: int
-    """The bounds that stood then: declared ones, as schedules moved them."""
+    """The bounds then in force: the declared ones, as schedules moved them."""
     maximum: int
     in_service: int
     policies: tuple[PolicyExplanation, ...]
@@ -182,31 +182,31 @@ class Explanation:
     quiets: tuple[Quiet, ...]
     signals: tuple[Signal, ...] = ()
     leaving: int = 0
-    """Members that are on their way out, and left out of what is measured."""
+    """Members that leave; they are not measured."""
     freezes: tuple[Freezing, ...] = ()
     """The group's freeze windows, active or not."""
     stabilising: Stabilising | None = None
-    """What scale-ins by policies wait for."""
+    """The lower advice for which scale-ins by policies wait."""
     limits: tuple[BoundInForce, ...] = ()
-    """The group's floors and ceilings by schedule, standing or not."""
+    """The group's floors and ceilings by schedule, in force or not."""
     coming: tuple[Coming, ...] = ()
     """The group's schedules that change the size, and when each is due next."""
     queued: Queued | None = None
-    """The wish that waits for the group's turn in its service."""
+    """The request that waits for the group's turn in its service."""
     ahead: GroupId | None = None
-    """Which group's turn it is before."""
+    """The group that scales first."""
     fleet_pause: FleetPause | None = None
-    """That of the whole fleet; ``pause`` is the group's own."""
+    """The pause of all groups; ``pause`` is the group's own."""
     basis: Basis | None = None
-    """For deciding once more (`explain.basis`); ``None``: not kept, or the catalogue was exchanged meanwhile."""
+    """The inputs, to decide once more (`explain.basis`); ``None``: not kept, or a reload replaced the catalogue."""
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """Every aggregate that a policy was judged by: policy by policy, conditions, then terms of expressions."""
+        """Every aggregate by which a policy was judged: policy by policy, conditions, then terms of expressions."""
         return tuple(each for policy in self.policies for each in policy.measured)
 
 
-def explain(  # everything that a decision was made of
+def explain(
     catalogue: Catalogue,
     group: Group,
     evaluation: Evaluation | None,
@@ -214,15 +214,15 @@ def explain(  # everything that a decision was made of
     fleet: Fleet,
     state: GroupState | None = None,
 ) -> Explanation:
-    """Put together everything that a decision was made of.
+    """Collect all inputs of a decision.
 
     Args:
         catalogue: the snapshot that was evaluated.
-        group: as given to `trigger.decide.decide`; an orphaned one is no longer in the catalogue.
+        group: as given to `trigger.decide.decide`; an orphaned group is no longer in the catalogue.
         evaluation: as given to `decide`; a policy that has left the catalogue since is left out.
-        decision: its answer.
+        decision: the result of `decide`.
         fleet: as given to `decide`.
-        state: likewise; ``None``: it need not be decided once more.
+        state: likewise; ``None``: the explanation gets no basis.
     """
     answers = decision.answers
     reasons = {

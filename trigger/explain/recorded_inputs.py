@@ -1,15 +1,15 @@
-"""What decisions are given that follows from no sample, no file and no earlier decision.
+"""Record the inputs of decisions that do not follow from samples, the file or earlier decisions.
 
 # Note [Given]
 
-Samples and file are enough to repeat the decisions of a group, but for what comes from elsewhere: requests of
-people and alarms, what others than decisions do to its state (alerts that begin and end, pauses, members that vanish),
-and what the last convergence pass saw of its fleet. A `Given` has these, for one decision. It is put down only where
-it differs from the one before, so that a group at rest puts nothing down: whatever lies between two of them was given
-what the earlier one says, and found the state that the decision before it had left.
+Samples and file are enough to repeat the decisions of a group, except for inputs from elsewhere: requests of persons
+and alarms, changes of its state between decisions (alerts that begin and end, pauses, members that vanish), and the
+fleet of the last convergence pass. A `Given` has these for one decision. It is recorded only if it differs from the one
+before, so that a group at rest records nothing: each decision between two records had the inputs of the earlier one,
+and the state after the decision before it.
 
-What has changed the state is not asked. Whatever differs from what the last decision left was done by another, so no
-way to change a state can be forgotten here.
+The cause of a change of state is not recorded: every difference from the state after the last decision counts. So a
+new way to change a state needs no code here.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ FORM = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What one decision was given. See Note [Given]."""
+    """The outside inputs of one decision. See Note [Given]."""
 
     form: int = FORM
     life: Instant
-    """When the daemon started that decided."""
+    """Start of the daemon that made the decision."""
     number: int
-    """Of the group in this life, from 0: the order in which they were decided, whatever the clock says."""
+    """Of the group since the daemon's start, from 0: the order of decisions, independent of the clock."""
     at: Instant
     after: Instant | None = None
-    """The newest poll that had been decided about before; ``None``: none in this life."""
+    """The newest poll with an earlier decision; ``None``: none since the daemon's start."""
     evaluated: bool
     """It decided about the poll of ``at``; otherwise a request came between two polls."""
     requests: tuple[Request, ...] = ()
-    """From outside; those of policies and schedules follow from the samples and the clock."""
+    """From outside; the requests of policies and schedules follow from the samples and the clock."""
     fleet: Fleet
     state: GroupState
-    """That it found."""
+    """Before the decision."""
     before: GroupState | None = None
-    """What the last decision had left, where others changed it since."""
+    """After the last decision, if the state has changed since."""
 
     @property
     def begins(self) -> bool:
-        """Whether it is the first of a life: windows and holds are empty."""
+        """Whether it is the first since the daemon's start: windows and holds are empty."""
         return self.number == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionTrack:
-    """What is put down of a group in one life, to know what the next decision is given anew."""
+    """The last record of a group, with which the next decision's inputs are compared."""
 
     last: Given
     left: GroupState
-    """By the last decision."""
+    """The state after the last decision."""
     polled: Instant | None
-    """The newest poll that was decided about."""
+    """The newest poll with a decision."""
 
 
-def given_to(  # noqa: PLR0913 - all that a decision was made of
+def given_to(  # noqa: PLR0913 - all inputs of a decision
     decision: Decision,
     group: Group,
     track: DecisionTrack | None,
@@ -74,17 +74,17 @@ def given_to(  # noqa: PLR0913 - all that a decision was made of
     requests: tuple[Request, ...],
     evaluated: bool,
 ) -> tuple[Given | None, DecisionTrack]:
-    """Say what a decision was given, and what is known afterwards; ``None``: what the one before says.
+    """Return the record of a decision's inputs, and the new track; record ``None``: the same inputs as before.
 
     Args:
-        decision: any.
+        decision: the decision.
         group: as given to `trigger.decide.decide`.
-        track: of this life; ``None``: it is the group's first decision.
+        track: since the daemon's start; ``None``: it is the group's first decision.
         life: when the daemon started.
         state: as given to `decide`.
         fleet: likewise.
-        requests: those from outside.
-        evaluated: whether a poll was decided about.
+        requests: the requests from outside.
+        evaluated: whether the decision is about a poll.
     """
     polled = decision.at.wall if evaluated else None if track is None else track.polled
     new = Given(
@@ -111,20 +111,20 @@ def _differs(new: Given, last: Given, group: Group) -> bool:
 
 
 def _clear(fleet: Fleet, group: Group) -> Fleet:
-    """A fleet without what decides nothing: how many more may be made than the group may ever have."""
+    """Limit a fleet's create budget to the group's max: a larger budget changes no decision."""
     return replace(fleet, creates_left=max(min(fleet.creates_left, group.maximum), 0))
 
 
 _OUTSIDE = ("pause", "signals", "orphaned", "watched", "fresh", "older", "fleet_pause")
-"""What hardly any decision changes: at the beginning of a life nothing says what was done before it."""
+"""Fields that decisions hardly ever change: the first record after a start takes them as they are."""
 
 
 def carried(own: GroupState, given: Given) -> GroupState:
-    """Do to a state what others than decisions had done to the recorded one.
+    """Apply to a state the changes that happened to the recorded one between decisions.
 
     Args:
-        own: what was decided before, here: by another file perhaps, so not always the recorded state.
-        given: what the recorded decision found.
+        own: the state of the replay, which may differ from the recorded one if it uses another file.
+        given: the record.
     """
     found, before = given.state, given.before
     if given.begins:
@@ -143,7 +143,7 @@ def carried(own: GroupState, given: Given) -> GroupState:
 
 
 def _moved(own: int | None, before: int | None, found: int | None) -> int | None:
-    """A size, moved by as much as the recorded one."""
+    """Change a size by as much as the recorded one changed."""
     if own is None or before is None or found is None:
         return found
     return max(own + found - before, 0)

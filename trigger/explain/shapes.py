@@ -1,4 +1,4 @@
-"""When two explanations tell the same story, so that history keeps them as one."""
+"""Decide whether two explanations are equal enough for history to keep them as one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from trigger.explain.explanation import Explanation
 
 
 def shape(explanation: Explanation) -> Hashable:
-    """What makes two ticks the same story: equal shapes extend one span of history, whatever the measured values.
+    """Return the parts that two ticks must share: equal shapes extend one span of history.
 
-    Reasons, truths, steps taken, clamps, sizes, mode, pause, configuration, and which alerts, windows and schedules do
-    what; not values, distances, ages, held times, request ids, or how long an alert still lasts.
+    A shape has reasons, truths, steps, clamps, sizes, mode, pause, configuration, and effects of alerts, windows and
+    schedules. It has no values, distances, ages, held times, request ids, or remaining times of alerts.
     """
     return (
         explanation.reason,

@@ -1,1 +1,1 @@
-"""What stands between a wish and a new size, and which wish wins."""
+"""Refuse requests, make them smaller, and choose the winner."""

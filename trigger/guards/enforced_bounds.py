@@ -1,6 +1,4 @@
-"""Changes of desired size that nobody asked for.
-
-At most one a moment, the first that applies:
+"""Change desired size without a request: at most one change per moment, the first that applies.
 
 ==============  ====================================================================  ===========================
 Cause           When                                                                  Desired size becomes
@@ -8,18 +6,18 @@ Cause           When                                                            
 FIRST_LISTING   there is none yet, and a complete listing has been seen               max(min or an alert's floor,
                                                                                       members found); above max it
                                                                                       is *kept*
-FIRST_LISTING   the same, of a group that was never known before, with no member at   ``initial``, within min or an
-                all, where ``initial`` is declared                                    alert's floor and max
+FIRST_LISTING   the same, for a new group without any member that declares            ``initial``, within min or an
+                ``initial``                                                           alert's floor and max
 ALERT_FLOOR     below the floor that an alert raises                                  the floor, at most max
 BOUNDS          below min; or above max, and neither *forced* nor *kept*              the nearest bound
 BLIND_FLOOR     below the floor that the group declares, and every policy is blind    the floor, at most max
 ==============  ====================================================================  ===========================
 
-None of them begins a quiet time, waits for one, or looks at a counter, and no alert stops one. Below min, or below an
-alert's floor, nothing excuses: a size that was forced there while paused lasts as long as the pause. When a floor ends,
-the size stays: policies bring it down. Min and max are those that stand at this moment: where only a schedule's floor
-or ceiling makes the difference, `trigger.decide` calls it SCHEDULE instead of BOUNDS. Source: DESIGN.md "Sizing"
-(bounds, force, blind) and "Moving" (first start).
+None of them begins a quiet time, waits for one, or reads a counter, and no alert stops one. A size below min or below
+an alert's floor is always raised; a size that was forced there while paused lasts as long as the pause. When a floor
+ends, the size stays until policies lower it. Min and max are those in force at this moment: if only a schedule's floor
+or ceiling makes the difference, `trigger.decide` gives the reason SCHEDULE instead of BOUNDS. Source: DESIGN.md
+"Sizing" (bounds, force, blind) and "Moving" (first start).
 """
 
 from __future__ import annotations
@@ -35,10 +33,10 @@ from trigger.requests import Fleet, GroupState
 from trigger.verdicts import Evaluation
 
 
-def unasked(
+def enforce_bounds(
     group: Group, fleet: Fleet, state: GroupState, now: Instant, *, blind: bool
 ) -> tuple[GroupState, Reason | None]:
-    """Bring a group's state up to this moment; the reason is ``None`` if its size stays."""
+    """Update a group's state to this moment; the reason is ``None`` if its size stays."""
     tidy = _tidied(group, state, now)
     change = _change(group, fleet, tidy, least_size(group, tidy, blind=blind))
     if change is None:
@@ -58,7 +56,7 @@ def unasked(
 
 
 def is_blind(evaluation: Evaluation | None) -> bool:
-    """Whether a group that has policies cannot judge a single one. Without policies there is nothing to be blind to."""
+    """Whether a group has policies and cannot judge any of them. A group without policies is not blind."""
     return (
         evaluation is not None
         and bool(evaluation.advices)
@@ -67,7 +65,7 @@ def is_blind(evaluation: Evaluation | None) -> bool:
 
 
 def least_size(group: Group, state: GroupState, *, blind: bool) -> int:
-    """What no policy or alarm may go below: min, the floor of an alert, or the declared floor while blind."""
+    """Return the least size for policies and alarms: min, the floor of an alert, or the declared floor while blind."""
     least = floor_of(group, state.signals)
     if not blind or group.blind_floor is None:
         return least
@@ -92,7 +90,7 @@ def _first(group: Group, fleet: Fleet, state: GroupState, floor: int) -> int:
 
 
 def _tidied(group: Group, state: GroupState, now: Instant) -> GroupState:
-    """Drop quiet times and signals that are over, and excuses for a size that needs none."""
+    """Drop quiet times and signals that are over, and the marks *forced* and *kept* of a size within the bounds."""
     state = lasting(state, now)
     if state.quiets and any(quiet.until <= now for quiet in state.quiets):
         state = replace(state, quiets=tuple(quiet for quiet in state.quiets if quiet.until > now))

@@ -1,11 +1,11 @@
-"""A store that may be older than the fleet: what that does to a group's state, and how it ends. Pure.
+"""Protect a group whose store may be older than its fleet. Pure.
 
-A backup that is put back, or a disk that is rolled back, remembers a size that later decisions have replaced. Taken at
-its word it would remove every member that came since. So nothing is removed, replaced or made for the group, desired
-size is at least what is there (within max), and a person confirms it: `trimtab store adopt`.
+A restored backup, or a disk that was rolled back, holds a size that later decisions have replaced. Following it would
+delete every member created since. So Trimtab creates, replaces and deletes no member of the group, raises the desired
+size to the number of members found (within max), and waits until a person confirms it: `trimtab store adopt`.
 
-There are two signs. A machine bears a launch sequence above the last one that the store gave out. Or `trimtab restore`
-put the store there: then the first complete listing is compared with it, and settles the matter if both agree.
+There are two signs. A machine has a launch sequence above the last one in the store. Or `trimtab restore` wrote the
+store: then the first complete listing is compared with it, and ends the doubt if both agree.
 
 Source: DESIGN.md "Moving" (store generation); ADR 0016.
 """
@@ -21,20 +21,20 @@ from trigger.requests import GroupState, OlderStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """What one pass saw of a group, compared with what the store remembers."""
+    """The listing of one pass, compared with the store."""
 
     found: int
-    """Machines that are there and are not being deleted."""
+    """Machines in the listing that are not being deleted."""
     ahead: int
     """The highest launch sequence among them that is above the store's last one; 0: none is."""
     agrees: bool
-    """The listing is complete, and shows exactly the members that the store remembers, as many as desired."""
+    """The listing is complete, and shows exactly the members of the store, as many as desired."""
 
 
 def compared(group: Group, state: GroupState, seen: Inventory, now: Instant) -> GroupState:
-    """Return the state after a pass: in doubt, more in doubt, no longer in doubt, or the very same.
+    """Return the state after a pass: in doubt, more in doubt, no longer in doubt, or the same object.
 
-    A group without a desired size takes its first one from the listing, so its store cannot be too old for it.
+    A group without a desired size takes its first size from the listing, so its store cannot be outdated.
     """
     if state.desired is None or state.orphaned:
         return state
@@ -46,7 +46,7 @@ def compared(group: Group, state: GroupState, seen: Inventory, now: Instant) -> 
 
 
 def confirmed(state: GroupState) -> GroupState:
-    """Return the state once the store is believed: desired size stays what it was raised to."""
+    """Return the state after the confirmation: the raised desired size stays."""
     return replace(state, older=None)
 
 
@@ -60,20 +60,20 @@ def _raised(group: Group, state: GroupState, seen: Inventory, before: OlderStore
 
 
 def say_older(group: GroupId, older: OlderStore) -> str:
-    """Say why the store is in doubt, and what to do; for people.
+    """Say why the store may be outdated, and what to do.
 
     >>> what, _, until = say_older(
     ...     GroupId("web"), OlderStore(since=Instant(0.0), stored=3, found=8, sequence=8)
     ... ).partition("; ")
     >>> what
-    'the store is older than the fleet: it remembers size 3, and 8 members up to launch 8 are there'
+    'the store is older than the fleet: it has size 3, but the cloud lists 8 members up to launch 8'
     >>> until
-    'nothing is removed, replaced or made until it is confirmed: trimtab store adopt web'
+    'no member is created, replaced or deleted until you confirm it: trimtab store adopt web'
     """
     upto = f" up to launch {older.sequence}" if older.sequence else ""
     if older.found:
-        there = f"{older.found} members{upto} are there"
-        what = f"the store is older than the fleet: it remembers size {older.stored}, and {there}"
+        there = f"the cloud lists {older.found} members{upto}"
+        what = f"the store is older than the fleet: it has size {older.stored}, but {there}"
     else:
         what = f"the store was restored (size {older.stored}), and no complete listing has agreed with it yet"
-    return f"{what}; nothing is removed, replaced or made until it is confirmed: trimtab store adopt {group}"
+    return f"{what}; no member is created, replaced or deleted until you confirm it: trimtab store adopt {group}"

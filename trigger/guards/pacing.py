@@ -1,8 +1,8 @@
-"""How far a group has moved lately, and what is left of what it may: pure arithmetic over remembered moves.
+"""Limit how fast a group changes, from its recent moves.
 
-A *move* is a change of desired size by a policy or an alarm. What a person does, and what changes unasked, is no move:
-pacing restrains machines. Source: Kubernetes' HorizontalPodAutoscaler ``behavior`` (policies with ``periodSeconds``,
-``selectPolicy``), which also counts from the size at the beginning of the period.
+A *move* is a change of desired size by a policy or an alarm. Changes by persons, and changes without a request, are no
+moves: pacing limits automatic requests only. Source: Kubernetes' HorizontalPodAutoscaler ``behavior`` (policies with
+``periodSeconds``, ``selectPolicy``), which also counts from the size at the beginning of the period.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from trigger.requests import SizeChange
 from trigger.verdicts import Direction
 
 _REMEMBERED = 500
-"""Moves, at most: one every quiet time for days."""
+"""The most moves kept: enough for days with one move per quiet time."""
 
 
 def allowance(pace: Pace, moves: Sequence[SizeChange], base: int, direction: Direction, now: Instant) -> int:
-    """How many members may still be added, or taken away.
+    """Return how many members may still be added, or removed.
 
     Args:
         pace: the limit.
         moves: of both directions, oldest first.
         base: the desired size now.
-        direction: which way.
+        direction: of the change.
         now: the wall clock.
 
     >>> from config.units import Instant
@@ -46,12 +46,12 @@ def allowance(pace: Pace, moves: Sequence[SizeChange], base: int, direction: Dir
 
 
 def free_at(pace: Pace, moves: Sequence[SizeChange], direction: Direction, now: Instant) -> Instant:
-    """When the oldest move that counts against the pace is forgotten."""
+    """Return when the oldest move that counts leaves the period."""
     return Instant(min((move.at + pace.per for move in _recent(moves, direction, pace.per, now)), default=now))
 
 
 def held_high_until(damping: FlapDamping, moves: Sequence[SizeChange]) -> Instant | None:
-    """Until when nobody leaves, since the size went to and fro too often; ``None``: it never did.
+    """Return until when scale-in waits because the size changed direction too often; ``None``: it did not.
 
     >>> from config.units import Instant
     >>> there, back = (0, 1), (1, 0)
@@ -70,7 +70,7 @@ def held_high_until(damping: FlapDamping, moves: Sequence[SizeChange]) -> Instan
 
 
 def remembered(moves: Sequence[SizeChange], group: Group, now: Instant) -> tuple[SizeChange, ...]:
-    """Drop what is too old to count for anything that the group declares, and anything too many."""
+    """Drop moves that are too old for every limit of the group, and the oldest beyond the maximum number."""
     spans = [pace.per for pace in (group.max_growth, group.max_shrinkage) if pace is not None]
     if group.flap_damping is not None:
         spans.append(group.flap_damping.within + group.flap_damping.hold)
@@ -79,7 +79,7 @@ def remembered(moves: Sequence[SizeChange], group: Group, now: Instant) -> tuple
 
 
 def direction_of(move: SizeChange) -> Direction:
-    """Which way it went."""
+    """Return the direction of a move."""
     return Direction.OUT if move.after > move.before else Direction.IN
 
 

@@ -1,7 +1,7 @@
-"""Pausing and going on: a group by itself, or the whole fleet at once. Nothing else of a state changes.
+"""Pause and resume one group, or all groups at once. No other part of a state changes.
 
-The next decision after it looks at bounds and quiet times. A pause of the fleet lies over those of groups: what is
-stopped is what either of them stops, and groups are as they were when it is lifted. Source: DESIGN.md "Sizing".
+The next decision checks bounds and quiet times. A pause of the fleet adds to the pauses of groups: both apply, and
+each group keeps its own when the fleet's pause ends. Source: DESIGN.md "Sizing".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trigger.verdicts import Direction
 
 
 def paused(state: GroupState, pause: Pause) -> GroupState:
-    """Stop decisions of one group, or go on with them.
+    """Pause decisions of one group, or resume them.
 
     A pause of one direction adds to one of the other, and leaves a wider one as it is.
     """
@@ -22,12 +22,12 @@ def paused(state: GroupState, pause: Pause) -> GroupState:
 
 
 def resumed(state: GroupState, direction: Direction) -> GroupState:
-    """Go on in one direction; the other one stays as it is. A pause of all is none of directions, and stays."""
+    """Resume one direction; the other one stays as it is. A pause of everything has no directions, and stays."""
     return replace(state, pause=_without(state.pause, direction))
 
 
 def fleet_paused(before: FleetPause | None, pause: Pause, *, by: str, because: str, now: Instant) -> FleetPause:
-    """Stop all groups, as `paused` does one. Whoever changes a pause that is there already stands for all of it."""
+    """Pause all groups, as `paused` does one. A person that changes the pause becomes the author of all of it."""
     was = Pause.NO if before is None else before.pause
     after = _beside(was, pause)
     if before is not None and after is was and not because:
@@ -36,7 +36,7 @@ def fleet_paused(before: FleetPause | None, pause: Pause, *, by: str, because: s
 
 
 def fleet_resumed(before: FleetPause | None, direction: Direction | None) -> FleetPause | None:
-    """Let all groups go on, or those of one direction, as `resumed` does one."""
+    """Resume all groups, in one direction or both, as `resumed` does one."""
     if before is None or direction is None:
         return None
     left = _without(before.pause, direction)

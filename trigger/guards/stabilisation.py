@@ -1,4 +1,4 @@
-"""The highest advice of a while wins for scale-in: a dip of the load that passes takes nobody away.
+"""Limit scale-in by the highest advice of a window: a short dip of the load removes no member.
 
 # Note [Advice]
 
@@ -15,19 +15,19 @@ not (NOT_MET, HOLDING or BLIND)
 all that could shrink it are ready                     the largest size asked for: fewest leave
 =====================================================  ========================================
 
-A policy's duration comes first, then the window: HOLDING is no advice to shrink. Quiet times, freezes and the like do
-not stop advice, so the window passes while they do.
+A policy's duration comes first, then the window: HOLDING is no advice to shrink. Other guards, such as quiet times and
+freezes, do not stop advice, so the window fills meanwhile.
 
 # Note [Ceilings]
 
-The window needs no list of ticks. A *ceiling* says since when no more than a size was advised. A tick that advises
-fewer adds one; one that advises more lifts all that are lower to its own size, since the first of them began; one that
-advises desired size or more leaves none. The highest advice of the window is then the lowest ceiling that began a
-window ago; where none did, it is desired size: so it is at the start, while the window is not yet filled.
+The window needs no list of ticks. A *ceiling* records since when no tick advised more than a size. A tick that advises
+fewer adds a ceiling. A tick that advises more replaces all lower ceilings by one of its own size, which keeps the start
+of the first of them. A tick that advises desired size or more removes all. The highest advice of the window is then
+the lowest ceiling that began a window ago. Without one, as at the start, it is the desired size.
 
-Ticks more than 1.5 intervals apart, on the wall clock, begin anew: of what was not judged nobody knows the advice. So
-does a change of size by a person or an alarm, since it comes from somebody who knew something else, and a halt of all
-decisions.
+After a gap of more than 1.5 intervals between ticks, on the wall clock, the window begins anew: the advice within the
+gap is unknown. It also begins anew after a change of size by a person or an alarm, which know more than the policies,
+and after a halt of all decisions.
 
 Source: Kubernetes' HorizontalPodAutoscaler, ``behavior.scaleDown.stabilizationWindowSeconds``, which forgets the window
 at a restart; issue 5, item 6.
@@ -41,50 +41,50 @@ from config.model.catalogue import Group
 from config.units import Instant, Seconds
 from trigger.conditions.timers import JITTER, LONGEST_GAP
 from trigger.guards.enforced_bounds import is_blind, least_size
-from trigger.policies.tracking import anybody_disagrees, wished
+from trigger.policies.tracking import any_policy_disagrees, requested_size
 from trigger.requests import Ceiling, GroupState, Observed
 from trigger.verdicts import Evaluation
 
 _CEILINGS = 200
-"""At most. The lowest is then not yet noted, and the size comes down later, not lower."""
+"""The most ceilings kept. Beyond this the lowest is not recorded yet, so the size falls later, not lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stabilising:
-    """A lower advice that waits for the window to pass."""
+    """A lower advice that waits for the window to fill."""
 
     highest: int
     """The highest advice that counts: policies go no lower."""
     lower: int
-    """The next lower one."""
+    """The next lower advice."""
     since: Instant
-    """Since when no more than that was advised."""
+    """Since when no tick advised more than ``lower``."""
     free_at: Instant
-    """When it counts, if nobody advises more until then."""
+    """When ``lower`` counts, if no policy advises more until then."""
 
 
 def advised(evaluation: Evaluation, base: int, least: int, *, in_service: int) -> int:
-    """What the policies advise at one tick; see Note [Advice].
+    """Return the size that the policies advise at one tick; see Note [Advice].
 
     Args:
         evaluation: the tick's.
         base: the desired size.
         least: no advice is lower, unless desired size is.
-        in_service: members who bear the load.
+        in_service: members that carry the load.
     """
     sizes = [
-        wished(base, in_service, advice.adjustment)
+        requested_size(base, in_service, advice.adjustment)
         for advice in evaluation.advices
         if advice.reason is None and advice.adjustment is not None
     ]
     fewer = [size for size in sizes if size < base]
-    if not fewer or max(sizes) > base or anybody_disagrees(base, in_service, evaluation):
+    if not fewer or max(sizes) > base or any_policy_disagrees(base, in_service, evaluation):
         return max(base, *sizes) if sizes else base
     return max(min(least, base), *fewer)
 
 
 def observed(before: Observed, advice: int, base: int, now: Instant, *, window: Seconds, interval: Seconds) -> Observed:
-    """Take one tick's advice in; see Note [Ceilings].
+    """Add one tick's advice; see Note [Ceilings].
 
     >>> then = Observed(ceilings=(Ceiling(since=Instant(0.0), size=4),), seen=Instant(60.0))
     >>> more = observed(then, 6, 10, Instant(90.0), window=300.0, interval=30.0)
@@ -106,21 +106,21 @@ def observed(before: Observed, advice: int, base: int, now: Instant, *, window: 
 
 
 def highest(before: Observed, base: int, now: Instant, *, window: Seconds, interval: Seconds) -> int:
-    """The highest advice of the window, at most desired size: what policies may not go below."""
+    """Return the highest advice of the window, at most desired size: policies may go no lower."""
     known = _known(before, interval, now)
     counting = (ceiling.size for ceiling in known if _counts(ceiling, window, interval, now))
     return min((base, *counting))
 
 
 def free_at(before: Observed, base: int, now: Instant, *, window: Seconds) -> Instant:
-    """When a size below ``base`` is free at the earliest: if nobody advises more until then."""
+    """Return when a size below ``base`` is possible at the earliest, if no policy advises more until then."""
     return Instant(next((ceiling.since for ceiling in before.ceilings if ceiling.size < base), now) + window)
 
 
 def observing(
     group: Group, state: GroupState, in_service: int, evaluation: Evaluation | None, now: Instant
 ) -> GroupState:
-    """A group's state once this tick's advice is taken in; the very same between two ticks."""
+    """Return a group's state with this tick's advice; the same object between two ticks."""
     if group.stabilisation is None:
         return unobserved(state)
     if evaluation is None or state.desired is None:
@@ -134,12 +134,12 @@ def observing(
 
 
 def unobserved(state: GroupState) -> GroupState:
-    """A state in which nothing has been advised."""
+    """Return the state without any advice."""
     return replace(state, observed=Observed()) if state.observed.ceilings else state
 
 
 def stabilising(group: Group, state: GroupState, now: Instant) -> Stabilising | None:
-    """What a scale-in waits for; ``None``: nothing lower is advised, or nothing has to wait."""
+    """Return the lower advice that waits; ``None``: policies advise nothing lower, or it does not have to wait."""
     window, base = group.stabilisation, state.desired
     if window is None or base is None:
         return None
@@ -151,7 +151,7 @@ def stabilising(group: Group, state: GroupState, now: Instant) -> Stabilising | 
 
 
 def _known(before: Observed, interval: Seconds, now: Instant) -> tuple[Ceiling, ...]:
-    """Ceilings that still stand: none after a gap, or once the clock was set back."""
+    """Return the valid ceilings: none after a gap, or after the clock was set back."""
     unbroken = before.seen is not None and 0 <= now - before.seen <= LONGEST_GAP * interval
     return before.ceilings if unbroken else ()
 

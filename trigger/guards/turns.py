@@ -1,15 +1,16 @@
-"""Taking turns: of the groups of one service, one at a time scales.
+"""Let the groups of one service scale one at a time.
 
-A group *scales* from the change of its size on until as many members serve as are desired and none is on its way out,
-or until its patience ends: whoever cannot build must not hold up the others for ever. A wish that passed every guard
-while another group scales, or while one waits that came first, is *kept*: one a group, the newest wins and keeps the
-group's place. When nobody is ahead it passes the door again, with all guards anew, and that answer is final. Whoever
-has waited longest goes first, so nobody starves; a wish that waited for `KEPT` has EXPIRED.
+A group *scales* from the change of its size until as many members serve as are desired and none is leaving, or until
+its time limit ends: a group that cannot build must not block the others for ever. A request that passed every guard
+while another group scales, or while another group has waited longer, is *kept*: one per group; a newer request replaces
+it and keeps the group's place. When no group is ahead, the request is decided again with all guards, and that answer is
+final. The group that has waited longest goes first, so every group gets its turn; a request that waited for `KEPT` has
+EXPIRED.
 
-As in OneFlow, changes are one at a time in a whole service. Unlike there, whoever asks too early is not forgotten, the
-order of declaration gives nobody precedence, and a quiet time (its COOLDOWN) is the group's own: it ends no turn later,
-so one group's cooldown does not starve the others. A person with force goes at once. Changed bounds, floors, vanished
-members and repair never wait. Nothing waits in mode ``advise``.
+As in OneFlow, a service changes one group at a time. Unlike there, an early request is kept, the order of declaration
+gives no precedence, and a quiet time (COOLDOWN there) delays only its own group: it does not make a turn longer. A
+person's request with force does not wait. Changed bounds, floors, vanished members and repair never wait. Nothing
+waits in mode ``advise``.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from config.units import GroupId, Instant, PolicyId, Seconds
 from trigger.requests import Fleet, GroupState, Queued, Request, RequestCause, ServiceTurn
 
 KEPT: Seconds = 600.0
-"""For how long a wish waits for its turn after it was last made."""
+"""How long a request waits for its turn after it was last made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """One group of a service, as the others see it."""
+    """The state of one group that the other groups of its service need."""
 
     group: GroupId
     scales: bool
     waits_since: Instant | None
-    """``None``: nothing of it waits, or nobody would carry it out now."""
+    """``None``: no request of it waits, or the group is halted."""
 
 
 def peer(group: Group, state: GroupState, fleet: Fleet, now: Instant) -> Peer:
-    """How a group stands in its service. One that is halted holds nobody up by waiting."""
+    """Return the state of a group in its service. A halted group that waits does not delay the others."""
     acting = group.mode is Mode.ACT and not state.orphaned
     queued = state.turn.queued
     waits = queued is not None and acting and not state.stopped.halts and now < queued.until
@@ -57,7 +58,7 @@ def scales(group: Group, state: GroupState, fleet: Fleet, now: Instant) -> bool:
 
 
 def ahead(mine: Peer, others: Sequence[Peer]) -> GroupId | None:
-    """Which group comes before this one; ``None``: it may scale."""
+    """Return the group that scales before this one; ``None``: this one may scale."""
     scaling = [other.group for other in others if other.scales]
     if scaling:
         return min(scaling)
@@ -67,7 +68,7 @@ def ahead(mine: Peer, others: Sequence[Peer]) -> GroupId | None:
 
 
 def called(turn: ServiceTurn, requests: Sequence[Request], fleet: Fleet, now: Instant) -> Request | None:
-    """The kept wish, if it is to be asked again now: nobody is ahead, and its author does not ask anew."""
+    """Return the kept request if its turn has come: no group is ahead, and its author makes no new request."""
     queued = turn.queued
     if queued is None or fleet.ahead is not None or now >= queued.until:
         return None
@@ -75,23 +76,23 @@ def called(turn: ServiceTurn, requests: Sequence[Request], fleet: Fleet, now: In
 
 
 def of_a_policy(turn: ServiceTurn) -> bool:
-    """Whether a policy's wish is kept: it waits for a tick, since between two nobody could say who agrees to it."""
+    """Whether a policy's request is kept: it waits for the next tick, where the other policies can agree or not."""
     return turn.queued is not None and turn.queued.request.cause is RequestCause.POLICY
 
 
 def expired(turn: ServiceTurn, now: Instant) -> Request | None:
-    """The kept wish, if it is too old."""
+    """Return the kept request if it is too old."""
     return turn.queued.request if turn.queued is not None and now >= turn.queued.until else None
 
 
 def must_wait(group: Group, request: Request, fleet: Fleet) -> bool:
-    """Whether a wish that passed every guard is kept for later."""
+    """Whether a request that passed every guard has to wait for its turn."""
     insists = request.cause is RequestCause.PERSON and request.force
     return fleet.ahead is not None and group.mode is Mode.ACT and not insists
 
 
 def queued_up(turn: ServiceTurn, request: Request, now: Instant) -> tuple[ServiceTurn, Request | None]:
-    """Keep a wish; the second value is the older one of another author whose place it takes."""
+    """Keep a request; the second value is the replaced request of another author."""
     before = turn.queued
     since = now if before is None else before.since
     after = replace(turn, queued=Queued(request=request, since=since, until=Instant(now + KEPT)))
@@ -99,7 +100,7 @@ def queued_up(turn: ServiceTurn, request: Request, now: Instant) -> tuple[Servic
 
 
 def brought_up(group: Group, state: GroupState, fleet: Fleet, now: Instant) -> GroupState:
-    """End a turn whose change has been carried out, and drop what is too old."""
+    """End a turn whose change has been carried out, and drop a request that is too old."""
     turn = state.turn
     if turn.began is not None and not scales(group, state, fleet, now):
         turn = replace(turn, began=None)
@@ -109,7 +110,7 @@ def brought_up(group: Group, state: GroupState, fleet: Fleet, now: Instant) -> G
 
 
 def _same(one: Request, other: Request) -> bool:
-    """Whether the same wish is made again: policies ask at every tick, under new ids."""
+    """Whether both are one repeated request: policies ask at every tick, under new ids."""
     return _author(one) == _author(other)
 
 

@@ -1,1 +1,1 @@
-"""What each policy of a group advises, before any guard."""
+"""The advice of each policy of a group, before any guard."""

@@ -1,4 +1,4 @@
-"""From a frame to advice: what every policy of one group says at one tick, before any guard."""
+"""Turn a frame into advice: judge every policy of one group at one tick, before any guard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trigger.policies.stepping import taken
 from trigger.policies.tracking import aim
 from trigger.reasons import Reason
 from trigger.requests import Request, RequestCause
-from trigger.verdicts import NOBODY_SAYS, Advice, ConditionVerdict, Evaluation, TakenStep, Truth, Wish
+from trigger.verdicts import NO_PROJECTION, Advice, ConditionVerdict, Evaluation, TakenStep, Truth, Wish
 
 
 def evaluate(
@@ -33,14 +33,13 @@ def evaluate(
     """Judge every policy of ``group`` and carry its holds over this tick.
 
     Args:
-        catalogue: the snapshot that ``frame`` was made for.
+        catalogue: the snapshot for which ``frame`` was made.
         group: a group of the catalogue.
         frame: this tick's cells; every window of `aggregator.specs.keys_for` has one.
-        holds: those of the last evaluation; none after a restart, and what `trigger.conditions.timers.restarted`
-        leaves of them
+        holds: of the last evaluation; none after a restart, and reduced by `trigger.conditions.timers.restarted`
             after a policy fired.
         now: when the frame was taken.
-        size: the desired size, which conditions per member go by; ``None``: not yet, and they are UNKNOWN.
+        size: the desired size that conditions per member use; ``None``: not yet, and they are UNKNOWN.
     """
     declared = catalogue.groups[group]
     advices = []
@@ -53,14 +52,14 @@ def evaluate(
             kept[policy.id] = come.kept
         advices.append(_advice(catalogue, policy, truth, verdicts, come, size))
     shrinking = any(advice.reason is None and advice.action.may_shrink for advice in advices)
-    room = headroom(catalogue, advices, size) if shrinking else NOBODY_SAYS
-    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, carried=holds, headroom=room, size=size)
+    load = headroom(catalogue, advices, size) if shrinking else NO_PROJECTION
+    return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, carried=holds, headroom=load, size=size)
 
 
 def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request, ...]:
     """Make the request of every policy that is ready, in the order of the group's policies.
 
-    A policy that is no longer declared asks for nothing: the catalogue may have been exchanged since it was judged.
+    A policy that is no longer declared makes none: a reload may have replaced the catalogue since the evaluation.
     """
     return tuple(
         _request(catalogue.policies[advice.policy], advice.adjustment, evaluation)
@@ -104,7 +103,7 @@ def _advice(
     come: Progress,
     size: int | None,
 ) -> Advice:
-    wish, step = _wish(catalogue, policy.adjustment, verdicts, size)
+    wish, step = _adjustment(catalogue, policy.adjustment, verdicts, size)
     return Advice(
         policy=policy.id,
         action=policy.adjustment,
@@ -119,10 +118,10 @@ def _advice(
     )
 
 
-def _wish(
+def _adjustment(
     catalogue: Catalogue, action: Action, verdicts: tuple[ConditionVerdict, ...], size: int | None
 ) -> tuple[Wish | None, TakenStep | None]:
-    """What a policy comes to now, and the step that is taken to it."""
+    """Return a policy's adjustment now, and the step that it takes."""
     if isinstance(action, Adjustment):
         return action, None
     condition = catalogue.conditions[action.by]

@@ -1,9 +1,9 @@
-"""How much more load each member bears before a policy that grows the group would want to.
+"""Find how much each member's load may grow before a policy would scale out.
 
-A scale-in spreads the same load over fewer members. Where that would make the conditions of a growing policy hold, the
-next thing to happen is a scale-out: the door refuses such a scale-in, or makes it smaller (`trigger.guards.gate`).
+A scale-in spreads the same load over fewer members. If this would make the conditions of a growing policy hold, a
+scale-out would follow: a guard refuses such a scale-in, or makes it smaller (`trigger.guards.gate`).
 
-# Note [What is projected]
+# Note [Projection]
 
 ==========================================================  ===============================================
 A condition of a policy that only adds                       counts as
@@ -12,14 +12,14 @@ above or at_least, of a percentage of each member, across    reached once the va
 avg, over the window anything but count and stddev           load per member, comes to the threshold
 any other that is TRUE now                                   reached already: it stays as it is
 any other that is FALSE or UNKNOWN now                       never reached: a sum does not change with the
-                                                             number of members, and of the rest nobody knows
+                                                             number of members, and others are unknown
 ==========================================================  ===============================================
 
-A condition ``per_member`` that is rising is of the first kind, whatever it measures: its value is shared out over the
-desired size. So is that of a target that each member is held against. A policy of which no condition is of the first
-kind holds nobody back. So arithmetic is done where it is sound: the average of what members share in proportion.
-Durations do not count: a breach that lasts comes to any. The load is taken to stay as it is and to spread evenly. A
-value that comes exactly to its threshold counts as reached.
+A rising condition with ``per_member`` is of the first kind, for any counter: its value is divided by the desired size.
+So is the condition of a target for each member. A policy without a condition of the first kind limits no scale-in. So
+the projection calculates only where it is sound: with the average of a load that members share in proportion. Durations
+do not count: a lasting breach reaches any duration. The load is assumed to stay the same and to spread evenly. A value
+equal to its threshold counts as reached.
 
 Source: Azure Monitor autoscale, which estimates each metric at the smaller size and skips or shrinks the step.
 """
@@ -41,18 +41,18 @@ _RISING = frozenset({Compare.ABOVE, Compare.AT_LEAST})
 _NOT_IN_PROPORTION = frozenset({Reduce.COUNT, Statistic.STDDEV})
 _SHARED_UNIT = "percent"
 _SAME_WITHIN = 1e-9
-"""Relative: binary fractions must not make a value that comes to its threshold pass just below it."""
+"""Relative: rounding of binary fractions must not put a value that equals its threshold just below it."""
 
 
 def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) -> ProjectedLoad:
-    """How many times its load each member bears: the least over all policies that only add; infinite if none says.
+    """Return the factor by which each member's load may grow: the least over all policies that only add.
 
-    At this factor the first of them would have its conditions hold. 1 or less: one has them hold already.
+    At this factor the conditions of the first of them hold. 1 or less: those of one hold already. Infinite: no limit.
 
     Args:
         catalogue: the snapshot that was evaluated.
         advices: of all policies of the group.
-        size: the desired size that conditions per member went by.
+        size: the desired size that conditions per member use.
     """
     shared, others = [math.inf], [math.inf]
     for policy, verdicts in ((catalogue.policies[advice.policy], advice.verdicts) for advice in advices):
@@ -65,7 +65,7 @@ def headroom(catalogue: Catalogue, advices: Iterable[Advice], size: int | None) 
 
 
 def least_safe(headroom: ProjectedLoad, in_service: int, desired: int) -> int:
-    """The smallest size that keeps every member's load below its headroom; at most ``desired``.
+    """Return the smallest size that keeps every member's load below its headroom; at most ``desired``.
 
     >>> least_safe(ProjectedLoad(of_those_in_service=80 / 50), 6, 6)  # 6 at 50 %: 4 would be at 75 %, 3 at 100 %
     4
@@ -79,12 +79,12 @@ def least_safe(headroom: ProjectedLoad, in_service: int, desired: int) -> int:
 
 
 def _least_safe(factor: float, carrying: int, desired: int) -> int:
-    """As `least_safe`, of one factor.
+    """Do the same as `least_safe` for one factor.
 
     Args:
-        factor: how many times its load each member bears.
+        factor: by which each member's load may grow.
         carrying: members that carry the load now; fewer than desired while some are built, more while some leave.
-        desired: the size to shrink from, and the answer where nobody can be spared.
+        desired: the present size, and the answer if every member is needed.
     """
     if math.isinf(factor):
         return 0
@@ -98,7 +98,7 @@ def _of_policy(
     verdicts: tuple[ConditionVerdict, ...],
     size: int | None,
 ) -> float:
-    """The factor at which as many of its conditions hold as it needs; none where not one of them is projected."""
+    """Return the factor at which enough conditions of a policy hold; infinite if none of them is projected."""
     projected = [_in_proportion(catalogue, policy, condition) for condition in conditions]
     if not any(projected):
         return math.inf

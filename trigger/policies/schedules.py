@@ -1,14 +1,14 @@
-"""Schedules at the door: the bounds that stand now, and the requests whose time has come.
+"""Apply schedules: the bounds in force now, and the requests that are due.
 
-A **limit** moves the bounds of the group while it stands, and nothing else: a floor is then min, a ceiling is max.
-Nothing of it is remembered. Floors win over ceilings, the greatest floor and the lowest ceiling count, an alert's floor
-wins over a ceiling, and none of them leaves the declared min and max.
+A **limit** only moves the bounds of the group while it is in force: a floor is then min, a ceiling is max. It leaves no
+state. Floors win over ceilings, the greatest floor and the lowest ceiling count, an alert's floor wins over a ceiling,
+and none of them leaves the declared min and max.
 
-A **change** becomes a request at the first tick after each of its times, and at those that follow for as long as it is
-refused for what passes by itself (`_PASSING`): it may be late by its grace, then it is MISSED. Every other answer is
-the last word about that time, also PAUSED and AT_MAX. `Watched` is what is remembered: it begins when the schedule is
-first seen, or its times change, and moves with the last word. It is written down with the decision, so a crash neither
-repeats a time nor loses one. Of several times that have passed only the last is asked for.
+A **change** becomes a request at the first tick after each of its times, and again at later ticks if a refusal ends by
+itself (`_PASSING`): it may be late by its grace, then it is MISSED. Every other answer closes that time, also
+PAUSED and AT_MAX. `Watched` records the last handled time: it begins when the schedule is first seen, or when its
+times change, and moves when a time is closed. It is stored with the decision, so a crash neither repeats a time nor
+loses one. Of several times that have passed, only the last becomes a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trigger.reasons import Reason
 from trigger.requests import GroupState, Request, RequestCause, RequestOutcome, Watched
 
 _TICKS_LATE = 1.5
-"""Intervals: a time is met in time at the tick that follows, and ticks may jitter."""
+"""Intervals: the tick after a time is on time, and ticks may jitter."""
 _PASSING = frozenset(
     {
         Reason.NOT_LISTED,
@@ -40,13 +40,13 @@ _PASSING = frozenset(
         Reason.OUTBID,
     }
 )
-"""Refusals after which a time is asked for again."""
+"""Refusals that end by themselves; the request for the time is then made again."""
 _SET_BACK: Seconds = 3600.0
-"""An answer about a time further in the future than this was given by a clock that went wrong."""
+"""A handled time further in the future than this comes from a wrong clock."""
 
 
 def limits_at(group: Group, now: Instant) -> tuple[BoundInForce, ...]:
-    """Every limit of a group as it is now, standing or not."""
+    """Return every limit of a group as it is now, in force or not."""
     if not group.schedules:
         return ()
     limits = (schedule for schedule in group.schedules if isinstance(schedule, ScheduledLimit))
@@ -54,7 +54,7 @@ def limits_at(group: Group, now: Instant) -> tuple[BoundInForce, ...]:
 
 
 def bounded(group: Group, state: GroupState, now: Instant) -> Group:
-    """The group with the bounds that stand now; the very same where no schedule moves them."""
+    """Return the group with the bounds in force now; the same object if no schedule moves them."""
     stand = [each.limit for each in limits_at(group, now) if each.active]
     if not stand:
         return group
@@ -66,7 +66,7 @@ def bounded(group: Group, state: GroupState, now: Instant) -> Group:
 
 
 def limited_until(group: Group, size: int, now: Instant) -> Instant | None:
-    """When the last limit ends that excludes this size; ``None``: none does, or never."""
+    """Return when the last limit that excludes this size ends; ``None``: none does, or it never ends."""
     ends = [
         each.until
         for each in limits_at(group, now)
@@ -77,7 +77,7 @@ def limited_until(group: Group, size: int, now: Instant) -> Instant | None:
 
 
 def due(group: Group, state: GroupState, now: Instant) -> tuple[Request, ...]:
-    """The requests of schedules whose time has come and which nobody had the last word about, in the group's order."""
+    """Return the requests of schedules that are due and not handled yet, in the group's order."""
     return tuple(_due(group, state, now))
 
 
@@ -104,7 +104,7 @@ def _due(group: Group, state: GroupState, now: Instant) -> Iterator[Request]:
 
 
 def watching(group: Group, state: GroupState, answers: Sequence[RequestOutcome], now: Instant) -> tuple[Watched, ...]:
-    """What is remembered of a group's schedules after these answers. In mode `off`: nothing."""
+    """Return the handled times of a group's schedules after these answers. In mode `off`: none."""
     if group.mode is Mode.OFF:
         return ()
     before = {each.policy: each for each in state.watched}
@@ -127,5 +127,5 @@ def _watched(schedule: ScheduledChange, before: Watched | None, over: Instant | 
 
 
 def schedule_named(group: Group, policy: PolicyId) -> ScheduledChange | ScheduledLimit | None:
-    """The group's schedule of this name."""
+    """Find the group's schedule of this name."""
     return next((schedule for schedule in group.schedules if schedule.id == policy), None)

@@ -1,11 +1,10 @@
-"""Alerts that last: how they come into a group's state, are renewed, and end.
+"""Add lasting alerts to a group's state, renew them, and end them.
 
-A signal is known by its alert, its key (the one alert among those that the rule matches) and its kind. Told again, it
-is renewed: it began when it first began, and lasts until the latest end that was told. Nothing shortens it but `ended`:
-deliveries come twice, late and out of order, and "resolved" may never come. Whatever the order in which the same
-signals are told, the state is the same.
+Alert, key (the one alert among those that the rule matches) and kind identify a signal. Another delivery renews it: it
+keeps its first start, and lasts until the latest delivered end. Only `ended` shortens it: deliveries come twice, late
+and out of order, and "resolved" may never come. The state does not depend on the order of deliveries.
 
-How they weigh on a decision stands in `trigger.guards.gate` (refusals) and `trigger.guards.enforced_bounds` (floors).
+Their effect on a decision is in `trigger.guards.gate` (refusals) and `trigger.guards.enforced_bounds` (floors).
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from trigger.requests import GroupState, Signal, SignalKind
 
 
 def signals_of(alert: Alert, key: str, *, since: Instant, now: Instant) -> tuple[Signal, ...]:
-    """Say what an alert that fires signals, until its time to live from ``now`` is over.
+    """Return the signals of a firing alert, with its time to live from ``now``.
 
-    Nothing for one that fires a policy or brings a value: the former is a request, the latter a reading.
+    None for an alert that fires a policy or brings a value: the former is a request, the latter a reading.
     """
     size = alert.effect.size if isinstance(alert.effect, RaiseFloor) else None
     until = Instant(now + alert.ttl)
@@ -34,13 +33,13 @@ def signals_of(alert: Alert, key: str, *, since: Instant, now: Instant) -> tuple
 
 
 def blinded(alert: Alert, key: str, *, since: Instant, now: Instant) -> Signal:
-    """Say that an alert's own source has no data: it neither fires nor resolves, so nobody knows what it would say."""
+    """Return the signal of an alert whose own source has no data: it can neither fire nor resolve."""
     until = Instant(now + alert.ttl)
     return Signal(alert=alert.id, key=key, kind=SignalKind.BLIND, since=since, until=until, lasts=alert.ttl)
 
 
 def signalled(state: GroupState, signal: Signal, now: Instant) -> GroupState:
-    """Take a signal in, or renew it. One that is over already leaves no trace."""
+    """Add a signal, or renew it. A signal that is over already changes nothing."""
     twins = [other for other in state.signals if _name(other) == _name(signal)]
     others = [other for other in state.signals if _name(other) != _name(signal)]
     latest = max((signal, *twins), key=lambda one: (one.until, one.size or 0))
@@ -49,22 +48,22 @@ def signalled(state: GroupState, signal: Signal, now: Instant) -> GroupState:
 
 
 def ended(state: GroupState, alert: AlertId, key: str, now: Instant) -> GroupState:
-    """Take out everything that one alert signals: it is resolved.
+    """Remove all signals of one alert: it is resolved.
 
-    Desired size stays as it is, also where a floor ends: policies bring it down.
+    Desired size stays as it is, also when a floor ends, until policies lower it.
     """
     return _with(state, (one for one in state.signals if (one.alert, one.key) != (alert, key)), now)
 
 
 def lasting(state: GroupState, now: Instant) -> GroupState:
-    """Drop signals that are over; the very same state where there are none."""
+    """Drop signals that are over; the same object if there are none."""
     if not state.signals or all(signal.until > now for signal in state.signals):
         return state
     return _with(state, state.signals, now)
 
 
 def floor_of(group: Group, signals: Collection[Signal]) -> int:
-    """The least size that alerts leave: the greatest of min and their floors, never above max."""
+    """Return the least size that alerts allow: the greatest of min and their floors, never above max."""
     if not signals:
         return group.minimum
     floors = (signal.size or 0 for signal in signals if signal.kind is SignalKind.FLOOR)

@@ -1,22 +1,22 @@
-"""From a size and an adjustment to the size that is asked for, before any guard.
+"""Calculate the requested size from a size and an adjustment, before any guard.
 
-Arithmetic starts from the *desired* size, whatever runs at the moment; then rounding, then ``at_least``.
+Arithmetic starts from the *desired* size, not from the members that run; then rounding, then ``at_least``.
 
 # Note [Rounding]
 
 ========  ===================  ======================  =================  =======================================
-Setting   add                  remove                  set                whose
+Setting   add                  remove                  set                used by
 ========  ===================  ======================  =================  =======================================
 careful   up                   down, but at least 1    up                 Trimtab: the default
 away      up                   up                      up                 Otter
 truncate  down, at least 1     down, but at least 1    down               AWS, Heat, Senlin, OneFlow
 ceil      up                   down                    up                 Kubernetes, Nomad: the size, up
-floor     down                 up                      down               nobody known: the size, down
-nearest   halves up            halves up               halves up          nobody known
+floor     down                 up                      down               no known system: the size, down
+nearest   halves up            halves up               halves up          no known system
 ========  ===================  ======================  =================  =======================================
 
-"Up" and "down" speak of how many are added or removed, or of the size that is set. A change of 0 or of 0 % is 0 under
-every setting, whatever ``at_least``: Heat, Senlin and OneFlow take a member away for it, which is a fault of theirs.
+"Up" and "down" refer to the number of members added or removed, or to the size that is set. A change of 0 or of 0 % is
+0 under every setting, also with ``at_least``: Heat, Senlin and OneFlow remove a member for it, which is their bug.
 
 Bounds are not arithmetic: they are guards (`trigger.guards.gate`). Source: DESIGN.md "Sizing".
 """
@@ -32,7 +32,7 @@ from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 
 
 def resized(desired: int, adjustment: Adjustment) -> int:
-    """Say which size ``adjustment`` asks for, in members, never below 0.
+    """Return the size that ``adjustment`` asks for, in members, never below 0.
 
     >>> from config.model.adjustments import Adjustment, AdjustmentVerb
     >>> resized(11, Adjustment(verb=AdjustmentVerb.ADD, amount=10, percent=True))
@@ -53,7 +53,7 @@ def resized(desired: int, adjustment: Adjustment) -> int:
 
 
 def _amount(desired: int, adjustment: Adjustment) -> Fraction:
-    """The amount in members. Exact, as the operator wrote it: 1.1 % of 1,000 is 11, and rounds up to 11."""
+    """Return the amount in members, exactly as the operator wrote it: 1.1 % of 1,000 is 11, and rounds up to 11."""
     written = _written(adjustment.amount)
     return written * desired / 100 if adjustment.percent else written
 
@@ -64,12 +64,12 @@ def _written(amount: float) -> Fraction:
 
 
 def _lifted(amount: Fraction, adjustment: Adjustment) -> int:
-    """How many members are added or removed."""
+    """Return how many members are added or removed."""
     return 0 if adjustment.amount == 0 else max(_rounded(amount, adjustment), adjustment.at_least)
 
 
 def _rounded(amount: Fraction, adjustment: Adjustment) -> int:
-    """Note [Rounding]."""
+    """Round by Note [Rounding]."""
     removes = adjustment.verb is AdjustmentVerb.REMOVE
     match adjustment.rounding:
         case Rounding.CAREFUL:

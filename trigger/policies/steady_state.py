@@ -1,19 +1,19 @@
-"""Ticks at which every policy rests: what they come to is known without judging them one by one.
+"""Find the ticks at which all policies of a group rest, without judging them one by one.
 
-Most ticks of most groups are like this: no condition comes near its threshold, nobody asks for anything, and the door
-leaves everything as it is. Whoever has many ticks in columns (replay) finds these at once, and passes them over.
+Most ticks of most groups are like this: no condition is near its threshold, there is no request, and the decision
+changes nothing. Replay, which has many ticks in columns, finds these ticks at once and skips them.
 
 # Note [At rest]
 
-A policy *rests* at a tick at which so many of its conditions are FALSE for every value within their bounds
-(`trigger.conditions.judging.refuted`) that its truth is FALSE. Of an expression that is never known, nor of a condition
-per member, which goes by the size. If all policies of a group rest, then `evaluate` says NOT_MET of each, holds
+A policy *rests* at a tick if so many of its conditions are FALSE for every value within their bounds
+(`trigger.conditions.judging.refuted`) that its truth is FALSE. This is never known of an expression, nor of a condition
+per member, which depends on the size. If all policies of a group rest, then `evaluate` gives NOT_MET for each, holds
 nothing, and the group is not blind.
 
-A group is *at rest* after such a tick if it has a desired size, left its state as it was, in mode ``advise`` had no
-other size to advise, nothing in this state ends by itself (no quiet time, alert or move), and the group has no
-schedules. Then `decide` is the same at every further tick at which all policies rest, whatever the time and the fleet,
-until the state is changed from outside: it leaves the state as it is, and answers nobody.
+A group is *at rest* after such a tick if it has a desired size, its state did not change, it advised no other size in
+mode ``advise``, nothing in its state ends by itself (no quiet time, alert or move), and it has no schedules. Then
+`decide` has the same result at every further tick at which all policies rest, at any time and for any fleet, until the
+state changes from outside: the state stays, and there are no answers.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def resting(catalogue: Catalogue, group: GroupId, bounds: Bounds, ticks: int) ->
     """Tell at which ticks every policy of a group rests: (tick,). See Note [At rest].
 
     Args:
-        catalogue: the snapshot that the windows are of.
+        catalogue: the snapshot of the windows.
         group: a group of the catalogue.
-        bounds: looks up a window that its policies ask for.
-        ticks: how many there are.
+        bounds: returns the bounds of a window of its policies.
+        ticks: number of ticks.
     """
     declared = catalogue.groups[group]
     all_rest = np.ones(ticks, dtype=np.bool_)
@@ -57,8 +57,8 @@ def at_rest(evaluation: Evaluation, before: GroupState, decision: Decision) -> b
 
     Args:
         evaluation: of the tick.
-        before: the state that it found.
-        decision: its answer.
+        before: the state before it.
+        decision: of the tick.
     """
     return (
         decision.state is before
@@ -71,7 +71,7 @@ def at_rest(evaluation: Evaluation, before: GroupState, decision: Decision) -> b
 
 
 def _timeless(state: GroupState) -> GroupState:
-    """What of a state stays until somebody changes it. What is not listed might end by itself."""
+    """Return the part of a state that never ends by itself; every field not listed might."""
     return GroupState(
         desired=state.desired,
         revision=state.revision,

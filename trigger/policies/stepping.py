@@ -1,9 +1,9 @@
-"""Which step of a policy is taken: the last that begins no further out than the threshold is surely passed.
+"""Choose the step of a policy: the last step whose distance beyond the threshold is surely reached.
 
 # Note [The sure distance]
 
 ====================================  ====================================
-Of a step that                        the distance is that of
+A step that                           measures the distance by
 ====================================  ====================================
 adds                                  the value
 removes                               the bound nearer to the threshold
@@ -11,9 +11,9 @@ adds or removes, quorum reached       the value
 adds or removes, there is no value    the bound nearer to the threshold
 ====================================  ====================================
 
-So the unheard count against taking more members away, and never for it. A step begins where it says, inclusive (AWS
-step scaling: the bound nearer to the threshold belongs to the step). Where the condition that steps go by is not TRUE,
-there is no distance, and no step is taken.
+So missing answers count against removing more members, never for it. A step begins at its distance, inclusive (AWS step
+scaling: the bound nearer to the threshold belongs to the step). If the condition of the steps is not TRUE, there is no
+distance, and the policy takes no step.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from trigger.verdicts import ConditionVerdict, TakenStep, Truth
 
 _UPWARD = frozenset({Compare.ABOVE, Compare.AT_LEAST})
 _SAME_WITHIN = 1e-9
-"""Relative: 80.3 is 0.3 over 80, though binary fractions make it a trifle less."""
+"""Relative: 80.3 is 0.3 over 80, though binary fractions make it slightly less."""
 
 
 def taken(
     steps: Steps, condition: Condition, verdicts: Sequence[ConditionVerdict], *, sharers: int = 1
 ) -> TakenStep | None:
-    """Say which step is taken; ``None``: there is no distance.
+    """Return the step that the policy takes; ``None``: there is no distance.
 
     Args:
-        steps: what the policy does.
-        condition: the one that they go by, with the threshold that it was held against.
+        steps: the action of the policy.
+        condition: of the steps, with its effective threshold.
         verdicts: of the policy's conditions, at this tick.
-        sharers: how many members the distance is shared out over.
+        sharers: number of members by which the distance is divided.
     """
     verdict = next((verdict for verdict in verdicts if verdict.condition == steps.by), None)
     if verdict is None or verdict.truth is not Truth.TRUE:
@@ -51,14 +51,14 @@ def taken(
 
 
 def _distance(condition: Condition, cell: Cell, *, shrinking: bool) -> float:
-    """How far beyond the threshold, in the direction of the comparison; never below 0."""
+    """Return how far the value is beyond the threshold, in the direction of the comparison; never below 0."""
     value = sure_value(condition, cell, shrinking=shrinking)
     upward = condition.compare in _UPWARD
     return max(0.0, value - condition.threshold if upward else condition.threshold - value)
 
 
 def sure_value(condition: Condition, cell: Cell, *, shrinking: bool) -> float:
-    """The value that a size may be made by: Note [The sure distance]."""
+    """Return the value from which a size may be calculated: Note [The sure distance]."""
     if isinstance(cell, Aggregate) and (not shrinking or _quorate(condition, cell)):
         return cell.value
     return cell.low if condition.compare in _UPWARD else cell.high

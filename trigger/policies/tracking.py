@@ -1,23 +1,23 @@
-"""From a target and what was measured to the size that is asked for, and whether all that could shrink agree to it.
+"""Calculate the requested size from a target and a measurement, and whether policies agree to a scale-in.
 
 # Note [The load]
 
 =====================================  =====================================  =====================================
-What the target is held against        to grow, the load in members is        to shrink, it is
+The target is for                      to grow, the load in members is        to shrink, it is
 =====================================  =====================================  =====================================
 each member's level                    value ÷ target × those measured        sure value ÷ target × those measured
                                                                               and those that warm up
 one level of the whole group           value ÷ target × those in service      sure value ÷ target × those in service
                                                                               or desired, whichever are more
-a total that is shared out             value ÷ target                         sure value ÷ target
+a total, divided by the size           value ÷ target                         sure value ÷ target
 =====================================  =====================================  =====================================
 
-Rounded up either way: fewer would be above the target. Growth never shrinks the group, nor the other way round; a load
-that the size fits already is no change. Members that warm up bear load that nobody measures: they are capacity that
-is there already when the group is to grow, and as busy as the others when it is to shrink (Kubernetes sets those that
-are not ready to 0 and to the whole target likewise). While a listing is missing or partial, fewer are known to be in
-service than are: what is not known shrinks nothing, so all that are desired count. *Sure* is the bound of the value
-that the unheard leave, as for steps: `trigger.policies.stepping`, Note [The sure distance].
+The size is rounded up in both directions: fewer members would be above the target. Growth never shrinks the group, nor
+the other way round; a load that the present size carries is no change. The load of members that warm up is not
+measured: they count as free capacity for growth, and as busy as the others for shrinking (Kubernetes likewise counts
+members that are not ready as 0 or as the full target). While a listing is missing or partial, the number of members in
+service is too low: so that missing data removes no member, all desired members count. *Sure* is the bound of the value
+with the missing answers, as for steps: `trigger.policies.stepping`, Note [The sure distance].
 
 Source: Kubernetes (HPA, ratio and AverageValue), Nomad (target-value, pass-through), AWS (target tracking).
 """
@@ -36,17 +36,17 @@ from trigger.policies.stepping import sure_value
 from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Truth, Wish
 
 _SAME_WITHIN = 1e-9
-"""Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it a trifle more."""
+"""Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it slightly more."""
 _MOST = 10**12
-"""Members: a load beyond every group. A counter may say anything, and infinity is no size."""
+"""Members: more than any group has. A counter may have any value, and infinity is no size."""
 
 
 def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[ConditionVerdict]) -> Aim | None:
-    """Say what a target that is missed asks for; ``None``: it is not missed, or nobody knows.
+    """Return the aim of a missed target; ``None``: it is not missed, or unknown.
 
     Args:
-        tracking: what the policy does.
-        condition: the one that it goes by.
+        tracking: the action of the policy.
+        condition: of the target.
         verdicts: of the policy's conditions, at this tick.
     """
     verdict = next((verdict for verdict in verdicts if verdict.condition == tracking.by), None)
@@ -63,12 +63,12 @@ def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[ConditionVe
     )
 
 
-def wished(desired: int, in_service: int, wish: Wish) -> int:
-    """Say which size a wish asks for, in members, never below 0 and before any guard.
+def requested_size(desired: int, in_service: int, wish: Wish) -> int:
+    """Return the requested size, in members, never below 0 and before any guard.
 
-    >>> wished(10, 10, Aim(verb=AdjustmentVerb.ADD, load=12.3, level=60.0))
+    >>> requested_size(10, 10, Aim(verb=AdjustmentVerb.ADD, load=12.3, level=60.0))
     13
-    >>> wished(10, 12, Aim(verb=AdjustmentVerb.REMOVE, load=0.5, relative=True, level=60.0))
+    >>> requested_size(10, 12, Aim(verb=AdjustmentVerb.REMOVE, load=0.5, relative=True, level=60.0))
     6
     """
     match wish:
@@ -81,7 +81,7 @@ def wished(desired: int, in_service: int, wish: Wish) -> int:
 
 
 def could_shrink(desired: int, action: Action) -> bool:
-    """Whether carrying out a policy can leave fewer members than are desired now; of steps, any one that would."""
+    """Whether carrying out a policy can leave fewer members than desired now; for steps, whether any step would."""
     match action:
         case Adjustment():
             return resized(desired, action) < desired
@@ -94,7 +94,7 @@ def could_shrink(desired: int, action: Action) -> bool:
 
 
 def _bearers(tracking: Tracking, cell: Cell) -> int:
-    """How many members bear what was measured of each; 1 where the value is of all."""
+    """Return how many members carry the measured load of each; 1 for a value of the whole group."""
     if tracking.load is not TargetLoad.EACH:
         return 1
     return cell.expected + (cell.left_out if tracking.may_shrink else 0)
@@ -110,16 +110,16 @@ def _aimed(desired: int, in_service: int, aim: Aim) -> int:
     return min(desired, size if limit is None else max(size, limit))
 
 
-def anybody_disagrees(base: int, in_service: int, evaluation: Evaluation | None) -> bool:
+def any_policy_disagrees(base: int, in_service: int, evaluation: Evaluation | None) -> bool:
     """Whether a policy that could shrink the group does not ask for it.
 
-    One that is not ready does not; nor does one that is ready with a target that the size fits. The rule stands in
-    `trigger.guards.combine`. Without an evaluation nobody is asked.
+    A policy that is not ready does not ask, nor does a target that the present size meets. The rule is in
+    `trigger.guards.combine`. Without an evaluation no policy has to agree.
     """
     advices = () if evaluation is None else evaluation.advices
     return any(could_shrink(base, advice.action) and not _agrees(advice, base, in_service) for advice in advices)
 
 
 def _agrees(advice: Advice, base: int, in_service: int) -> bool:
-    fits = isinstance(advice.adjustment, Aim) and wished(base, in_service, advice.adjustment) >= base
+    fits = isinstance(advice.adjustment, Aim) and requested_size(base, in_service, advice.adjustment) >= base
     return advice.reason is None and not fits

@@ -48,7 +48,7 @@ def test_an_older_store_removes_and_makes_nothing_and_says_so(house: House) -> N
         status = up.status
         assert (status.desired, up.serving(), len(house.machines)) == (6, 6, 6)
         assert (status.condition, status.reason) == (GroupCondition.ERROR, Reason.OLDER_STORE)
-        assert "it remembers size 3, and 6 members up to launch 6 are there" in status.messages[0]
+        assert "it has size 3, but the cloud lists 6 members up to launch 6" in status.messages[0]
         assert "trimtab store adopt web" in status.messages[0]
         assert b'trimtab_group_older_store{group="web"} 1.0' in up.desk.metrics()
         assert b'trimtab_restricted{group="web",reason="older_store"} 1.0' in up.desk.metrics()

@@ -67,10 +67,10 @@ def test_unknown_never_fires_and_the_order_of_conditions_never_matters(
 ) -> None:
     does = remove(1) if shrinks else add(1)
     catalogue = watching(enough, does)
-    told = advice(catalogue, cells)
-    assert advice(watching(enough, does, tuple(order)), cells).truth is told.truth
+    result = advice(catalogue, cells)
+    assert advice(watching(enough, does, tuple(order)), cells).truth is result.truth
     evaluation = evaluate(catalogue, next(iter(catalogue.groups)), a_frame(catalogue, cells), {}, at())
-    assert bool(requests_from(catalogue, evaluation)) is (told.truth is Truth.TRUE)
+    assert bool(requests_from(catalogue, evaluation)) is (result.truth is Truth.TRUE)
 
 
 def lines(catalogue: Catalogue, cells: dict[str, Cell]) -> tuple[str, ...]:
@@ -79,19 +79,19 @@ def lines(catalogue: Catalogue, cells: dict[str, Cell]) -> tuple[str, ...]:
     decision = decide(
         group, requests_from(catalogue, evaluation), a_fleet(), GroupState(desired=4), at(), evaluation=evaluation
     )
-    told = explain(catalogue, group, evaluation, decision, a_fleet())
-    return (brief(told), *say(told, at().wall))
+    result = explain(catalogue, group, evaluation, decision, a_fleet())
+    return (brief(result), *say(result, at().wall))
 
 
-def test_an_expression_is_told_with_its_truth_and_every_aggregate_that_it_names() -> None:
-    told = lines(watching(2), {**BUSY, "busy": measured(10), "cpu": missing()})
-    assert "out: does not fire; 1 of 3 holds, 2 needed; fires once 2 of these hold" in told
-    assert "  slow: load > 2 || cpu.p95 > 95 is true" in told
-    assert "    load avg 1m = 3 % (10 of 10 members, 4 s old)" in told
-    assert "    cpu avg across members, p95 1m is unknown: 0 of 10 members answered" in told
+def test_why_shows_an_expression_with_its_truth_and_every_aggregate_that_it_names() -> None:
+    result = lines(watching(2), {**BUSY, "busy": measured(10), "cpu": missing()})
+    assert "out: does not fire; 1 of 3 holds, 2 needed; fires once 2 of these hold" in result
+    assert "  slow: load > 2 || cpu.p95 > 95 is true" in result
+    assert "    load avg 1m = 3 % (10 of 10 members, 4 s old)" in result
+    assert "    cpu avg across members, p95 1m is unknown: 0 of 10 members answered" in result
 
 
 def test_an_expression_alone_says_what_happened_in_one_line() -> None:
-    told = lines(watching(None, when=("slow",)), {"load": measured(1), "cpu": measured(3)})
-    assert told[0].endswith("slow: load > 2 || cpu.p95 > 95 is false")
-    assert "out: does not fire; fires once this holds" in told
+    result = lines(watching(None, when=("slow",)), {"load": measured(1), "cpu": measured(3)})
+    assert result[0].endswith("slow: load > 2 || cpu.p95 > 95 is false")
+    assert "out: does not fire; fires once this holds" in result

@@ -1,5 +1,5 @@
-"""Sources of the rules: DESIGN.md "Judging" and Note [The unheard]; Kleene's strong logic; OneFlow's evaluator, in
-which a comparison with an absent attribute is false; Note [Absence removes nobody].
+"""Sources of the rules: DESIGN.md "Judging" and Note [Missing answers]; Kleene's strong logic; OneFlow's evaluator, in
+which a comparison with an absent attribute is false; Note [Missing values remove no member].
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def truth(text: str, *cells: Cell, shrinking: bool, dialect: str = "native", quo
 @pytest.mark.parametrize(
     ("text", "cells", "grows", "shrinks"),
     [
-        pytest.param("cpu > 80", [measured(90)], T, T, id="everybody heard"),
+        pytest.param("cpu > 80", [measured(90)], T, T, id="all members answered"),
         pytest.param("cpu > 80", [NONE], U, U, id="absent"),
         pytest.param("!(cpu > 80)", [NONE], U, U, id="not absent"),
         pytest.param("cpu > 80 || load > 2", [NONE, measured(3)], T, T, id="absence cannot matter to OR"),
@@ -42,12 +42,12 @@ def truth(text: str, *cells: Cell, shrinking: bool, dialect: str = "native", quo
         pytest.param("cpu > 80", [unranked(0, 70)], F, F, id="too few for a rank"),
         pytest.param("cpu - load > 80", [measured(90, **NO_RANGE), measured(3)], T, U, id="no range, in arithmetic"),
         pytest.param("cpu ?? load < 5", [NONE, measured(3)], T, T, id="a measured fallback"),
-        pytest.param("cpu ?? 0 < 5", [NONE], T, U, id="a written fallback removes nobody"),
+        pytest.param("cpu ?? 0 < 5", [NONE], T, U, id="a written fallback removes no member"),
         pytest.param("cpu ?? load ?? 0 < 5", [NONE, NONE], T, U, id="nor at the end of a chain"),
         pytest.param("cpu ?? (load ?? 0) < 5", [NONE, NONE], T, U, id="nor within one"),
     ],
 )
-def test_the_native_dialect_is_kleene_s_logic_over_the_unheard(
+def test_the_native_dialect_uses_kleene_s_logic_for_missing_values(
     text: str, cells: list[Cell], grows: Truth, shrinks: Truth
 ) -> None:
     assert truth(text, *cells, shrinking=False) is grows
@@ -57,19 +57,19 @@ def test_the_native_dialect_is_kleene_s_logic_over_the_unheard(
 @pytest.mark.parametrize(
     ("text", "cells", "grows", "shrinks"),
     [
-        pytest.param("CPU < 20", [measured(10)], T, T, id="everybody heard"),
+        pytest.param("CPU < 20", [measured(10)], T, T, id="all members answered"),
         pytest.param("CPU < 20", [NONE], F, F, id="absent is false"),
-        pytest.param("!(CPU > 20)", [NONE], T, U, id="its negation is true, and removes nobody"),
+        pytest.param("!(CPU > 20)", [NONE], T, U, id="its negation is true, and removes no member"),
         pytest.param("!CPU > 20 | LOAD < 1", [NONE, NONE], T, U, id="negation over all that follows"),
         pytest.param("CPU < 20 | LOAD < 1", [NONE, measured(0)], T, T, id="absence cannot matter"),
-        pytest.param("CPU < 20", [measured(10, low=0, high=30)], T, U, id="the mean of those heard, but not to shrink"),
+        pytest.param("CPU < 20", [measured(10, low=0, high=30)], T, U, id="the mean of the answers, but not to shrink"),
         pytest.param("CPU < 20", [measured(10, **NO_RANGE)], T, U, id="no range"),
         pytest.param("!(CPU = 0)", [measured(10, low=0, high=30)], T, U, id="equality within a range"),
         pytest.param("CPU < 20", [unranked(0, 10)], F, F, id="too few for a rank is absent, and vetoes"),
         pytest.param("CPU = 33.34", [measured(33.335)], T, T, id="means of two decimals"),
     ],
 )
-def test_oneflow_s_dialect_has_its_own_rule_of_the_absent_but_removes_nobody_by_it(
+def test_oneflow_s_dialect_takes_missing_values_as_false_but_removes_no_member_by_them(
     text: str, cells: list[Cell], grows: Truth, shrinks: Truth
 ) -> None:
     assert truth(text, *cells, shrinking=False, dialect="oneflow") is grows
@@ -109,9 +109,7 @@ TEXTS = ["A > 1", "!(A > 1)", "!A = 1", "A < 1 | B > 0", "!(A > 1 | B != 0)", "A
 
 
 @given(st.sampled_from(TEXTS), st.sampled_from(["native", "oneflow"]), st.lists(numbers, min_size=2, max_size=2))
-def test_what_removes_members_without_a_value_removes_them_whatever_the_value(
-    text: str, dialect: str, values: list[float]
-) -> None:
+def test_a_scale_in_without_a_value_holds_for_every_value(text: str, dialect: str, values: list[float]) -> None:
     native = text.replace("|", "||").replace("&", "&&")
     terms = an_expression(native if dialect == "native" else text, dialect).terms
     known = dict(zip("AB", values, strict=True))

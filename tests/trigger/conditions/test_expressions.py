@@ -44,7 +44,7 @@ ANSWERS: list[tuple[str, Mapping[str, float], Truth]] = [
 
 
 @pytest.mark.parametrize(("text", "values", "answer"), ANSWERS)
-def test_what_is_not_known_makes_the_answer_unknown_unless_it_cannot_matter(
+def test_an_unknown_value_makes_the_answer_unknown_unless_it_cannot_matter(
     text: str, values: Mapping[str, float], answer: Truth
 ) -> None:
     assert judge(parse(text), {name: exactly(value) for name, value in values.items()}) is answer
@@ -85,7 +85,7 @@ def test_a_span_is_true_or_false_only_if_every_value_in_it_is(
 
 
 @given(_texts, _numbers)
-def test_what_is_true_or_false_without_a_value_stays_so_with_any(text: str, a: float) -> None:
+def test_a_truth_without_a_value_is_the_truth_for_every_value(text: str, a: float) -> None:
     without = judge(parse(text), {})
     given_a: Mapping[str, Known] = {"a": exactly(a)}
 

@@ -35,7 +35,7 @@ def test_without_an_aggregate_nothing_is_known(lack: Lack, shrinking: bool) -> N
         pytest.param(0.0, 81.0, U, id="some above"),
     ],
 )
-def test_too_few_for_a_rank_are_judged_by_what_it_lies_within(
+def test_a_rank_with_too_few_answers_is_judged_by_its_bounds(
     low: float, high: float, expected: Truth, shrinking: bool
 ) -> None:
     condition = a_condition(quorum=0.5)
@@ -54,7 +54,7 @@ def test_too_few_for_a_rank_are_judged_by_what_it_lies_within(
     ],
     ids=lambda value: value.value if isinstance(value, Compare) else None,
 )
-def test_with_everybody_heard_the_value_decides(
+def test_with_all_answers_the_value_decides(
     compare: Compare, below: Truth, at: Truth, above: Truth, shrinking: bool
 ) -> None:
     condition = a_condition(compare=compare, threshold=80.0)
@@ -109,13 +109,13 @@ def test_an_interval_decides_only_as_a_whole(
         pytest.param(measured(math.nan), None, U, U, id="not-a-number"),
     ],
 )
-def test_the_unheard(cell: Aggregate, quorum: float | None, growing: Truth, shrinking: Truth) -> None:
+def test_missing_answers_decide(cell: Aggregate, quorum: float | None, growing: Truth, shrinking: Truth) -> None:
     condition = a_condition(compare=Compare.ABOVE, threshold=80.0, quorum=quorum)
     assert judge(condition, cell, shrinking=False).truth is growing
     assert judge(condition, cell, shrinking=True).truth is shrinking
 
 
-def test_equals_forgives_what_arithmetic_does_to_decimals() -> None:
+def test_equals_ignores_the_rounding_of_arithmetic() -> None:
     third = (0.1 + 0.1 + 0.1) / 3
     assert third != 0.1
     assert judge(a_condition(compare=Compare.EQUALS, threshold=0.1), measured(third), shrinking=True).truth is T
@@ -133,7 +133,7 @@ def test_equals_forgives_what_arithmetic_does_to_decimals() -> None:
         pytest.param(2.0**30, 2.0**30 * (1 + 0.9e-9), T, id="relative to the threshold"),
     ],
 )
-def test_equals_forgives_a_billionth_of_the_threshold(threshold: float, value: float, equal: Truth) -> None:
+def test_equals_ignores_a_billionth_of_the_threshold(threshold: float, value: float, equal: Truth) -> None:
     condition = a_condition(compare=Compare.EQUALS, threshold=threshold)
     assert judge(condition, measured(value), shrinking=False).truth is equal
 
@@ -145,14 +145,14 @@ def test_equals_forgives_a_billionth_of_the_threshold(threshold: float, value: f
     threshold=st.integers(0, 200),
     data=st.data(),
 )
-def test_whatever_the_unheard_would_have_said_a_sure_answer_stands(
+def test_no_missing_answer_changes_a_sure_result(
     compare: Compare, low: int, width: int, threshold: int, data: st.DataObject
 ) -> None:
     condition = a_condition(compare=compare, threshold=float(threshold))
     value, truly = (data.draw(st.integers(low, low + width)) for _ in range(2))
     seen = judge(condition, measured(value, low=low, high=low + width, heard=5), shrinking=True).truth
-    told = judge(condition, measured(truly), shrinking=True).truth
-    assert seen in {told, U}
+    result = judge(condition, measured(truly), shrinking=True).truth
+    assert seen in {result, U}
 
 
 @pytest.mark.parametrize(

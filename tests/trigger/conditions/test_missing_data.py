@@ -30,7 +30,7 @@ RULE: list[tuple[Cell, float | None, Truth, Truth]] = [
     (measured(90.0, low=75.0, high=95.0, heard=9), 0.9, T, T),
     (measured(90.0, low=-INF, high=INF, heard=9), 0.95, T, U),
 ]
-"""A cell, a quorum, and the truth of ``above 80`` for growth and for shrinking. Source: Note [The unheard]."""
+"""A cell, a quorum, and the truth of ``above 80`` for growth and for shrinking. Source: Note [Missing answers]."""
 
 AND: list[tuple[tuple[Truth, ...], Truth]] = [((T, T), T), ((T, U), U), ((U, T), U), ((U, F), F), ((U,), U), ((), U)]
 """Kleene's; of nothing it is UNKNOWN."""
@@ -41,7 +41,7 @@ SOME: list[tuple[int, tuple[Truth, ...], Truth]] = [
 
 
 @pytest.mark.parametrize(("cell", "quorum", "growth", "shrinking"), RULE)
-def test_what_was_not_heard_is_neither_true_nor_false(
+def test_missing_data_is_neither_true_nor_false(
     cell: Cell, quorum: float | None, growth: Truth, shrinking: Truth
 ) -> None:
     condition = a_condition(compare=Compare.ABOVE, threshold=80.0, quorum=quorum)

@@ -150,7 +150,7 @@ KEPT = st.sampled_from(
 
 @st.composite
 def records(draw: st.DrawFn) -> tuple[Catalogue, Evaluation | None, Decision, Explanation]:
-    """A decision as the door comes to it, and what it keeps of it."""
+    """Make a decision as the daemon does, with its record."""
     catalogue = draw(catalogues())
     group = catalogue.groups[WEB]
     holds = {name: kept for name in group.policies if (kept := draw(KEPT)) is not None}
@@ -180,11 +180,11 @@ def test_a_record_decided_once_more_gives_the_same_answer(
     again, answer = rerun(catalogue, catalogue.groups[WEB], kept.basis)
 
     assert (again, answer) == (evaluation, decision)
-    told = explain(catalogue, catalogue.groups[WEB], again, answer, kept.basis.fleet, kept.basis.state)
-    assert told == explanation
+    result = explain(catalogue, catalogue.groups[WEB], again, answer, kept.basis.fleet, kept.basis.state)
+    assert result == explanation
 
 
-def test_what_an_exchanged_catalogue_did_not_judge_cannot_be_decided_once_more() -> None:
+def test_an_evaluation_of_another_catalogue_has_no_basis() -> None:
     before, after = a_catalogue(), a_catalogue(policies=[a_policy("other")])
     evaluation = evaluate(before, WEB, a_frame(before, {"busy": measured(50.0)}), {}, at())
     state = GroupState(desired=4)

@@ -85,7 +85,7 @@ def test_it_tells_how_many_members_are_on_their_way_out_without_being_another_st
     assert shape(explained(cells, leaving=2)) == shape(explained(cells))
 
 
-def test_every_policy_ends_in_one_reason_its_own_or_the_doors() -> None:
+def test_every_policy_has_one_reason_its_own_or_the_decisions() -> None:
     bold = replace(CATALOGUE, groups={WEB: replace(CATALOGUE.groups[WEB], projection=Projection.OFF)})
     seen = explained({"busy": measured(90), "idle": measured(10)}, catalogue=bold)
     assert [policy.reason for policy in seen.policies] == [Reason.HOLDING, Reason.SCALED_IN]
@@ -110,7 +110,7 @@ def test_a_paused_group_is_still_evaluated() -> None:
     assert (seen.reason, seen.pause) == (Reason.PAUSED, Pause.ALL)
 
 
-def test_requests_are_told_with_their_clamps() -> None:
+def test_an_explanation_shows_requests_with_their_clamps() -> None:
     seen = explained({"idle": measured(50)}, a_person(99), state=GroupState(desired=50))
     (answer,) = seen.answers
     assert (answer.by, answer.reason, answer.wanted) == ("person", Reason.ABOVE_MAX, 99)
@@ -121,14 +121,14 @@ def test_requests_are_told_with_their_clamps() -> None:
     assert forced.answers[0].clamps == (Clamp(guard=Reason.AT_MAX, before=49, after=40),)
 
 
-def test_only_quiet_times_that_run_are_told() -> None:
+def test_an_explanation_shows_only_quiet_times_that_run() -> None:
     group = a_group(mode=Mode.ADVISE)
     state = GroupState(quiets=(a_quiet(Direction.IN, until=-1), a_quiet(Direction.OUT)))
     decision = decided(group=group, state=state)
     assert explain(CATALOGUE, group, None, decision, a_fleet()).quiets == (a_quiet(Direction.OUT),)
 
 
-def test_only_alerts_that_last_are_told() -> None:
+def test_an_explanation_shows_only_alerts_that_last() -> None:
     over, lasting = a_signal(key="f1", until=0), a_signal(key="f2")
     decision = decided(group=a_group(mode=Mode.ADVISE), state=GroupState(signals=(over, lasting)))
     assert explain(CATALOGUE, a_group(), None, decision, a_fleet()).signals == (lasting,)
@@ -141,7 +141,7 @@ def test_an_orphaned_group_is_explained_without_its_declaration() -> None:
     assert (seen.group, seen.reason, seen.policies) == (GroupId("gone"), Reason.ORPHANED, ())
 
 
-def test_what_has_left_the_catalogue_since_it_was_judged_is_left_out() -> None:
+def test_a_policy_that_left_the_catalogue_after_the_evaluation_is_left_out() -> None:
     group = CATALOGUE.groups[WEB]
     evaluation = evaluate(CATALOGUE, WEB, a_frame(CATALOGUE, {}), {}, at())
     decision = decided(group=group, evaluation=evaluation)
@@ -171,7 +171,7 @@ def test_two_ticks_in_one_quiet_time_have_one_shape() -> None:
     assert shape(explained(cells, state=state)) == shape(explained(cells, seconds=30, state=state))
 
 
-def test_an_alert_that_is_renewed_or_told_by_another_one_of_its_rule_is_the_same_story() -> None:
+def test_an_alert_that_is_renewed_or_joined_by_another_of_its_rule_has_the_same_shape() -> None:
     deploying = explained(QUIET, state=GroupState(desired=4, signals=(a_signal(until=60),)))
     longer = explained(QUIET, state=GroupState(desired=4, signals=(a_signal(until=90), a_signal(key="f2"))))
     assert shape(deploying) == shape(longer)

@@ -1,4 +1,4 @@
-"""Note [Combining] of `trigger.guards.combine`, line by line, through the door."""
+"""Check Note [Combining] of `trigger.guards.combine`, line by line, by whole decisions."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ ALARM_IN = an_alarm(remove(2), id="f")
             id="of-people-the-largest",
         ),
         pytest.param(
-            [a_person(99), OUT_SMALL], 12, [Reason.ABOVE_MAX, Reason.SCALED_OUT], id="a-refused-person-beats-nobody"
+            [a_person(99), OUT_SMALL], 12, [Reason.ABOVE_MAX, Reason.SCALED_OUT], id="a-refused-person-does-not-win"
         ),
-        pytest.param([a_person(10), OUT_SMALL], 12, [Reason.NO_CHANGE, Reason.SCALED_OUT], id="no-change-beats-nobody"),
+        pytest.param([a_person(10), OUT_SMALL], 12, [Reason.NO_CHANGE, Reason.SCALED_OUT], id="no-change-does-not-win"),
     ],
 )
-def test_who_wins(requests: Sequence[Request], size: int, reasons: Sequence[Reason]) -> None:
+def test_one_request_wins(requests: Sequence[Request], size: int, reasons: Sequence[Reason]) -> None:
     for order in (list(requests), list(reversed(requests))):
         decision = decided(*order, desired=10)
         assert decision.desired_to == size
@@ -70,7 +70,7 @@ def test_an_out_that_a_guard_refuses_still_beats_an_in(scale_in: Request) -> Non
         pytest.param(an_advice("slow", remove(1), None), True, id="ready"),
         pytest.param(an_advice("slow", remove(1), Reason.NOT_MET), False, id="Azure-all-rules"),
         pytest.param(an_advice("slow", remove(1), Reason.HOLDING), False, id="not-yet-is-no"),
-        pytest.param(an_advice("slow", remove(1), Reason.BLIND), False, id="promise-1-silence-is-no-consent"),
+        pytest.param(an_advice("slow", remove(1), Reason.BLIND), False, id="promise-1-missing-data-is-no-agreement"),
         pytest.param(an_advice("slow", set_to(3), Reason.NOT_MET), False, id="a-set-below"),
         pytest.param(an_advice("slow", set_to(12), Reason.NOT_MET), True, id="a-set-above-has-no-opinion"),
         pytest.param(an_advice("slow", remove(0, percent=True), Reason.BLIND), True, id="0%-has-no-opinion"),
@@ -85,7 +85,7 @@ def test_a_policy_scales_in_only_if_every_other_that_could_agrees(other: Advice,
     assert decision.desired_to == (5 if agrees else 10)
 
 
-def test_an_alarm_asks_nobody_for_consent() -> None:
+def test_an_alarm_needs_no_agreement() -> None:
     evaluation = an_evaluation(an_advice("slow", remove(1), Reason.NOT_MET))
     assert decided(ALARM_IN, desired=10, evaluation=evaluation).desired_to == 8
 

@@ -43,7 +43,7 @@ def test_the_first_complete_listing_gives_the_size(fleet: Fleet, desired: int, k
     assert decision.state.grown_at == (NOON if grew else None)
 
 
-def test_before_a_complete_listing_there_is_no_size_and_every_request_is_told_so() -> None:
+def test_before_a_complete_listing_there_is_no_size_and_every_request_is_refused() -> None:
     decision = decided(a_request(add(2)), desired=None, fleet=a_fleet(listed=False, marked=9))
     assert decision.desired_to is None
     assert decision.state == GroupState()
@@ -90,7 +90,7 @@ def test_with_wider_bounds_an_excess_needs_no_excuse_any_more() -> None:
         pytest.param(a_group(blind_floor=3), BLIND, 4, id="DESIGN-never-a-scale-in"),
         pytest.param(a_group(), BLIND, 4, id="DESIGN-hold"),
         pytest.param(a_group(blind_floor=6), HALF_BLIND, 4, id="one-policy-still-sees"),
-        pytest.param(a_group(blind_floor=6), an_evaluation(), 4, id="no-policies-nothing-to-be-blind-to"),
+        pytest.param(a_group(blind_floor=6), an_evaluation(), 4, id="no-policies-is-not-blind"),
         pytest.param(a_group(blind_floor=6), None, 4, id="not-evaluated"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_scale_in_never_raises_a_size_that_is_below_the_floor_already() -> Non
     assert (decision.desired_to, decision.answers[0].reason) == (4, Reason.AT_MIN)
 
 
-def test_what_changed_unasked_is_a_clamp_of_the_winner_of_the_same_moment() -> None:
+def test_an_enforced_change_is_a_clamp_of_the_winner_of_the_same_moment() -> None:
     decision = decided(a_request(add(2)), desired=1, group=a_group(minimum=4), fleet=a_fleet())
     assert (decision.desired_from, decision.desired_to, decision.state.revision) == (1, 6, 1)
     assert decision.winner is not None
@@ -129,7 +129,7 @@ def test_quiet_times_that_are_over_are_forgotten() -> None:
 @pytest.mark.parametrize(
     ("desired", "advised"), [pytest.param(50, 40, id="bounds"), pytest.param(None, 7, id="first-listing")]
 )
-def test_as_advice_nothing_changes_unasked(desired: int | None, advised: int) -> None:
+def test_mode_advise_enforces_no_change(desired: int | None, advised: int) -> None:
     state = GroupState(grown_at=Instant(5.0), quiets=(a_quiet(Direction.IN, until=-1),))
     decision = decided(desired=desired, group=a_group(mode=Mode.ADVISE), fleet=a_fleet(marked=7), state=state)
     assert (decision.desired_to, decision.advised_to) == (desired, advised)

@@ -1,4 +1,4 @@
-"""Freeze windows at the door, and as they are explained."""
+"""Freeze windows in decisions, and in explanations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def asked(group: Group, *requests: Request, desired: int = 10, signals: tuple[Si
         pytest.param(FrozenDirection.OUT, a_request(remove(1)), Reason.SCALED_IN, id="out-lets-in-pass"),
     ],
 )
-def test_a_window_stops_wishes_of_its_direction_but_never_a_person(
+def test_a_window_stops_requests_of_its_direction_but_never_a_person(
     way: FrozenDirection, request_: Request, reason: Reason
 ) -> None:
     answer = asked(frozen(way), request_).answers[0]
@@ -83,7 +83,7 @@ def test_bounds_and_floors_go_on(desired: int, signals: tuple[Signal, ...], size
     assert (decision.desired_to, decision.reason) == (size, reason)
 
 
-def test_of_an_alert_and_a_window_the_later_end_is_told() -> None:
+def test_the_later_end_of_an_alert_and_a_window_counts() -> None:
     late = a_signal(SignalKind.FREEZE_IN, until=7200)
     assert asked(frozen(), a_request(remove(1)), signals=(late,)).answers[0].until == NOON + 7200
     early = a_signal(SignalKind.FREEZE_IN, until=60)
@@ -101,9 +101,9 @@ def test_of_an_alert_and_a_window_the_later_end_is_told() -> None:
         (frozen(hours=0.5), 'freeze window "0 11 * * *" UTC: next at 2026-01-02 11:00 UTC, for 30m'),
     ],
 )
-def test_the_window_that_is_active_or_next_is_told(group: Group, line: str) -> None:
-    told = explain(a_catalogue(group=group), group, None, asked(group), a_fleet())
-    assert say(told, Instant(NOON))[-1] == line
+def test_why_shows_the_active_or_next_window(group: Group, line: str) -> None:
+    result = explain(a_catalogue(group=group), group, None, asked(group), a_fleet())
+    assert say(result, Instant(NOON))[-1] == line
 
 
 def test_a_window_that_begins_is_another_story() -> None:

@@ -24,7 +24,7 @@ from trigger.verdicts import Direction
 OUT, IN = Direction.OUT, Direction.IN
 
 
-def told(decision: Decision) -> tuple[int | None, Reason]:
+def result(decision: Decision) -> tuple[int | None, Reason]:
     return decision.desired_to, decision.answers[0].reason
 
 
@@ -58,7 +58,7 @@ def test_bounds(
     clamps: tuple[tuple[Reason, int, int], ...] | None,
 ) -> None:
     decision = decided(request_, desired=desired)
-    assert told(decision) == expected
+    assert result(decision) == expected
     if clamps is not None:
         assert decision.answers[0].clamps == tuple(Clamp(guard=g, before=b, after=a) for g, b, a in clamps)
 
@@ -113,7 +113,7 @@ def test_growth_waits_for_earlier_growth(
     request_: Request, fleet: Fleet, grown_ago: float | None, expected: tuple[int, Reason]
 ) -> None:
     grown_at = None if grown_ago is None else Instant(NOON - grown_ago)
-    assert told(decided(request_, fleet=fleet, state=GroupState(grown_at=grown_at))) == expected
+    assert result(decided(request_, fleet=fleet, state=GroupState(grown_at=grown_at))) == expected
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_growth_waits_for_earlier_growth(
     ],
 )
 def test_failing_builds_and_budgets_brake_growth(request_: Request, fleet: Fleet, expected: tuple[int, Reason]) -> None:
-    assert told(decided(request_, fleet=fleet)) == expected
+    assert result(decided(request_, fleet=fleet)) == expected
 
 
-def test_bounds_come_before_the_budget_and_both_are_told() -> None:
+def test_bounds_come_before_the_budget_and_both_are_clamps() -> None:
     decision = decided(a_request(add(10)), group=a_group(maximum=12), fleet=a_fleet(creates_left=3))
     assert decision.desired_to == 7
     assert decision.answers[0].clamps == (
@@ -147,14 +147,14 @@ def test_a_forced_excess_ends_with_the_next_accepted_scale_in() -> None:
     assert (decision.desired_to, decision.state.forced) == (40, False)
 
 
-def test_a_kept_excess_leaves_one_wish_at_a_time() -> None:
+def test_surplus_members_leave_request_by_request() -> None:
     decision = decided(a_request(remove(1)), desired=50, state=GroupState(kept=True))
     assert (decision.desired_to, decision.state.kept) == (49, True)
 
 
 @pytest.mark.parametrize("state", [GroupState(kept=True), GroupState(forced=True)], ids=["kept", "forced"])
 def test_no_growth_above_max_and_none_of_it_is_taken_away_by_asking(state: GroupState) -> None:
-    assert told(decided(a_request(add(5)), desired=50, state=state)) == (50, Reason.AT_MAX)
+    assert result(decided(a_request(add(5)), desired=50, state=state)) == (50, Reason.AT_MAX)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_no_growth_above_max_and_none_of_it_is_taken_away_by_asking(state: Group
 def test_a_pause_of_one_direction_stops_only_that(
     pause: Pause, request_: Request, expected: tuple[int, Reason]
 ) -> None:
-    assert told(decided(request_, state=GroupState(pause=pause))) == expected
+    assert result(decided(request_, state=GroupState(pause=pause))) == expected
 
 
 @pytest.mark.parametrize("size", [0, 1, 30, 60])
@@ -200,5 +200,5 @@ def test_while_paused_a_person_may_force_any_size(size: int) -> None:
 )
 def test_while_a_balancer_is_not_found_only_a_person_scales_in(request_: Request, expected: tuple[int, Reason]) -> None:
     decision = decided(request_, fleet=a_fleet(in_service=4, balancer_not_found=True))
-    assert told(decision) == expected
+    assert result(decision) == expected
     assert decision.answers[0].until is None

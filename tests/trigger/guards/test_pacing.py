@@ -34,7 +34,7 @@ def moved(*steps: tuple[float, int, int]) -> tuple[SizeChange, ...]:
         pytest.param(Pace(count=4, per=60), moved((-30, 12, 10)), 10, OUT, 4, id="the-other-direction-does-not-count"),
         pytest.param(Pace(count=2, per=60), moved((-30, 12, 11)), 11, IN, 1, id="scale-ins-likewise"),
         pytest.param(Pace(percent=10, per=60), moved(), 25, OUT, 3, id="a-percentage-is-rounded-up"),
-        pytest.param(Pace(percent=10, per=60), moved(), 0, OUT, 1, id="and-is-never-nobody"),
+        pytest.param(Pace(percent=10, per=60), moved(), 0, OUT, 1, id="and-is-never-zero"),
         pytest.param(Pace(percent=50, per=60), moved((-30, 10, 14)), 14, OUT, 1, id="of-the-size-before"),
         pytest.param(Pace(percent=50, per=60), moved((-30, 10, 6)), 6, IN, 1, id="of-the-size-before-a-scale-in"),
         pytest.param(Pace(count=4, percent=100, per=60), moved(), 10, OUT, 10, id="Kubernetes-the-larger"),
@@ -60,7 +60,7 @@ DAMPING = FlapDamping(reversals=2, within=600, hold=1800)
         pytest.param(moved((0, 2, 3), (60, 3, 2), (120, 2, 3), (180, 3, 2)), 1980, id="a-third-prolongs"),
     ],
 )
-def test_a_size_that_goes_to_and_fro_is_held_high(moves: tuple[SizeChange, ...], until: float | None) -> None:
+def test_a_size_that_changes_direction_often_is_held_high(moves: tuple[SizeChange, ...], until: float | None) -> None:
     assert held_high_until(DAMPING, moves) == (None if until is None else NOON + until)
 
 
@@ -102,7 +102,7 @@ def test_a_person_is_neither_counted_nor_stopped() -> None:
     assert decision.state.moves == state.moves
 
 
-def test_nobody_leaves_while_the_size_is_held_high_and_growth_goes_on() -> None:
+def test_no_member_leaves_while_the_size_is_held_high_and_growth_goes_on() -> None:
     group = replace(a_group(maximum=40), flap_damping=DAMPING)
     state = replace(GroupState(desired=3), moves=moved((-120, 2, 3), (-60, 3, 2), (-1, 2, 3)))
 

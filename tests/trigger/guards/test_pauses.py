@@ -63,7 +63,7 @@ def stopped(pause: Pause) -> FleetPause:
         (Pause.OUT, Pause.DECISIONS, Pause.DECISIONS),
     ],
 )
-def test_what_is_stopped_is_what_the_group_or_the_fleet_stops(own: Pause, fleet: Pause, both: Pause) -> None:
+def test_the_pauses_of_the_group_and_of_the_fleet_add_up(own: Pause, fleet: Pause, both: Pause) -> None:
     assert GroupState(pause=own, fleet_pause=stopped(fleet)).stopped is both
 
 
@@ -100,7 +100,7 @@ def test_a_group_is_as_it_was_when_the_fleet_goes_on(own: Pause, fleet: Pause) -
     assert replace(during, fleet_pause=fleet_resumed(during.fleet_pause, None)) == before
 
 
-def test_who_adds_to_a_pause_stands_for_it_and_it_lasts_since_it_began() -> None:
+def test_a_person_that_adds_to_a_pause_becomes_its_author_and_its_start_stays() -> None:
     first = fleet_paused(None, Pause.OUT, by="ada", because="quota", now=NOW)
     both = fleet_paused(first, Pause.IN, by="bob", because="", now=Instant(2000.0))
     assert both == FleetPause(pause=Pause.DECISIONS, by="bob", since=NOW)

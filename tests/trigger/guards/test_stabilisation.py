@@ -84,9 +84,9 @@ def after(sizes: Iterable[float | None], *, desired: int = 20, group: Group = ST
     return decision
 
 
-def reached(*told: tuple[float, int], seen: float = 0.0) -> Observed:
+def reached(*result: tuple[float, int], seen: float = 0.0) -> Observed:
     """Ceilings, by the minute at which they began."""
-    ceilings = tuple(Ceiling(since=Instant(NOON + 60 * minute), size=size) for minute, size in told)
+    ceilings = tuple(Ceiling(since=Instant(NOON + 60 * minute), size=size) for minute, size in result)
     return Observed(ceilings=ceilings, seen=Instant(NOON + 60 * seen))
 
 
@@ -96,20 +96,20 @@ def reached(*told: tuple[float, int], seen: float = 0.0) -> Observed:
 @pytest.mark.parametrize(
     ("advices", "advice"),
     [
-        pytest.param([], 10, id="nobody"),
+        pytest.param([], 10, id="none"),
         pytest.param([fewer(4)], 4, id="one-that-is-ready"),
         pytest.param([fewer(4), fewer(6)], 6, id="the-fewest-leave"),
         pytest.param([fewer(1)], 2, id="not-below-the-least"),
         pytest.param([fewer(4, HOLDING)], 10, id="not-yet"),
-        pytest.param([fewer(4), fewer(6, NOT_MET)], 10, id="another-says-no"),
+        pytest.param([fewer(4), fewer(6, NOT_MET)], 10, id="another-disagrees"),
         pytest.param([fewer(4), fewer(6, BLIND)], 10, id="missing-data-never-lowers"),
         pytest.param([fewer(4, BLIND)], 10, id="blind"),
-        pytest.param([fewer(4), an_advice("out", add(2), NOT_MET)], 4, id="who-only-grows-is-not-asked"),
+        pytest.param([fewer(4), an_advice("out", add(2), NOT_MET)], 4, id="a-policy-that-only-grows-has-no-vote"),
         pytest.param([fewer(4), an_advice("out", add(2), None)], 12, id="out-beats-in"),
         pytest.param([fewer(4), an_advice("none", remove(0), None)], 4, id="no-change-is-no-opinion"),
     ],
 )
-def test_what_policies_advise_together(advices: list[Advice], advice: int) -> None:
+def test_policies_advise_one_size_together(advices: list[Advice], advice: int) -> None:
     assert advised(an_evaluation(*advices), 10, 2, in_service=10) == advice
 
 
@@ -134,7 +134,7 @@ def test_the_order_of_policies_does_not_matter(advices: list[Advice], random: Ra
     [
         pytest.param([3] * 5, 20, id="not-filled-yet"),
         pytest.param([3] * 6, 3, id="filled"),
-        pytest.param([None, *[3] * 5], 20, id="nobody-advised-fewer-within-it"),
+        pytest.param([None, *[3] * 5], 20, id="no-policy-advised-fewer-within-it"),
         pytest.param([10, 9, 9, 9, 9, 9, 9], 9, id="Kubernetes-old-recommendations-do-not-count"),
         pytest.param([10, 9, 5, 5, 4, 4, 4, 3], 5, id="Kubernetes-stabilise"),
         pytest.param([9, 9, 3, 3, 3, 6, 3, 3], 6, id="a-peak-counts"),
@@ -149,7 +149,7 @@ def test_the_highest_advice_of_the_window_wins(advice: list[float | None], size:
     assert after(advice).desired_to == size
 
 
-def test_what_is_cut_off_is_a_clamp() -> None:
+def test_a_smaller_change_is_a_clamp() -> None:
     winner = after([6, *[3] * 5]).winner
     assert winner is not None
     assert (winner.reason, winner.wanted, winner.clamps) == (
@@ -175,7 +175,7 @@ def test_without_the_key_nothing_is_kept_and_nothing_waits() -> None:
     assert (decision.desired_to, decision.state.observed) == (3, Observed())
 
 
-def test_leaving_the_key_out_forgets_what_was_kept() -> None:
+def test_removing_the_key_drops_the_ceilings() -> None:
     state = GroupState(desired=20, observed=reached((0, 3)))
     assert ticked(state, fewer(3), minutes=1, group=replace(STABLE, stabilisation=None)).state.observed == Observed()
 
@@ -215,7 +215,7 @@ def test_a_tick_that_is_early_by_its_jitter_is_no_tick_lost() -> None:
         pytest.param((replace(STABLE, mode=Mode.OFF), Pause.NO), id="off"),
     ],
 )
-def test_what_is_not_decided_was_not_advised(halted: tuple[Group, Pause]) -> None:
+def test_a_halted_tick_advises_nothing(halted: tuple[Group, Pause]) -> None:
     group, pause = halted
     state = GroupState(desired=20, pause=pause, observed=reached((-9, 3)))
     assert ticked(state, fewer(3), group=group).state.observed == Observed()
@@ -230,14 +230,14 @@ def test_a_pause_of_one_direction_stops_no_advice(pause: Pause) -> None:
 @pytest.mark.parametrize(
     "asked", [a_person(30), a_person(12), an_alarm(add(5)), an_alarm(remove(5))], ids=lambda request: request.id
 )
-def test_it_begins_anew_once_somebody_else_has_changed_the_size(asked: Request) -> None:
+def test_the_window_begins_anew_after_a_person_or_an_alarm_changed_the_size(asked: Request) -> None:
     state = GroupState(desired=20, observed=reached((-4, 3)))
     decision = decide(STABLE, (asked,), a_fleet(), state, at(), evaluation=None)
     assert decision.changed
     assert decision.state.observed == Observed()
 
 
-def test_a_refused_wish_leaves_it_as_it_is() -> None:
+def test_a_refused_request_leaves_the_window_as_it_is() -> None:
     state = GroupState(desired=20, observed=reached((-4, 3)))
     decision = decide(STABLE, (a_person(99),), a_fleet(), state, at(), evaluation=None)
     assert decision.state == state
@@ -250,15 +250,15 @@ def test_people_and_alarms_are_not_held_back() -> None:
 
 def test_a_quiet_time_stops_no_advice() -> None:
     quiet = a_quiet(Direction.IN, until=WINDOW - 1, policy="in")
-    state, told = GroupState(desired=20, quiets=(quiet,)), []
+    state, result = GroupState(desired=20, quiets=(quiet,)), []
     for minute in range(6):
         decision = ticked(state, fewer(3), minutes=minute)
         state = decision.state
-        told.append(decision.reason)
-    assert told == [Reason.QUIET] * 5 + [Reason.SCALED_IN]
+        result.append(decision.reason)
+    assert result == [Reason.QUIET] * 5 + [Reason.SCALED_IN]
 
 
-def test_mode_advise_keeps_what_it_saw_and_nothing_else() -> None:
+def test_mode_advise_keeps_observations_and_nothing_else() -> None:
     advising = replace(STABLE, mode=Mode.ADVISE)
     first = ticked(GroupState(desired=20), fewer(3), group=advising)
     assert (first.reason, first.advised_to) == (Reason.STABILISING, None)
@@ -269,7 +269,7 @@ def test_mode_advise_keeps_what_it_saw_and_nothing_else() -> None:
     assert last.state == replace(GroupState(desired=20), observed=reached((0, 3)))
 
 
-def test_in_mode_advise_a_wish_of_somebody_else_changes_no_size_and_begins_nothing_anew() -> None:
+def test_in_mode_advise_a_persons_request_changes_no_size_and_begins_no_window_anew() -> None:
     state = GroupState(desired=20, observed=reached((-1, 3)))
     advising = replace(STABLE, mode=Mode.ADVISE)
     assert decide(advising, (a_person(9),), a_fleet(), state, at(), evaluation=None).state == state
@@ -285,7 +285,7 @@ def test_a_tick_that_advises_the_same_is_no_change_to_write_down() -> None:
     assert decision.state.observed.seen == NOON + 180
 
 
-def test_a_group_that_nobody_wants_smaller_keeps_nothing() -> None:
+def test_a_group_without_a_lower_advice_keeps_no_ceilings() -> None:
     state = GroupState(desired=20)
     assert ticked(state, fewer(1, NOT_MET)).state is state
     assert after([2] * 9, desired=2).state.observed == Observed()
@@ -298,11 +298,11 @@ def test_only_ceilings_that_still_count_are_kept() -> None:
 
 
 def test_a_long_way_down_is_kept_in_bounds_and_comes_later_not_lower() -> None:
-    state, told = Observed(), []
+    state, result = Observed(), []
     for second in range(290):
         state = observed(state, 900 - second, 1000, Instant(NOON + second), window=WINDOW, interval=1)
-        told.append(len(state.ceilings))
-    assert max(told) == 200
+        result.append(len(state.ceilings))
+    assert max(result) == 200
     assert min(ceiling.size for ceiling in state.ceilings) == 701
 
 
@@ -326,7 +326,7 @@ def test_no_size_is_ever_below_the_highest_advice_of_the_window(
         gaps = [(end, base) for (begin, _), (end, _) in pairwise([*story, (now, 0)]) if end - begin > 45]
         story.append((now, advised(an_evaluation(fewer(size, reason)), base, 2, in_service=base)))
         state = ticked(state, fewer(size, reason), minutes=now / 60, group=group).state
-        counting = [told for when, told in (*story, *gaps) if now - when < window - 1.5]
+        counting = [result for when, result in (*story, *gaps) if now - when < window - 1.5]
         assert (state.desired or 0) >= min(base, max(counting, default=0))
 
 
@@ -342,7 +342,7 @@ def test_missing_data_never_gives_a_lower_size(sizes: list[int], data: st.DataOb
         assert highest(holed, 15, now, window=WINDOW, interval=60) >= highest(seen, 15, now, window=WINDOW, interval=60)
 
 
-def test_a_lower_size_that_nobody_has_advised_yet_needs_a_whole_window() -> None:
+def test_a_lower_size_that_no_policy_has_advised_yet_needs_a_full_window() -> None:
     assert free_at(Observed(), 10, Instant(NOON), window=WINDOW) == NOON + WINDOW
 
 
@@ -372,23 +372,23 @@ def lines(state: GroupState, minutes: float, advice: Adjustment) -> tuple[str, .
     return say(explanation, Instant(NOON + 60 * minutes))
 
 
-def test_why_says_what_was_advised_and_when_fewer_may_be() -> None:
-    said = lines(GroupState(desired=7, observed=reached((3, 4), seen=4)), 5, set_to(4))
-    assert said[-1] == (
+def test_why_shows_the_advice_and_when_a_lower_size_is_possible() -> None:
+    text = lines(GroupState(desired=7, observed=reached((3, 4), seen=4)), 5, set_to(4))
+    assert text[-1] == (
         "stabilisation: policies keep 7 or more until 12:08:00 (3m left); advised 7 until 12:03:00 (120 s ago), 4 since"
     )
 
 
-def test_of_several_steps_down_the_next_one_is_told() -> None:
-    said = lines(GroupState(desired=20, observed=reached((-5, 9), (1, 6), (2, 4), seen=2)), 3, set_to(4))
-    assert "keep 9 or more until 12:06:00 (3m left); advised 9 until 12:01:00 (120 s ago), 6 since" in said[-1]
+def test_why_shows_the_next_of_several_steps_down() -> None:
+    text = lines(GroupState(desired=20, observed=reached((-5, 9), (1, 6), (2, 4), seen=2)), 3, set_to(4))
+    assert "keep 9 or more until 12:06:00 (3m left); advised 9 until 12:01:00 (120 s ago), 6 since" in text[-1]
 
 
-def test_nothing_is_said_where_nothing_waits() -> None:
+def test_why_has_no_line_where_nothing_waits() -> None:
     assert not [line for line in lines(GroupState(desired=20), 0, set_to(20)) if "stabilis" in line]
 
 
 def test_how_long_it_still_takes_is_no_other_story() -> None:
     catalogue = a_catalogue(group=STABLE)
-    told = [explain(catalogue, STABLE, None, after([3] * ticks), a_fleet()) for ticks in (3, 4)]
-    assert shape(told[0]) == shape(told[1])
+    result = [explain(catalogue, STABLE, None, after([3] * ticks), a_fleet()) for ticks in (3, 4)]
+    assert shape(result[0]) == shape(result[1])

@@ -49,13 +49,13 @@ def reasons(decision: Decision) -> list[tuple[str, Reason]]:
     return [(answer.request.id, answer.reason) for answer in decision.answers]
 
 
-# One group at the door
+# One group in decisions
 
 
 @pytest.mark.parametrize(
     "request_", [a_request(add(2)), an_alarm(remove(1)), a_person(6)], ids=["policy", "alarm", "person"]
 )
-def test_a_wish_waits_while_another_group_comes_first_and_is_kept(request_: Request) -> None:
+def test_a_request_waits_while_another_group_scales_first_and_is_kept(request_: Request) -> None:
     decision = asked(request_)
     assert reasons(decision) == [(request_.id, Reason.WAITING_TURN)]
     assert (decision.desired_to, decision.state.turn) == (4, waiting(request_))
@@ -63,13 +63,13 @@ def test_a_wish_waits_while_another_group_comes_first_and_is_kept(request_: Requ
     assert not decision.restarts_holds
 
 
-def test_a_kept_wish_is_carried_out_when_nobody_is_ahead() -> None:
+def test_a_kept_request_is_carried_out_when_no_group_is_ahead() -> None:
     decision = asked(fleet=a_fleet(), turn=waiting(an_alarm(add(2))), late=60)
     assert (decision.desired_to, decision.reason) == (6, Reason.SCALED_OUT)
     assert decision.state.turn == ServiceTurn(began=at(60).wall)
 
 
-def test_a_policys_kept_wish_waits_for_a_tick_at_which_policies_can_agree() -> None:
+def test_a_policys_kept_request_waits_for_a_tick_at_which_policies_can_agree() -> None:
     kept = waiting(a_request(remove(2)))
     between = asked(fleet=a_fleet(), turn=kept, late=60)
     assert (between.desired_to, between.answers, between.state.turn) == (4, (), kept)
@@ -78,20 +78,20 @@ def test_a_policys_kept_wish_waits_for_a_tick_at_which_policies_can_agree() -> N
     assert reasons(decided(group=SHOP, state=state, evaluation=blind)) == [("r1", Reason.DISAGREED)]
 
 
-def test_a_kept_wish_passes_all_guards_anew_and_their_answer_is_final() -> None:
+def test_a_kept_request_passes_all_guards_anew_and_their_answer_is_final() -> None:
     state = GroupState(turn=waiting(an_alarm(remove(1))), signals=(a_signal(SignalKind.SHIELD),))
     decision = decided(group=SHOP, state=state)
     assert reasons(decision) == [("a1", Reason.SHIELDED)]
     assert decision.state.turn == ServiceTurn()
 
 
-def test_what_a_guard_refuses_is_not_kept() -> None:
+def test_a_refused_request_is_not_kept() -> None:
     decision = asked(a_request(add(2)), group=replace(SHOP, maximum=4))
     assert reasons(decision) == [("r1", Reason.AT_MAX)]
     assert decision.state.turn == ServiceTurn()
 
 
-def test_a_newer_wish_takes_the_place_of_the_older_which_is_told_so() -> None:
+def test_a_newer_request_takes_the_place_of_the_older_one_which_is_outbid() -> None:
     decision = asked(an_alarm(remove(1)), turn=waiting(a_request(add(2))), late=30)
     assert reasons(decision) == [("a1", Reason.WAITING_TURN), ("r1", Reason.OUTBID)]
     queued = decision.state.turn.queued
@@ -99,7 +99,7 @@ def test_a_newer_wish_takes_the_place_of_the_older_which_is_told_so() -> None:
     assert (queued.request.id, queued.since, queued.until) == ("a1", at().wall, at(30 + KEPT).wall)
 
 
-def test_a_policy_that_asks_again_at_every_tick_is_one_wish() -> None:
+def test_a_policy_that_asks_again_at_every_tick_makes_one_request() -> None:
     decision = asked(a_request(add(2), id="r2"), turn=waiting(a_request(add(2))), late=30)
     assert reasons(decision) == [("r2", Reason.WAITING_TURN)]
     again = asked(a_request(add(2), id="r3"), fleet=a_fleet(), turn=decision.state.turn, late=60)
@@ -107,7 +107,7 @@ def test_a_policy_that_asks_again_at_every_tick_is_one_wish() -> None:
     assert again.desired_to == 6
 
 
-def test_a_wish_that_waited_too_long_is_answered_so() -> None:
+def test_a_request_that_waited_too_long_expires() -> None:
     decision = asked(turn=waiting(an_alarm(add(2))), late=KEPT)
     assert reasons(decision) == [("a1", Reason.EXPIRED)]
     assert (decision.reason, decision.desired_to, decision.state.turn) == (Reason.EXPIRED, 4, ServiceTurn())
@@ -121,7 +121,7 @@ def test_a_wish_that_waited_too_long_is_answered_so() -> None:
         pytest.param((an_alarm(remove(1), id="a2"),), BEHIND, 30, id="displaced"),
     ],
 )
-def test_a_kept_wish_decided_once_more_gets_the_same_answer(
+def test_a_kept_request_decided_once_more_gets_the_same_answer(
     asks: tuple[Request, ...], fleet: Fleet, late: float
 ) -> None:
     catalogue = a_catalogue(policies=[], conditions=[], group=replace(SHOP, policies=()))
@@ -142,18 +142,18 @@ def test_bounds_and_alerts_floors_do_not_wait() -> None:
     assert decided(group=SHOP, fleet=BEHIND, state=state).desired_to == 8
 
 
-def test_nobody_waits_in_advice() -> None:
+def test_no_group_waits_in_mode_advise() -> None:
     decision = asked(a_request(add(2)), group=replace(SHOP, mode=Mode.ADVISE))
     assert (decision.reason, decision.advised_to) == (Reason.ADVISED, 6)
 
 
-def test_a_paused_group_keeps_its_wish_and_holds_nobody_up() -> None:
+def test_a_paused_group_keeps_its_request_and_delays_no_other_group() -> None:
     state = GroupState(desired=4, pause=Pause.ALL, turn=waiting(an_alarm(add(2))))
     assert decided(group=SHOP, state=state).state == state
     assert peer(SHOP, state, a_fleet(), at().wall).waits_since is None
 
 
-def test_why_says_what_waits_and_behind_whom() -> None:
+def test_why_shows_the_waiting_request_and_the_group_ahead() -> None:
     queued = waiting(an_alarm(add(2))).queued
     assert queued is not None
     assert say_queued(queued, GroupId("db"), at(60).wall) == (
@@ -162,7 +162,7 @@ def test_why_says_what_waits_and_behind_whom() -> None:
     )
 
 
-# Whose turn it is
+# Which group scales next
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,9 @@ def a_peer(name: str, *, scales: bool = False, since: float | None = None) -> Pe
     ],
     ids=["nobody", "scales", "first in line", "waited longer", "who waits beats who comes", "names", "scaling first"],
 )
-def test_who_scales_comes_first_then_who_waited_longest(mine: Peer, others: list[Peer], expected: str | None) -> None:
+def test_the_scaling_group_comes_first_then_the_longest_waiting_one(
+    mine: Peer, others: list[Peer], expected: str | None
+) -> None:
     assert ahead(mine, others) == expected
 
 
@@ -233,7 +235,7 @@ WISHES = st.lists(
 
 
 @given(WISHES, st.lists(st.integers(1, 4), min_size=3, max_size=3), st.permutations([0, 1, 2]))
-def test_one_at_a_time_scales_nobody_starves_and_no_wish_is_lost(
+def test_groups_scale_one_at_a_time_and_every_request_is_answered(
     wishes: list[list[tuple[int, object]]], takes: list[int], order: list[int]
 ) -> None:
     service = [

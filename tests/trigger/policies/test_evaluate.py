@@ -114,7 +114,7 @@ def test_a_policy_needs_all_of_its_conditions() -> None:
     assert reasons(seen) == [None, Reason.NOT_MET, Reason.BLIND, Reason.NOT_MET]
 
 
-def test_a_policy_that_may_shrink_hears_the_unheard_harder() -> None:
+def test_missing_answers_count_more_against_a_policy_that_may_shrink() -> None:
     catalogue = a_catalogue(policies=[a_policy("out"), a_policy("in", does=remove(1))])
     unheard = measured(90, low=float("-inf"), high=float("inf"), heard=9)
     (seen,) = watched(catalogue, [(0, {"busy": unheard})])

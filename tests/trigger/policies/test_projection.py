@@ -35,7 +35,7 @@ from trigger.policies.evaluate import evaluate, requests_from
 from trigger.policies.projection import least_safe
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Decision, GroupState, Request
-from trigger.verdicts import NOBODY_SAYS, ProjectedLoad
+from trigger.verdicts import NO_PROJECTION, ProjectedLoad
 
 IDLE = a_condition("idle", Compare.BELOW, 30, counter="load")
 BUSY = a_condition("busy", Compare.ABOVE, 75)
@@ -91,7 +91,7 @@ def test_a_scale_in_leaves_enough_members_for_the_load(busy: float, size: int, r
     assert (decided.desired_to, decided.reason) == (size, reason)
 
 
-def test_what_projection_kept_is_a_clamp() -> None:
+def test_members_kept_by_projection_are_a_clamp() -> None:
     winner = decision(a_pair(BUSY), {"busy": measured(50)}).winner
     assert winner is not None
     assert winner.clamps == (Clamp(guard=Reason.WOULD_BOUNCE, before=3, after=5),)
@@ -152,7 +152,7 @@ def test_what_is_not_projected_stays_as_it_is(peak: float, size: int) -> None:
     assert decision(catalogue, {"busy": measured(70), "peak": measured(peak)}).desired_to == size
 
 
-def test_a_policy_of_which_nothing_is_projected_holds_nobody_back() -> None:
+def test_a_policy_without_a_projection_limits_no_scale_in() -> None:
     catalogue = a_pair(busy_with(across=Reduce.MAX))
     assert decision(catalogue, {"busy": measured(90)}).desired_to == 3
 
@@ -162,7 +162,7 @@ def test_the_load_is_that_of_the_members_in_service() -> None:
     assert decision(a_pair(BUSY), {"busy": measured(30)}, in_service=12).desired_to == 5
 
 
-def test_while_the_group_wants_to_grow_nobody_leaves_although_few_are_in_service() -> None:
+def test_no_member_leaves_while_the_group_has_to_grow_although_few_are_in_service() -> None:
     assert decision(a_pair(BUSY), {"busy": measured(90)}, in_service=3).reason is Reason.WOULD_BOUNCE
 
 
@@ -216,5 +216,5 @@ def test_the_least_safe_size_is_safe_and_no_larger_than_it_must_be(factor: float
     assert size == 1 or carrying / (size - 1) >= factor * (1 - 1e-6)
 
 
-def test_where_nobody_says_or_carries_anything_every_size_with_a_member_is_safe() -> None:
-    assert (least_safe(NOBODY_SAYS, 9, 9), least_safe(ProjectedLoad(of_those_in_service=1.5), 0, 9)) == (0, 1)
+def test_without_a_projection_or_load_every_size_with_a_member_is_safe() -> None:
+    assert (least_safe(NO_PROJECTION, 9, 9), least_safe(ProjectedLoad(of_those_in_service=1.5), 0, 9)) == (0, 1)

@@ -1,4 +1,4 @@
-"""Schedules at the door: limits that stand, times that come, and how both are explained."""
+"""Schedules in decisions: limits in force, times that are due, and their explanations."""
 
 from __future__ import annotations
 
@@ -146,12 +146,12 @@ def test_a_limit_begins_no_quiet_time_and_waits_for_none() -> None:
         pytest.param(ceiling(10), an_alarm(add(1)), Reason.AT_MAX, 10, id="an alarm at the ceiling"),
         pytest.param(floor(6), a_person(5), Reason.SCHEDULE, 10, id="a person below the floor"),
         pytest.param(ceiling(12), a_person(13), Reason.SCHEDULE, 10, id="a person above the ceiling"),
-        pytest.param(ceiling(12), a_person(13, force=True), Reason.FORCED, 13, id="a person who insists"),
+        pytest.param(ceiling(12), a_person(13, force=True), Reason.FORCED, 13, id="a person with force"),
         pytest.param(floor(6), a_person(1), Reason.BELOW_MIN, 10, id="a person below the declared min"),
         pytest.param(ceiling(12), a_person(41), Reason.ABOVE_MAX, 10, id="a person above the declared max"),
     ],
 )
-def test_what_is_asked_for_meets_the_bounds_that_stand(
+def test_requests_meet_the_bounds_in_force(
     schedule: ScheduledLimit, request_: Request, reason: Reason, to: int
 ) -> None:
     decision = asked(with_schedules(schedule), request_)
@@ -160,7 +160,7 @@ def test_what_is_asked_for_meets_the_bounds_that_stand(
     assert answer.until == (NOON + 3600 if reason is Reason.SCHEDULE else None)
 
 
-def test_a_person_who_insisted_on_more_than_a_ceiling_keeps_it_until_the_ceiling_ends() -> None:
+def test_a_size_that_a_person_forced_above_a_ceiling_stays_until_the_ceiling_ends() -> None:
     group = with_schedules(ceiling(12))
     forced = asked(group, a_person(20, force=True)).state
     assert decide(group, (), a_fleet(), forced, at(60), evaluation=None).desired_to == 20
@@ -220,7 +220,7 @@ def test_a_time_that_can_do_nothing_is_over() -> None:
     assert door.ticks([-30, 0, 30, 60]) == [(0, Reason.AT_MAX)]
 
 
-def test_what_passes_by_itself_makes_it_late_and_at_last_too_late() -> None:
+def test_a_refusal_that_ends_by_itself_makes_it_late_and_in_the_end_missed() -> None:
     door = Door(with_schedules(a_change(add(2), grace=60.0)))
     door.tick(-30)
     assert [door.tick(each, fleet=a_fleet(creates_left=0)).reason for each in (0, 30, 60)] == [Reason.BUDGET] * 3
@@ -235,7 +235,7 @@ def test_a_time_waits_for_the_first_listing() -> None:
     assert door.tick(30, fleet=a_fleet(marked=4)).desired_to == 6
 
 
-def test_what_somebody_has_carried_out_leaves_the_times_of_a_schedule_alone() -> None:
+def test_a_persons_request_leaves_the_times_of_a_schedule_alone() -> None:
     door = Door(with_schedules(a_change(add(2), quiet_time=0.0)))
     door.tick(-30)
     executed = replace(an_alarm(add(2), policy="launch"), quiet_time=0.0)
@@ -270,7 +270,7 @@ def test_a_moment_in_the_past_never_comes() -> None:
         pytest.param(math.inf, 80000.0, Reason.SCALED_OUT, id="once, however late"),
     ],
 )
-def test_a_time_that_passed_while_nobody_looked_is_carried_out_late_or_missed(
+def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_late_or_missed(
     grace: float, late: float, reason: Reason
 ) -> None:
     door = Door(with_schedules(a_change(add(2), grace=grace)))
@@ -278,7 +278,7 @@ def test_a_time_that_passed_while_nobody_looked_is_carried_out_late_or_missed(
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_time_is_over_even_if_somebody_has_the_same_carried_out_at_that_moment(*, first: bool) -> None:
+def test_a_time_is_handled_even_if_a_person_asks_for_the_same_size_at_that_moment(*, first: bool) -> None:
     door = Door(with_schedules(a_change(add(2))), desired=40)
     door.tick(-30)
     (timely,), executed = due(door.group, door.state, at().wall), an_alarm(add(2), policy="launch")
@@ -357,7 +357,7 @@ def test_a_clock_that_is_set_back_repeats_nothing() -> None:
     assert door.ticks([-30, 5, -20, 10]) == [(5, Reason.SCALED_OUT)]
 
 
-def test_a_clock_that_was_far_ahead_does_not_silence_a_schedule_for_ever() -> None:
+def test_a_clock_that_was_far_ahead_does_not_stop_a_schedule_for_ever() -> None:
     door = Door(with_schedules(a_change(add(2))))
     assert [when for when, _ in door.ticks([-30, 365 * 86400, 10, 86400 + 10])] == [365 * 86400, 86400 + 10]
 
@@ -390,16 +390,16 @@ def test_every_time_is_answered_at_most_once_and_none_is_lost(
 # In words
 
 
-def told(group: Group, decision: Decision, seconds: float = 0.0) -> tuple[str, ...]:
+def result(group: Group, decision: Decision, seconds: float = 0.0) -> tuple[str, ...]:
     explanation = explain(a_catalogue(group=group), group, None, decision, a_fleet())
     return say(explanation, Instant(NOON + seconds))
 
 
-def test_a_limit_is_said_with_since_when_and_until_when() -> None:
+def test_why_shows_a_limit_with_its_start_and_end() -> None:
     group = with_schedules(
         floor(6), ceiling(20), a_limit(ScheduledBound.FLOOR, 9, times=ONE, until=LastsFor(span=60.0), id="x")
     )
-    lines = told(group, asked(group))
+    lines = result(group, asked(group))
     assert lines[1].startswith("size 10 in 6..20")
     assert lines[-3:] == (
         "schedule days keeps web at 6 or more until 2026-01-01 13:00 UTC (1h left), since 2026-01-01 11:00 UTC",
@@ -408,11 +408,11 @@ def test_a_limit_is_said_with_since_when_and_until_when() -> None:
     )
 
 
-def test_a_change_is_said_with_when_it_comes_next_and_what_became_of_it() -> None:
+def test_why_shows_the_next_time_of_a_change_and_its_answer() -> None:
     over = a_change(add(1), times=Once(at=Instant(NOON - 60)), id="over")
     door = Door(with_schedules(a_change(remove(10)), over))
     door.tick(-30)
-    lines = told(door.group, door.tick(0))
+    lines = result(door.group, door.tick(0))
     assert lines[-2:] == (
         "schedule launch: next at 2026-01-02 12:00 UTC, remove 10",
         "schedule over: never again, add 1",

@@ -78,7 +78,7 @@ def test_an_alert_whose_source_has_no_data_is_blind_for_its_time_to_live() -> No
 
 
 @pytest.mark.parametrize(
-    ("before", "told", "after"),
+    ("before", "result", "after"),
     [
         pytest.param([], a_signal(until=600), [a_signal(until=600)], id="new"),
         pytest.param([a_signal(until=600)], a_signal(until=900), [a_signal(until=900)], id="renewed"),
@@ -86,8 +86,8 @@ def test_an_alert_whose_source_has_no_data_is_blind_for_its_time_to_live() -> No
         pytest.param(
             [a_signal(since=-60)], a_signal(since=-5), [a_signal(since=-60)], id="it-began-when-it-first-began"
         ),
-        pytest.param([a_floor(8)], a_floor(6, until=700), [a_floor(6, until=700)], id="the-size-told-last"),
-        pytest.param([a_floor(8)], a_floor(6), [a_floor(8)], id="of-two-sizes-told-at-once-the-greater"),
+        pytest.param([a_floor(8)], a_floor(6, until=700), [a_floor(6, until=700)], id="the-size-of-the-last-delivery"),
+        pytest.param([a_floor(8)], a_floor(6), [a_floor(8)], id="of-two-sizes-at-once-the-greater"),
         pytest.param([], a_signal(until=0), [], id="over-already"),
         pytest.param([a_signal(key="f2", until=0)], a_signal(), [a_signal()], id="drops-what-is-over"),
         pytest.param(
@@ -98,8 +98,8 @@ def test_an_alert_whose_source_has_no_data_is_blind_for_its_time_to_live() -> No
         ),
     ],
 )
-def test_a_signal_comes_or_is_renewed(before: list[Signal], told: Signal, after: list[Signal]) -> None:
-    assert signalled(a_state(*before), told, NOW) == a_state(*after)
+def test_a_signal_comes_or_is_renewed(before: list[Signal], result: Signal, after: list[Signal]) -> None:
+    assert signalled(a_state(*before), result, NOW) == a_state(*after)
 
 
 def test_a_resolved_alert_ends_with_all_that_it_signals_and_no_other() -> None:
@@ -108,7 +108,7 @@ def test_a_resolved_alert_ends_with_all_that_it_signals_and_no_other() -> None:
     assert ended(state, DEPLOY, "f1", NOW) == a_state(*others)
 
 
-def test_what_is_over_is_dropped_and_a_state_without_any_stays_the_very_same() -> None:
+def test_what_is_over_is_dropped_and_a_state_without_any_stays_the_same_object() -> None:
     state = a_state(a_signal(until=1), a_signal(key="f2", until=2))
     assert lasting(state, Instant(NOON + 1)) == a_state(a_signal(key="f2", until=2))
     assert lasting(state, NOW) is state
@@ -155,7 +155,7 @@ def test_the_least_size_that_alerts_leave(signals: list[Signal], expected: int) 
         pytest.param(4, a_group(mode=Mode.ADVISE), a_state(a_floor(8)), 4, Reason.ADVISED, id="only-advised"),
     ],
 )
-def test_what_alerts_do_unasked(
+def test_alerts_enforce_floors(
     desired: int | None, group: Group, state: GroupState, expected: int, reason: Reason
 ) -> None:
     decision = decided(desired=desired, group=group, state=state)
@@ -168,7 +168,7 @@ def test_raising_to_a_floor_is_growth_and_begins_no_quiet_time() -> None:
     assert (state.grown_at, state.quiets, state.revision) == (NOON, (), 1)
 
 
-def test_what_a_floor_raised_is_a_clamp_of_the_winner_of_the_same_moment() -> None:
+def test_a_raise_by_a_floor_is_a_clamp_of_the_winner_of_the_same_moment() -> None:
     decision = decided(a_request(add(2)), state=a_state(a_floor(8)))
     assert (decision.desired_to, decision.answers[0].reason) == (10, Reason.SCALED_OUT)
     assert decision.answers[0].clamps == (Clamp(guard=Reason.ALERT_FLOOR, before=4, after=8),)
@@ -230,7 +230,9 @@ def test_when_a_floor_ends_the_size_stays() -> None:
         ),
     ],
 )
-def test_whom_an_alert_stops(request_: Request, signals: list[Signal], expected: tuple[Reason, float | None]) -> None:
+def test_an_alert_stops_policies_and_alarms(
+    request_: Request, signals: list[Signal], expected: tuple[Reason, float | None]
+) -> None:
     (answer,) = decided(request_, state=a_state(*signals)).answers
     assert (answer.reason, None if answer.until is None else answer.until - NOON) == expected
 
@@ -282,9 +284,9 @@ def test_while_paused_a_person_may_force_a_size_below_a_floor() -> None:
 def test_the_order_of_signals_and_their_repetition_never_matter(
     signals: list[Signal], order: list[int], again: list[int]
 ) -> None:
-    def taken(told: Sequence[Signal]) -> GroupState:
+    def taken(result: Sequence[Signal]) -> GroupState:
         state = GroupState(desired=4)
-        for signal in told:
+        for signal in result:
             state = signalled(state, signal, NOW)
         return state
 
@@ -293,8 +295,8 @@ def test_the_order_of_signals_and_their_repetition_never_matter(
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([1.0, 60.0, 600.0])), min_size=1), st.randoms())
-def test_however_often_and_in_whatever_order_one_signal_is_told_it_is_the_same(
-    told: list[tuple[int, float]], random: object
+def test_repeated_and_reordered_deliveries_of_a_signal_give_the_same_state(
+    result: list[tuple[int, float]], random: object
 ) -> None:
     def taken(order: Sequence[tuple[int, float]]) -> GroupState:
         state = GroupState(desired=4)
@@ -302,9 +304,9 @@ def test_however_often_and_in_whatever_order_one_signal_is_told_it_is_the_same(
             state = signalled(state, a_floor(size, until=until), NOW)
         return state
 
-    shuffled = list(told)
+    shuffled = list(result)
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis' own random.Random
-    assert taken(shuffled) == taken(told)
+    assert taken(shuffled) == taken(result)
 
 
 @given(GROUPS, FLEETS, STATES, EVALUATIONS, SIGNALS)
@@ -339,7 +341,7 @@ _UNASKED = (Reason.BOUNDS, Reason.ALERT_FLOOR, Reason.BLIND_FLOOR)
 
 
 @given(GROUPS, REQUESTS, FLEETS, STATES, EVALUATIONS)
-def test_no_policy_and_no_alarm_moves_a_group_where_an_alert_says_no(
+def test_no_policy_and_no_alarm_moves_a_group_where_an_alert_blocks_it(
     group: Group, requests: list[Request], fleet: Fleet, state: GroupState, evaluation: Evaluation | None
 ) -> None:
     decision = decide(group, requests, fleet, state, at(), evaluation=evaluation)

@@ -63,7 +63,7 @@ def rounded(adjustment: Adjustment, rounding: Rounding) -> Adjustment:
         pytest.param(10, set_to(4.9), Rounding.TRUNCATE, 4, id="truncate-set"),
         pytest.param(9, add(50, percent=True), Rounding.CEIL, 14, id="Kubernetes-13.5-is-14"),
         pytest.param(9, remove(50, percent=True), Rounding.CEIL, 5, id="Kubernetes-4.5-is-5"),
-        pytest.param(5, remove(10, percent=True), Rounding.CEIL, 5, id="Kubernetes-4.5-is-5-so-nobody-leaves"),
+        pytest.param(5, remove(10, percent=True), Rounding.CEIL, 5, id="Kubernetes-4.5-is-5-so-no-member-leaves"),
         pytest.param(9, add(50, percent=True), Rounding.FLOOR, 13, id="floor-13.5-is-13"),
         pytest.param(9, remove(50, percent=True), Rounding.FLOOR, 4, id="floor-4.5-is-4"),
         pytest.param(10, set_to(4.1), Rounding.CEIL, 5, id="ceil-set"),
@@ -71,7 +71,7 @@ def rounded(adjustment: Adjustment, rounding: Rounding) -> Adjustment:
         pytest.param(10, add(14, percent=True), Rounding.NEAREST, 11, id="nearest-1.4"),
         pytest.param(10, add(15, percent=True), Rounding.NEAREST, 12, id="nearest-halves-away"),
         pytest.param(10, remove(25, percent=True), Rounding.NEAREST, 7, id="nearest-halves-away-in"),
-        pytest.param(10, remove(4, percent=True), Rounding.NEAREST, 10, id="nearest-0.4-is-nobody"),
+        pytest.param(10, remove(4, percent=True), Rounding.NEAREST, 10, id="nearest-0.4-is-no-member"),
     ],
 )
 def test_the_rounding_of_each_system(desired: int, adjustment: Adjustment, rounding: Rounding, expected: int) -> None:

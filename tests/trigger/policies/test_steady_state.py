@@ -1,4 +1,4 @@
-"""What is known of ticks that are passed over is what judging them would have said."""
+"""Check that skipped ticks have the result that judging them would give."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def cells(draw: st.DrawFn) -> Cell:
 
 @st.composite
 def judged(draw: st.DrawFn) -> tuple[list[bool], Evaluation]:
-    """Whether a group rests, by columns, and what judging it says."""
+    """Tell whether a group rests, by columns and by judging."""
     conditions = [
         a_condition(
             name,
@@ -96,8 +96,8 @@ def judged(draw: st.DrawFn) -> tuple[list[bool], Evaluation]:
 
 
 @given(judged())
-def test_a_group_that_rests_is_judged_not_met_in_everything(told: tuple[list[bool], Evaluation]) -> None:
-    (rests,), evaluation = told
+def test_a_group_that_rests_is_judged_not_met_in_everything(result: tuple[list[bool], Evaluation]) -> None:
+    (rests,), evaluation = result
     event(f"rests: {rests}")
     if rests:
         assert {advice.reason for advice in evaluation.advices} == {Reason.NOT_MET}
@@ -166,13 +166,13 @@ def test_a_group_that_holds_or_is_blind_is_not_at_rest() -> None:
 
     assert at_rest(NOT_MET, state, decision)
     for reason in (Reason.HOLDING, Reason.BLIND, None):
-        told = replace(NOT_MET, advices=(an_advice("out", add(1), reason),))
-        assert not at_rest(told, state, decision)
+        result = replace(NOT_MET, advices=(an_advice("out", add(1), reason),))
+        assert not at_rest(result, state, decision)
     streak = PolicyStreak(true=0, judged_at=at().steady)
     assert not at_rest(replace(NOT_MET, holds={PolicyId("out"): streak}), state, decision)
 
 
-def test_silence_never_rests() -> None:
+def test_a_tick_without_data_never_rests() -> None:
     catalogue = a_catalogue()
     unheard = np.array([-math.inf]), np.array([math.inf])
 

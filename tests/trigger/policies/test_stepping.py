@@ -70,8 +70,8 @@ UNHEARD = measured(10, low=8, high=22, heard=9)
         pytest.param(OUT, measured(-10), Compare.AT_MOST, 30, (40, add(50, percent=True)), id="past-zero"),
         pytest.param(OUT, measured(80), Compare.ABOVE, 80, None, id="not-met"),
         pytest.param(OUT, missing(), Compare.ABOVE, 80, None, id="blind"),
-        pytest.param(IN, measured(10), Compare.BELOW, 30, (20, remove(4)), id="in-all-heard"),
-        pytest.param(IN, UNHEARD, Compare.BELOW, 30, (8, remove(1)), id="the-unheard-against-shrinking"),
+        pytest.param(IN, measured(10), Compare.BELOW, 30, (20, remove(4)), id="in-all-answered"),
+        pytest.param(IN, UNHEARD, Compare.BELOW, 30, (8, remove(1)), id="missing-answers-against-shrinking"),
         pytest.param(OUT, UNHEARD, Compare.BELOW, 30, (20, add(25, percent=True)), id="growth-by-the-value"),
         pytest.param(OUT, unranked(90, 96), Compare.ABOVE, 80, (10, add(1)), id="no-value-the-nearer-bound"),
         pytest.param(IN, unranked(5, 12), Compare.BELOW, 30, (18, remove(2)), id="no-value-the-nearer-bound-in"),
@@ -83,20 +83,20 @@ def test_which_step_is_taken(
     assert distance_and_step(action, cell, compare, threshold) == expected
 
 
-def test_a_quorum_leaves_the_unheard_out_of_the_distance() -> None:
+def test_a_quorum_leaves_missing_answers_out_of_the_distance() -> None:
     assert distance_and_step(IN, UNHEARD, Compare.BELOW, 30, quorum=0.9) == (20, remove(4))
 
 
 def test_a_binary_trifle_short_of_a_step_reaches_it() -> None:
     fine = steps((0, add(1)), (0.3, add(2)))
-    told = distance_and_step(fine, measured(80.3), Compare.ABOVE, 80)
-    assert told is not None
-    assert told[0] < 0.3
-    assert told[1] == add(2)
+    result = distance_and_step(fine, measured(80.3), Compare.ABOVE, 80)
+    assert result is not None
+    assert result[0] < 0.3
+    assert result[1] == add(2)
 
 
 @given(low=st.floats(0, 100), rise=st.floats(0, 100), value=st.floats(0, 1))
-def test_the_unheard_never_make_a_step_in_larger(low: float, rise: float, value: float) -> None:
+def test_missing_answers_never_make_a_step_in_larger(low: float, rise: float, value: float) -> None:
     high = low + rise
     middle = min(high, low + rise * value)
     surely = distance_and_step(IN, measured(middle, low=low, high=high, heard=9), Compare.BELOW, 60)
@@ -118,7 +118,7 @@ def test_the_step_is_what_is_asked_for_and_what_the_policy_could_do_is_all_of_th
     assert decided(request, desired=10).desired_to == 13
 
 
-def test_steps_in_hear_the_unheard_as_any_scale_in_does() -> None:
+def test_steps_in_treat_missing_answers_as_any_scale_in_does() -> None:
     catalogue = a_catalogue(policies=[a_policy(does=IN)], conditions=[a_condition(compare=Compare.BELOW)])
     now = at(0)
     unheard = measured(10, low=-math.inf, high=math.inf, heard=9)

@@ -27,7 +27,7 @@ from trigger.decide import decide
 from trigger.explain.explanation import explain
 from trigger.explain.words import say
 from trigger.policies.evaluate import evaluate, requests_from
-from trigger.policies.tracking import could_shrink, wished
+from trigger.policies.tracking import could_shrink, requested_size
 from trigger.reasons import Reason
 from trigger.requests import Decision, GroupState
 from trigger.verdicts import Aim
@@ -82,7 +82,7 @@ def decided(
         pytest.param(1000, 40, id="never-above-max"),
     ],
 )
-def test_the_size_is_what_bears_the_load_at_the_target(value: float, size: int) -> None:
+def test_the_size_can_carry_the_load_at_the_target(value: float, size: int) -> None:
     assert decided(a_target(), measured(value)).desired_to == size
 
 
@@ -95,7 +95,7 @@ def test_the_size_is_what_bears_the_load_at_the_target(value: float, size: int) 
         pytest.param(TargetLoad.WHOLE, 30, 8, 5, id="and-those-that-are-not-seen-in-service"),
         pytest.param(TargetLoad.WHOLE, 30, 0, 5, id="as-before-the-first-listing"),
         pytest.param(TargetLoad.TOTAL, 900, 10, 15, id="a-total-of-60-each"),
-        pytest.param(TargetLoad.TOTAL, 900, 3, 15, id="whoever-is-in-service"),
+        pytest.param(TargetLoad.TOTAL, 900, 3, 15, id="at-any-number-in-service"),
         pytest.param(TargetLoad.TOTAL, 660, 10, 10, id="tolerance-is-of-the-total"),
         pytest.param(TargetLoad.TOTAL, 300, 10, 5, id="half-the-total"),
     ],
@@ -123,7 +123,7 @@ def test_members_that_warm_up_are_there_when_it_grows_and_busy_when_it_shrinks()
     assert decided(a_target(), cool).desired_to == 5, "ten at 30 are five at 60"
 
 
-def test_the_unheard_count_against_shrinking_and_a_loss_of_data_never_shrinks() -> None:
+def test_missing_answers_count_against_shrinking_and_a_loss_of_data_never_shrinks() -> None:
     range_of_unheard = measured(30, low=27, high=37, heard=9)
     assert decided(a_target(), range_of_unheard).desired_to == 7, "ten at 37 are 6.2 at 60"
     assert decided(a_target(), missing()).reason is Reason.BLIND
@@ -183,15 +183,15 @@ def test_a_scale_in_of_another_policy_heeds_what_a_member_bears_of_a_total() -> 
         ),
     ],
 )
-def test_the_load_that_a_size_is_made_of_is_said(load: TargetLoad, cell: Cell, lines: str) -> None:
+def test_why_shows_the_load_behind_a_size(load: TargetLoad, cell: Cell, lines: str) -> None:
     catalogue = a_target(load=load)
     frame = a_frame(catalogue, {"keep.out": cell, "keep.in": cell})
     evaluation = evaluate(catalogue, WEB, frame, {}, at(), size=10)
     group, fleet = catalogue.groups[WEB], a_fleet(in_service=10)
     requests = requests_from(catalogue, evaluation)
     decision = decide(group, requests, fleet, GroupState(desired=10, revision=1), at(), evaluation=evaluation)
-    said = say(explain(catalogue, group, evaluation, decision, fleet), at().wall)
-    assert lines in "\n".join(said)
+    text = say(explain(catalogue, group, evaluation, decision, fleet), at().wall)
+    assert lines in "\n".join(text)
 
 
 @pytest.mark.parametrize("load", TargetLoad)
@@ -208,7 +208,7 @@ def test_a_value_beyond_all_numbers_is_a_load_beyond_every_group(
 def test_an_aim_never_goes_the_other_way_and_no_further_than_the_load(
     load: float, desired: int, in_service: int, verb: AdjustmentVerb, relative: bool
 ) -> None:
-    size = wished(desired, in_service, Aim(verb=verb, load=load, relative=relative, level=1.0))
+    size = requested_size(desired, in_service, Aim(verb=verb, load=load, relative=relative, level=1.0))
     bearing = load * (in_service if verb is AdjustmentVerb.ADD else max(in_service, desired)) if relative else load
     if verb is AdjustmentVerb.ADD:
         assert size >= desired
