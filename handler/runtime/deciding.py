@@ -36,7 +36,11 @@ from handler.runtime.loops import Guard
 from handler.runtime.resting import LastTruths, RestingTick
 from trigger.policies.evaluate import evaluate
 
-_GROUPS_PER_SLOT = 25
+_FEW_GROUPS = 25
+_MANY_GROUPS = 100
+"""Groups of a slot, at most on average: so many are listened to and judged within a few milliseconds."""
+_SLOTS = 16
+"""As many slots an interval spread the polls well enough; a larger fleet has larger slots before it has more."""
 _UNHEARD_INTERVALS = 10
 
 
@@ -71,12 +75,25 @@ def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...
             by_interval.setdefault(declared.interval, []).append(group)
     slots = []
     for interval, members in sorted(by_interval.items()):
-        count = 2 ** max(0, math.ceil(math.log2(len(members) / _GROUPS_PER_SLOT)))
+        count = _slots(len(members))
         for index in range(count):
             inside = tuple(group for group in members if zlib.crc32(group.encode()) % count == index)
             if inside:
                 slots.append(Slot(interval=interval, phase=index * interval / count, groups=inside))
     return tuple(slots)
+
+
+def _slots(groups: int) -> int:
+    """How many slots there are for so many groups of one interval.
+
+    A tick of a slot costs about as much as the ticks of thirty groups, whatever the number of its own: most of that is
+    calls of numpy on short columns.
+
+    >>> [_slots(groups) for groups in (25, 400, 1_000, 2_000, 10_000)]
+    [1, 16, 16, 32, 128]
+    """
+    fine, coarse = (1 << max(0, math.ceil(math.log2(groups / each))) for each in (_FEW_GROUPS, _MANY_GROUPS))
+    return max(coarse, min(fine, _SLOTS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +192,7 @@ class Decider:
         frames = aggregator.take(scrape)
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
         self._listen(slot, catalogue, rooms, scrape)
+        await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
         await self._decide(self._judging(catalogue, slot, aggregator), rooms, frames, scrape.at)
         done = self._clock()
         self._report(
