@@ -1,9 +1,9 @@
-"""Whose turn it is to change a balancer that several groups share.
+"""Leases that let one group at a time change a balancer that several groups share.
 
-A pass takes the lease of each balancer that it is about to change, makes its changes, and gives it back: it is never
-held while a world is gathered or members are made. Nobody waits for one: whoever comes too late leaves these changes to
-its next pass. A lease has a deadline, after which its owner begins no other change: a long pass lets others have their
-turn, and an owner that is stuck in a call holds nobody up for ever.
+A pass takes the lease of each balancer that it is about to change, makes its changes, and releases the lease: it never
+holds one while it gathers a world or creates members. No pass waits for a lease: if another group holds it, the changes
+are left to the next pass. A lease has a deadline, after which its owner begins no further change: a long pass gives way
+to others, and an owner that hangs in a call blocks no group for ever.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _LONGEST_CALL: Seconds = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Who changes a balancer now, and until when changes may be begun."""
+    """The group that changes a balancer now, and until when it may begin changes."""
 
     owner: GroupId
     deadline: Instant
 
 
 class Leases:
-    """The leases of all balancers. Any thread may ask."""
+    """The leases of all balancers. Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._leases: dict[BalancerId, Lease] = {}
 
     def follow(self, step: Seconds) -> None:
-        """Keep what is left of every lease: the clock was set by ``step``."""
+        """Keep the remaining time of every lease after the clock was set by ``step``."""
         with self._turn:
             self._leases = dict(moved(self._leases, Mapping[BalancerId, Lease], step))
 
@@ -47,7 +47,7 @@ class Leases:
     def taken(
         self, balancers: Iterable[BalancerId], owner: GroupId, clock: Callable[[], Instant]
     ) -> Iterator[Callable[[BalancerId], bool]]:
-        """Take those leases that nobody has, and give them back at the end.
+        """Take those leases that no group holds, and release them at the end.
 
         Yields:
             Whether a change of a balancer may be begun now.

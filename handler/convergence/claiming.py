@@ -1,15 +1,16 @@
-"""Whether this daemon keeps the fleet: it claims members, and stops for a claim that is not below its own.
+"""Claim the fleet for this daemon, and stop acting at a rival claim that is not below its own.
 
 # Note [Claims]
 
 Each start of a daemon claims a counter above the one that its store remembers, with a nonce of its own, and writes that
-down before it acts. The first time that it meets a cloud it reads what all members there bear, and goes above that
+down before it acts. At its first contact with a cloud it reads the claims of all members there, and goes above them
 too. It writes its claim on the three oldest members of the cloud; every new member bears it from the call that makes
 it. From then on a member that bears a claim not below its own under another nonce means that another daemon keeps this
-fleet: nothing is done any more, until a person has this daemon `adopt` the store.
+fleet: this daemon stops acting until a person has it `adopt` the store.
 
 So the daemon that started last acts, and the one before it stops. Two that start at the same instant with the same
-counter may stop both: a person says which one goes on. A claim that cannot be written stops nothing; it is reported.
+counter may stop both: a person decides which one continues. A claim that cannot be written is reported, and stops
+nothing.
 
 Source: DESIGN.md "Moving" (store generation); ADR 0021.
 """
@@ -93,7 +94,7 @@ class Generation:
 
     @property
     def unwritten(self) -> Mapping[CloudId, str]:
-        """Clouds on whose members the claim cannot be written, and why."""
+        """Clouds where the claim cannot be written to members, and why."""
         return MappingProxyType(dict(self._unwritten))
 
     def meet(self, cloud: Cloud, orchestrator: Orchestrator, traffic: CloudTraffic) -> None:
@@ -137,10 +138,10 @@ class Generation:
             self._write(cloud, orchestrator, traffic, [name for name in self._lacking(cloud) if name in there])
 
     def adopt(self) -> Claim:
-        """Claim above every claim that was seen, and act again: a person says that this daemon goes on.
+        """Claim above every claim that was seen, and act again: a person decided that this daemon continues.
 
         Raises:
-            StoreError: the claim cannot be written down; this daemon goes on as it is.
+            StoreError: the claim cannot be written down; nothing changes for this daemon.
         """
         with self._turn:
             seen = () if self._rival is None else (self._rival.claim,)

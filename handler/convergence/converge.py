@@ -46,11 +46,11 @@ from trigger.guards.outdated_requests import compared
 from trigger.requests import GroupState, Pause
 
 _UNTENDED = Tended(bound=True)
-"""Nobody looked after the balancers that are made for the group: they may be there."""
+"""The balancers that Trimtab creates for the group were not checked: they may exist."""
 
 
 class Converger:
-    """Carries out passes. Passes of different groups may run side by side; of one group, one at a time."""
+    """Carry out passes. Passes of different groups may run in parallel; of one group, one at a time."""
 
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
         self,
@@ -93,11 +93,11 @@ class Converger:
 
     @property
     def installation(self) -> str:
-        """Whose marks are ours."""
+        """The installation whose marks members bear."""
         return self._installation
 
     def follow(self, step: Seconds) -> None:
-        """Keep what is left of every span that is only in memory: the clock was set by ``step``."""
+        """Keep the remaining time of every span in memory after the clock was set by ``step``."""
         for keeper in (self._gatherer, self.witnesses, self._traffic, self._leases, self._quotas):
             keeper.follow(step)
 
@@ -108,7 +108,7 @@ class Converger:
 
     @property
     def rival(self) -> Rival | None:
-        """Why nothing is done any more; ``None``: this daemon acts."""
+        """Why this daemon has stopped acting; ``None``: it acts."""
         return None if self._generation is None else self._generation.rival
 
     def cloud(self, declared: Cloud) -> Orchestrator:
@@ -116,43 +116,43 @@ class Converger:
         return self._orchestrator_for(declared)
 
     def standing(self, definition: Definition) -> int:
-        """How many machines creations would take before any is made (`handler.ports.orchestrator.ListsUnadopted`).
+        """Return how many existing machines creations would use first (`handler.ports.orchestrator.ListsUnadopted`).
 
         Raises:
-            DriverError: that cannot be told.
+            DriverError: the number cannot be read.
         """
         orchestrator = self._orchestrator_for(definition.cloud)
         return orchestrator.standing(definition.profile) if isinstance(orchestrator, ListsUnadopted) else 0
 
     def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
-        """Look once, change nothing, unless a balancer has to be put right to be read (``mends``).
+        """Gather the world once, without changes; with ``mends``, repair balancers that cannot be read otherwise.
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         return self._gatherer.gather(group, definition, mends=mends)
 
     def dry_run(self, stored: StoredGroup) -> Plan:
-        """Say what a pass would do now.
+        """Return the plan of a pass now.
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         return self._looked(stored).plan
 
     def snapshot(self, stored: StoredGroup) -> Snapshot:
-        """Gather, and say all that a pass would plan from now.
+        """Gather, and return the input of a plan now.
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         return self._looked(stored).snapshot
 
     def observe(self, stored: StoredGroup) -> Pass:
-        """Gather and plan, and do nothing: no call that changes anything, no write.
+        """Gather and plan only: no call that changes anything, no write.
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         return self._looked(stored).only(stored)
 
@@ -164,15 +164,15 @@ class Converger:
         only: MemberName | None = None,
         latest: Callable[[], GroupState] | None = None,
     ) -> Pass:
-        """Make one pass, for all members or for one alone, of whom a person believes what is seen.
+        """Make one pass, for all members or for the one whose loss a person accepts.
 
-        A paused, ORPHANED or merely advised group is only looked at, unless it is being deleted.
+        A paused, ORPHANED or advised group is only observed, unless it is being deleted.
 
-        Gathering may take long: what was decided meanwhile counts, so ``latest`` is asked for the state after it. It is
-        asked again before every step: a pause lets the calls finish that run, and no other begin.
+        Gathering may take long, and decisions made meanwhile count: ``latest`` returns the state after it. It is called
+        again before every step: after a pause, running calls finish and no other begins.
 
         Raises:
-            StoreError: what we remember cannot be read. That it cannot be written ends the pass before the call.
+            StoreError: the store cannot be read. If it cannot be written, the pass ends before the call.
         """
         self._meet(stored)
         kept = hands_off(stored) or stored.state.older is not None or self.rival is not None
@@ -190,14 +190,14 @@ class Converger:
             self._generation.meet(cloud, self._orchestrator_for(cloud), self._traffic)
 
     def _see(self, stored: StoredGroup, world: World) -> None:
-        """Look for claims of another daemon among the machines that were seen."""
+        """Look for claims of another daemon among the listed machines."""
         cloud = stored.definition.cloud
         servers = [member.server for member in world.members if member.server is not None]
         if self._generation is not None and not hands_off(stored):
             self._generation.see(cloud, self._orchestrator_for(cloud), self._traffic, stored.id, servers)
 
     def _reported(self, stored: StoredGroup, done: Pass) -> Pass:
-        """Say in what a pass leaves behind that this daemon has stopped, or cannot write its claim."""
+        """Add to a pass that this daemon has stopped acting, or cannot write its claim."""
         if self._generation is None:
             return done
         failures = () if self.rival is None else (self.rival.words,)
@@ -226,7 +226,9 @@ class Converger:
         seen, minted, reading = look(), tuple[Record, ...](), None
         if seen.plan.makes:
             reading = self._quotas.read(stored.definition)
-            with self._budgets:  # groups of one cloud share budgets and quotas: since counting, nobody else mints
+            with (
+                self._budgets
+            ):  # groups of one cloud share budgets and quotas: one pass at a time counts and records intents
                 seen = look(reading=reading)
                 try:
                     minted = () if held else self._mint(stored, seen, reading)
@@ -250,7 +252,7 @@ class Converger:
         return done if execution.halted is None else halted(done, execution.halted)
 
     def _goes_on(self, stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
-        """Whether another step may begin: not once everything is paused, or another daemon keeps the members."""
+        """Return whether another step may begin: not in a full pause, nor while another daemon controls the fleet."""
         if latest is None or stored.deleting:
             return lambda: self.rival is None
         return lambda: self.rival is None and latest().stopped is not Pause.ALL
@@ -323,7 +325,7 @@ class Converger:
 
 
 def _is_doubted(stored: StoredGroup, world: World, now: Instant) -> bool:
-    """Whether what was seen changes how far the store is believed: that is written down before anything is done."""
+    """Return whether this world changes how far the store is believed, which has to be stored before any step."""
     if stored.deleting:
         return False
     seen = inventory_of(world, stored.state.desired)

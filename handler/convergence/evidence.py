@@ -1,7 +1,7 @@
-"""Brings together what independent sources say of members that seem lost: counters, balancers, the readiness probe.
+"""Collect what independent sources report about members that seem lost: counters, balancers, the readiness probe.
 
-What was heard, and when, is kept in memory. After a restart nothing has been heard, so no source testifies until it has
-heard the member again.
+Answers and their times are kept in memory. After a restart there are none, so no source counts as evidence until the
+member has answered it again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SUSPECTS = 100
 _CONTROLS = 3
 """Members that are there and are probed beside them: whether the probe works at all."""
 _ROUND = 5
-"""Intervals within which the probe hears every member in service, where there is no other source."""
+"""Intervals within which every member in service is probed, where there is no other source."""
 _ROUND_AT_ONCE = 200
 """Members that one look probes for that."""
 
@@ -47,19 +47,19 @@ class _Memory:
     believed: dict[MemberName, Instant] = field(default_factory=dict)
     """Lost members that were left out of the size, and when they were first missed."""
     back: dict[MemberName, Instant] = field(default_factory=dict)
-    """Of these, the ones that are well again; they stay until nothing is left that was made in their place."""
+    """Of these, the ones that work again; they stay until no replacement is left."""
     streaks: Mapping[MemberName, ListingStreak] = field(default_factory=dict)
-    """For how long they have been listed so."""
+    """For how long they have been listed like that."""
 
     def returned(self, at: Instant) -> LossEvidence:
-        """Say which members are back, and of which it is too early to tell."""
+        """Return which members are back, and for which it is too early to know."""
         returning = tuple(sorted(name for name, streak in self.streaks.items() if not streak.is_settled(at)))
         back = {name: since for name, since in self.back.items() if name not in returning}
         return replace(NO_LOSSES, back=MappingProxyType(back), returning=returning) if self.back else NO_LOSSES
 
 
 class Witnesses:
-    """Knows what the sources of all groups have heard. Of one group, one look is taken at a time."""
+    """Hold the answers of all groups' members to all sources. Worlds of one group are gathered one at a time."""
 
     def __init__(self, probe: Callable[[str, ReadyProbe], str], workers: int) -> None:
         self._probe = probe
@@ -69,20 +69,20 @@ class Witnesses:
         self._groups: dict[GroupId, _Memory] = {}
 
     def expect(self, groups: Mapping[GroupId, CloudId]) -> None:
-        """Learn which groups there are, and on which cloud; all others are forgotten."""
+        """Set which groups exist, and on which cloud; forget all others."""
         self._ledger.expect(groups)
         for known in (self._heard, self._groups):
             for group in known.keys() - groups.keys():
                 known.pop(group, None)
 
     def follow(self, step: Seconds) -> None:
-        """Keep how long everything has lasted that is remembered: the clock was set by ``step``."""
+        """Keep the length of every span in memory after the clock was set by ``step``."""
         self._ledger.follow(step)
         self._heard = moved(self._heard, dict[GroupId, Sequence[Hearing]], step)
         self._groups = moved(self._groups, dict[GroupId, _Memory], step)
 
     def hear(self, group: GroupId, hearings: Sequence[Hearing]) -> None:
-        """Take note of what counters' sources heard at a poll of the group."""
+        """Record which members answered the counters' sources at a poll of the group."""
         self._heard[group] = hearings
 
     def with_losses(
@@ -100,7 +100,7 @@ class Witnesses:
             world: as it was gathered.
             definition: of its group.
             listed: its machines, as they were listed or found by name.
-            probed: what the probe said of members that it was asked about in this look.
+            probed: the results of the members that were probed in this pass.
             proof: a definite not-found of this cloud needs no other evidence.
         """
         memory = self._groups.setdefault(world.group, _Memory())
@@ -153,16 +153,16 @@ class Witnesses:
             memory.back, memory.streaks = {}, {}
 
     def _reused(self, lost: Mapping[MemberName, Member], sightings: Sightings) -> frozenset[MemberName]:
-        """Return those lost members whose address is now that of another machine, of whatever group."""
+        """Return those lost members whose address now belongs to another machine, of any group."""
         servers = (server for each in list(self._groups.values()) for server in each.sightings.listed.values())
         addresses = {server.address for server in servers if server is not None and server.name not in lost}
         return frozenset(name for name, member in lost.items() if sightings.address(member) in addresses - {None})
 
     def _told(self, member: Member, world: World, interval: Seconds, *, probe_works: bool) -> Iterator[Testimony]:
-        """Yield what each source says of a member."""
+        """Yield what each source reports about a member."""
         sightings = self._groups[world.group].sightings
         heard = (hearing.of(member.name, world.at, interval) for hearing in self._heard.get(world.group, ()))
-        yield from (told for told in heard if told is not None)
+        yield from (each for each in heard if each is not None)
         for balancer, _ in () if member.record is None else member.record.balancers:
             yield sightings.by_balancer(member.name, balancer, world)
         probed = sightings.by_probe(member.name, world.at, interval, works=probe_works)
@@ -172,33 +172,33 @@ class Witnesses:
     def _asked(
         self, world: World, definition: Definition, lost: Mapping[MemberName, Member], *, proof: bool
     ) -> Mapping[MemberName, Saying]:
-        """Probe the lost members and a few others beside them; in turn also all that nothing else hears."""
+        """Probe the lost members and a few others; in turn also all members without another source."""
         ready, interval = definition.profile.ready, definition.group.interval
         in_turn = not proof and not self._is_heard_otherwise(world, interval)
         if ready is None or not world.complete or not (lost or in_turn):
             return {}
         sightings = self._groups[world.group].sightings
         present = [member for member in world.members if _is_present(member)]
-        told: dict[MemberName, Saying] = {}
+        answers: dict[MemberName, Saying] = {}
         if lost:
             suspects = sorted(lost.values(), key=sightings.asked_at)[:_SUSPECTS]
-            told |= self._probed([*present[:_CONTROLS], *suspects], ready, sightings, world.at)
+            answers |= self._probed([*present[:_CONTROLS], *suspects], ready, sightings, world.at)
         if in_turn:
             due = [member for member in present if world.at - sightings.asked_at(member) >= _ROUND * interval]
-            told |= self._probed_in_turn(due[:_ROUND_AT_ONCE], ready, sightings, world.at)
-        return told
+            answers |= self._probed_in_turn(due[:_ROUND_AT_ONCE], ready, sightings, world.at)
+        return answers
 
     def _probed_in_turn(
         self, members: Sequence[Member], ready: ReadyProbe, sightings: Sightings, at: Instant
     ) -> Mapping[MemberName, Saying]:
-        """Probe some at a time; where none of them answers, the others would cost a time-out each and say nothing."""
-        told: dict[MemberName, Saying] = {}
+        """Probe a few at a time; if none of them answers, skip the others, which would each cost a time-out."""
+        answers: dict[MemberName, Saying] = {}
         for first in range(0, len(members), _AT_ONCE):
-            answers = self._probed(members[first : first + _AT_ONCE], ready, sightings, at)
-            told |= answers
-            if Saying.HEARD not in answers.values():
+            some = self._probed(members[first : first + _AT_ONCE], ready, sightings, at)
+            answers |= some
+            if Saying.HEARD not in some.values():
                 break
-        return told
+        return answers
 
     def _probed(
         self, members: Sequence[Member], ready: ReadyProbe, sightings: Sightings, at: Instant
@@ -216,7 +216,7 @@ class Witnesses:
 
 
 def _is_lost(member: Member, world: World, definition: Definition, memory: _Memory) -> bool:
-    """Whether the cloud says that a member is gone, broken or going; a partial listing says so of no other member."""
+    """Return whether the cloud reports a member as gone, broken or deleting; a partial listing lacks nothing."""
     record, server = member.record, member.server
     if record is None or record.phase not in _STAYING:
         return False

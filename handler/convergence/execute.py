@@ -55,7 +55,7 @@ from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind
 
 _AT_ONCE = 500
-"""Steps without a call in one transaction: others who write do not wait for long."""
+"""Steps without a call in one transaction: other writers do not wait for long."""
 
 T = TypeVar("T")
 
@@ -80,9 +80,9 @@ class Tools:
 
 
 class Execution:
-    """One plan being carried out.
+    """Carry out one plan.
 
-    ``halted`` says why it ended early, if it did; ``waits``, what was left to the next pass, though it was planned.
+    ``halted`` is the reason if it ended early; ``waits`` are planned steps that were left to the next pass.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Execution:
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _in_batches(self, lines: Sequence[Line]) -> tuple[list[StepOutcome], list[Line]]:
-        """Hand what lines begin with to balancers that take many changes in one go; say what is left of the lines."""
+        """Apply the first steps of lines at balancers that take many changes in one call; return the other steps."""
         outcomes: list[StepOutcome] = []
         left = list(lines)
         for balancer, driver in self._tools.balancers.items():
@@ -299,7 +299,7 @@ class Execution:
         )
 
     def _ending(self, name: MemberName, step: Notice) -> str:
-        """How a machine ended that is gone, where its cloud can tell."""
+        """Return how a gone machine ended, where its cloud knows."""
         cloud = self._tools.orchestrator
         return cloud.ending(name) if isinstance(step, Forget) and isinstance(cloud, Endings) else ""
 

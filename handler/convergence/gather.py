@@ -1,4 +1,4 @@
-"""Gathers the world of one group: what its cloud lists, its balancers seat, its members answer, and we remember."""
+"""Gather the world of one group: listed machines, registrations on balancers, answers of members, and records."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _UNASKED = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Looks, and changes no member. It remembers of whom listings said the same, in a row, and its last look."""
+    """Gather worlds without changing members. It keeps the streaks of listings, and its last world, in memory."""
 
     installation: str
     store: Store
     orchestrator_for: Callable[[Cloud], Orchestrator]
     balancer_for: Callable[[DeclaredBalancer], Balancer]
     probe: Callable[[str, ReadyProbe], str]
-    """Says why a member is not ready; empty: it is."""
+    """Returns why a member is not ready; empty: it is."""
     clock: Callable[[], Instant]
     workers: int
     traffic: CloudTraffic
@@ -59,15 +59,15 @@ class Gatherer:
     _streaks: dict[GroupId, Mapping[MemberName, ListingStreak]] = field(default_factory=dict, init=False, repr=False)
     _absences: dict[tuple[GroupId, BalancerId], Absence] = field(default_factory=dict, init=False, repr=False)
     reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
-    """Of the last look: whom balancers give work though they are proved gone and on no listing."""
+    """Of the last world: members that get work from balancers although they are proved gone and not listed."""
 
     def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
-        """Look once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
+        """Gather once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
 
-        Whoever ``mends`` has balancers put right that cannot be read (`handler.ports.balancer.Mending`).
+        With ``mends``, balancers that cannot be read are repaired (`handler.ports.balancer.Mending`).
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         at = self.clock()
         orchestrator = self.orchestrator_for(definition.cloud)
@@ -109,13 +109,13 @@ class Gatherer:
         return self.witnesses.with_losses(world, definition, servers, probed, proof=proof)
 
     def follow(self, step: Seconds) -> None:
-        """Keep how long everything has lasted that is remembered here: the clock was set by ``step``."""
+        """Keep the length of every span in memory after the clock was set by ``step``."""
         self._passing.update(moved(self._passing, Mapping[GroupId, Mapping[MemberName, Instant]], step))
         self._streaks.update(moved(self._streaks, Mapping[GroupId, Mapping[MemberName, ListingStreak]], step))
         self._absences.update(moved(self._absences, Mapping[tuple[GroupId, BalancerId], Absence], step))
 
     def _timed(self, group: GroupId, members: Iterable[Member], at: Instant) -> Iterator[Member]:
-        """Tell since when members are between two states. Who is not seen now has not arrived."""
+        """Yield the members with the time since when they are between two states; an unlisted one still is."""
         before, now = self._passing.get(group, {}), dict[MemberName, Instant]()
         for member in members:
             if member.server is None and member.name in before:
@@ -126,19 +126,19 @@ class Gatherer:
         self._passing[group] = now
 
     def _ahead(self, group: GroupId, unknown: Set[MemberName]) -> int:
-        """The highest launch sequence of these that is above the store's last one; 0: none is."""
+        """Return the highest launch sequence of these, if above the store's last one; otherwise 0."""
         launches = (LaunchId.parse(name) for name in unknown)
         highest = max((launch.sequence for launch in launches if launch is not None), default=0)
         return highest if highest and highest > self.store.last_sequence(group) else 0
 
     def _let_go(self, group: GroupId, unknown: Set[MemberName]) -> frozenset[MemberName]:
-        """Those whom a person has told us to leave alone for ever."""
+        """Return the names that a person ordered never to touch."""
         return self.store.abandoned_of(group) if unknown else frozenset()
 
     def _strangers(
         self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
     ) -> tuple[frozenset[MemberName], Mapping[MemberName, Record]]:
-        """Return the names that are not remembered, given work and not listed, and the last records of listed ones."""
+        """Return the names without a record that get work and are not listed, and the last records of listed ones."""
         if not (listed or served):
             return frozenset(), {}
         gone = self.store.gone(group, listed | served)
@@ -147,7 +147,7 @@ class Gatherer:
     def _unsettled(
         self, group: GroupId, silent: Set[MemberName], listing: Listing, at: Instant
     ) -> frozenset[MemberName]:
-        """Of whom the cloud would say nothing: those for whom not enough listings have said the same in a row."""
+        """Return those of the names without a definite answer that lack enough equal listings in a row."""
         before = self._streaks.get(group, {})
         if not listing.complete:
             return frozenset(name for name in silent if name not in before or not before[name].is_settled(at))
@@ -217,14 +217,14 @@ class Gatherer:
         return seating
 
     def _shut(self, group: GroupId, port: Provisioner) -> str:
-        """Say why no member can join a balancer that is made for a group; empty: they can. Raises as `check_made`."""
+        """Return why no member can join a balancer that Trimtab creates; empty: members can. Raises as `check_made`."""
         found = port.parts()
         bindings = self.store.bindings(group)
         check_made(port, next((each for each in bindings if each.balancer == port.declared.id), None), found)
         return closed(port.declared, found)
 
     def _probed(self, world: World, definition: Definition) -> tuple[World, Mapping[MemberName, str]]:
-        """Ask the probe about members on whose readiness something depends; return also what it said."""
+        """Probe the members whose readiness decides a step; return also the results."""
         ready = definition.profile.ready
         if ready is None:
             return world, {}
@@ -250,7 +250,7 @@ def _members(
     found: Mapping[MemberName, Server | None],
     gone: Mapping[MemberName, Record],
 ) -> tuple[Member, ...]:
-    """Everyone who is remembered or there, by sequence."""
+    """Return every member with a record or a machine, by sequence."""
     members = [
         Member(
             name=name,
@@ -267,7 +267,7 @@ def _members(
 
 
 def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: Seconds) -> Seating:
-    """Tell of a balancer that is missing; until that is proved it counts as one that cannot be read."""
+    """Return what is known of a missing balancer; until that is proved, it counts as unreadable."""
     if absence.is_proved(interval):
         return Seating(seats=None, because=f"balancer {balancer} is not found: {error}", not_found=True)
     from_ = datetime.fromtimestamp(absence.proved_from(interval), UTC).strftime("%H:%M:%S")
@@ -286,7 +286,7 @@ def _seats(port: Balancer, *, mends: bool) -> Mapping[MemberName, Seat]:
 
 
 def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
-    """Whom balancers give work, whoever they are."""
+    """Return all names that get work from balancers."""
     seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
     return frozenset(seat.member for seat in seats if seat.works)
 
@@ -294,7 +294,7 @@ def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
 def _worked(
     seatings: Mapping[BalancerId, Seating], names: Set[MemberName]
 ) -> Iterator[tuple[BalancerId, Set[MemberName]]]:
-    """Which of these each balancer gives work."""
+    """Yield for each balancer those of these names that get work from it."""
     for balancer, seating in seatings.items():
         yield balancer, {seat.member for seat in (seating.seats or {}).values() if seat.works and seat.member in names}
 
@@ -306,7 +306,7 @@ def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:
 
 
 def _is_asked(member: Member, world: World) -> bool:
-    """Whether the probe's answer decides anything: on the way into service, or when a seat has been lost."""
+    """Return whether the probe's result matters: on the way into service, or after a lost registration."""
     if member.record is None or member.server is None or member.server.state is not ServerState.RUNNING:
         return False
     if member.record.phase is not Phase.IN_SERVICE:

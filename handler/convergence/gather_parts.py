@@ -26,7 +26,7 @@ Admitted = Callable[[], AbstractContextManager[bool]]
 def with_parts(
     members: tuple[Member, ...], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
 ) -> tuple[Member, ...]:
-    """Look for the parts of members whose steps depend on them. What the cloud does not say stays unknown."""
+    """List the parts of members whose steps depend on them. Without an answer of the cloud they stay unknown."""
     wanted = {member.name: member for member in members if wants_parts(member, definition)}
     if not wanted:
         return members
@@ -52,7 +52,7 @@ def _told(
 
 
 def _expected(member: Member, definition: Definition, *, complete: bool) -> Iterator[_Key]:
-    """What is asked for by name. Of one who is not known, that is all declared parts, once everything was listed."""
+    """Return the parts to query by name: for a member without a record all declared ones, after a complete listing."""
     if member.record is not None:
         yield from ((member.name, name) for name, _ in member.record.parts)
     elif complete:

@@ -1,4 +1,4 @@
-"""Remembers since when members of every group have been lost, so that losses are judged for a whole cloud.
+"""Remember since when members of every group have been lost, so that losses are judged together for each cloud.
 
 It lives in memory: after a restart every loss is new, and all of them count together, which is the careful side.
 """

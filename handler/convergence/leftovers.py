@@ -54,7 +54,7 @@ def lifted(
 
     Without an order they are as they were.
 
-    What cannot be written down is lifted for this pass alone: its first write that fails ends the pass and says so.
+    If it cannot be stored, it is lifted for this pass only: the first failed write ends the pass with a message.
     """
     if not ordered:
         return stored, world

@@ -1,8 +1,8 @@
 """One daemon for each installation on a machine: an abstract unix socket, which the kernel frees with its process.
 
 Members that are processes bear no claim, so two daemons over copies of one state directory would not see each other.
-The daemon that holds the socket acts; another one learns from it whose claim it holds. A daemon that a person has
-`adopt` its store asks the holder to let go, and the holder does so for a claim above its own.
+The daemon that holds the socket acts; another daemon reads the holder's claim from it. A daemon that a person has
+`adopt` its store asks the holder to release the socket, and the holder does so for a claim above its own.
 
 A socket that belongs to another account is no daemon of ours and is ignored: else any account could stop us.
 """

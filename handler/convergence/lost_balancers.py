@@ -1,4 +1,4 @@
-"""Whether a balancer is missing, and whether that counts as *not found*.
+"""Decide whether a balancer is missing, and whether that counts as *not found*.
 
 A balancer is registered, unreadable or not found:
 
@@ -13,11 +13,11 @@ not found    raises `NotFound`, at every look for three intervals         member
 The count is kept in memory: a restart begins it anew, and so does any other answer, a gap between two looks, and a
 clock that was set back. It is never shortened.
 
-A balancer that Trimtab made may lack a part though Trimtab was not told to delete it. Its parts are found by their
-names. A listing that lacks one may be wrong, or another account's: made anew at once, the balancer would be there
-twice. So the cloud is asked for the part by the id that was written down when it was made. The cloud's word that this
-id does not exist is the proof, as siblings are for a balancer that a person made: the id says which object is meant,
-and the only load balancer of a project has no siblings.
+A balancer that Trimtab created may lack a part that Trimtab did not delete. Its parts are found by their names. A
+listing without one may be wrong, or another account's: created again at once, the balancer would exist twice. So the
+part is queried by the id that was stored at its creation. A definite not-found for this id is the proof, as siblings
+are for a balancer that a person created: the id identifies the object, and the only load balancer of a project has no
+siblings.
 
 Source: DESIGN.md "Moving"; docs/adr/0015.
 """
@@ -39,7 +39,7 @@ INTERVALS = 3
 LOOKS = 3
 """…and at so many looks at least."""
 _GAP: Seconds = 60.0
-"""Two looks that are farther apart than this, and than three intervals, say nothing of the time between them."""
+"""Two looks farther apart than this, and than three intervals, prove nothing about the time between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def check_made(port: Provisioner, binding: BalancerProvision | None, found: Mapp
     Raises:
         NotFound: a part does not exist any more.
         Permanent: a part exists, and not under the name that Trimtab gave it.
-        DriverError: the cloud does not say whether a part exists.
+        DriverError: the cloud does not answer whether a part exists.
     """
     if binding is None or (lost := _first_lost(port.declared, binding, found)) is None:
         return
@@ -107,12 +107,12 @@ def _first_lost(
     )
 
 
-def said_remade(declared: ManagedBalancer, error: NotFound, found: Mapping[ManagedPart, PartStatus]) -> str:
-    """Say that a balancer is made anew, and what becomes of the address that clients come to.
+def remade_words(declared: ManagedBalancer, error: NotFound, found: Mapping[ManagedPart, PartStatus]) -> str:
+    """Return the message that a balancer is created again, and what happens to its address.
 
     >>> from config.units import BalancerId, CloudId
     >>> front = ManagedBalancer(id=BalancerId("front"), on=CloudId("lab"), cloud=None)
-    >>> said_remade(front, NotFound("its load balancer 7 does not exist any more"), {})[:86]
+    >>> remade_words(front, NotFound("its load balancer 7 does not exist any more"), {})[:86]
     'balancer front: its load balancer 7 does not exist any more: it is made anew, perhaps '
     """
     return f"balancer {declared.id}: {error}: it is made anew, {_address(declared, found)}"

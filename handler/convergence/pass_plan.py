@@ -20,18 +20,18 @@ from handler.ports.stored import Creates, StoredGroup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPass:
-    """What is planned from what was gathered."""
+    """A plan, the snapshot that it was made from, and the creates used so far."""
 
     snapshot: Snapshot
     plan: Plan
     used: Creates
 
     def only(self, stored: StoredGroup) -> Pass:
-        """The pass of one who does no more than that."""
+        """Return the pass that ends here, without any step."""
         return seen_only(stored, self.snapshot.world, self.plan, self.used)
 
     def intended(self) -> Iterator[MemberName]:
-        """Those who are written down and are about to be made, or wait for their parts."""
+        """Yield the members with an intent that are about to be created, or wait for their parts."""
         yield from (step.member for step in self.plan.steps if isinstance(step, Create | MakePart) and step.member)
         for member in self.snapshot.world.members:
             record = member.record
@@ -60,7 +60,7 @@ class PassPlanner:
         """Plan a pass for all members, or for one alone, from what was gathered.
 
         Raises:
-            StoreError: what we remember cannot be read.
+            StoreError: the store cannot be read.
         """
         used = self._store.creates(stored.id, stored.definition.cloud.id, self._clock())
         snapshot = self._snapshot(stored, world, used, accept_vanished=accept_vanished, only=only)

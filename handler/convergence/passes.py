@@ -1,4 +1,4 @@
-"""One pass of convergence, told: what it saw, meant to do, did, and leaves behind."""
+"""The report of one pass of convergence: what it saw, planned, did, and leaves to do."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Pass:
     """Of members that are back after they had lowered desired size: to be written down in the transaction that raises
     it again."""
     unread: str = ""
-    """Why the cloud's quotas could not be read, which they could before; empty: they could, or nobody asked."""
+    """Why the cloud's quotas, readable before, could not be read; empty: they could, or were not needed."""
 
     @property
     def failed_builds(self) -> int:
@@ -76,7 +76,7 @@ class Pass:
 
 
 def with_tended(tended: Tended, done: Pass) -> Pass:
-    """Tell of the balancers that are made for a group in what its pass leaves behind."""
+    """Add the state of a group's created balancers to its pass."""
     paces = [pace for pace in (done.next_in, tended.next_in) if pace is not None]
     return replace(
         done,
@@ -88,7 +88,7 @@ def with_tended(tended: Tended, done: Pass) -> Pass:
 
 
 def with_remarks(remarks: tuple[str, ...], done: Pass) -> Pass:
-    """Tell what a cloud stands in the way with, unless a step that met it says the same."""
+    """Add the cloud's remarks to a pass, except those that a failed step reports already."""
     told = [remark for remark in remarks if not any(remark in message for message in done.messages)]
     return replace(done, retries=(*done.retries, *told))
 
@@ -104,7 +104,7 @@ class Left:
 
 
 def budgets_left(stored: StoredGroup, used: Creates) -> tuple[Left, Left]:
-    """Say what the budgets of a group and its cloud leave: the least of all, and the least of those for an hour."""
+    """Return what the budgets of a group and its cloud leave: the least of all, and the least of the hourly ones."""
     group, cloud, most = stored.definition.group, stored.definition.cloud.id, stored.granted
     under_way = (
         (most.outstanding, used.cloud_outstanding, f"clouds.{cloud}"),
@@ -125,7 +125,7 @@ def _left(most: int | None, used: int, of: str, key: str, how: str) -> Left:
 
 
 def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
-    """Make the pass of one who only looked."""
+    """Return a pass that only observed."""
     _, hourly = budgets_left(stored, used)
     unread = [seating.because for seating in world.seatings.values() if seating.seats is None and not seating.not_found]
     return Pass(
@@ -153,7 +153,7 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
 
 
 def not_found(world: World) -> tuple[str, ...]:
-    """Say of each balancer that does not exist what that means for members, and what to do."""
+    """Return for each balancer that does not exist what that means for members, and what to do."""
     return tuple(
         f"{seating.because}; until it is back its members leave without draining there, and {_awaited(balancer, world)}"
         for balancer, seating in world.seatings.items()
@@ -162,7 +162,7 @@ def not_found(world: World) -> tuple[str, ...]:
 
 
 def _awaited(balancer: BalancerId, world: World) -> str:
-    """Say how many members wait to be registered at a balancer for the first time."""
+    """Return how many members wait for their first registration at a balancer, in words."""
     records = (member.record for member in world.members if member.record is not None)
     waiting = sum(
         record.phase in {Phase.INTENDED, Phase.MADE} and balancer in dict(record.balancers) for record in records
@@ -174,7 +174,7 @@ def _awaited(balancer: BalancerId, world: World) -> str:
 
 
 def _short_of(world: World, planned: Plan) -> Iterator[str]:
-    """Say what is in the way of more members, unless somebody leaves and makes room."""
+    """Yield which quota stops new members, unless a leaving member frees capacity."""
     chosen = any(isinstance(step, MarkLeaving) for step in planned.steps)
     if planned.quota and not chosen and not any(_makes_room(member, planned) for member in world.members):
         more = dict(planned.waits)[Wait.QUOTA]
@@ -182,10 +182,10 @@ def _short_of(world: World, planned: Plan) -> Iterator[str]:
 
 
 def _braked(planned: Plan) -> Iterator[str]:
-    """Say which budget holds growth back, and of how many members."""
+    """Yield which budget limits growth, and how many members wait for it."""
     if planned.budget:
         more = dict(planned.waits)[Wait.BUDGET]
-        yield f"{more} more wait to be made: {planned.budget}; if that is too few, raise it in the file"
+        yield f"{more} more members wait: {planned.budget}; if that is too few, raise it in the file"
 
 
 def _makes_room(member: Member, planned: Plan) -> bool:
@@ -201,23 +201,23 @@ def _overdue(stored: StoredGroup, world: World, planned: Plan) -> Iterator[str]:
 
 
 def halted(done: Pass, message: str) -> Pass:
-    """A pass that ended early, since something could not be written down."""
+    """Return a pass that ended early, since the store could not be written."""
     return replace(done, next_in=_STORE_RETRY, failures=(*done.failures, message))
 
 
 def hands_off(stored: StoredGroup) -> bool:
-    """Say whether nothing of a group may be touched, only looked at."""
+    """Return whether a group may only be observed, not changed."""
     held = stored.state.orphaned or all_stopped(stored) or stored.definition.group.mode is not Mode.ACT
     return held and not stored.deleting
 
 
 def all_stopped(stored: StoredGroup) -> bool:
-    """Say whether convergence is paused, and not only decisions."""
+    """Return whether convergence is paused, and not only decisions."""
     return stored.state.stopped is Pause.ALL
 
 
 def rolling_of(stored: StoredGroup) -> Rolling | None:
-    """Return what a roll that is under way may cost now; ``None``: there is none."""
+    """Return the budgets of the running roll now; ``None``: none runs."""
     if stored.roll is None or not stored.roll.runs or not stored.state.desired or stored.state.older is not None:
         return None
     surge, unavailable = stored.roll.budgets.of(stored.state.desired)

@@ -1,7 +1,7 @@
-"""Makes the balancers that a group needs and Trimtab is to make, and deletes those that it needs no more.
+"""Create the balancers that a group needs from Trimtab, and delete those that it no longer needs.
 
-Beside convergence, before each pass: members join where a balancer is ready, and one that is not keeps nobody from
-being repaired elsewhere. What is made is written down first, so that nothing that was made is ever forgotten.
+This happens before each pass: members join the balancers that are ready, and a balancer that is not ready delays no
+repair elsewhere. Every creation is stored first, so that no created part is ever forgotten.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import BalancerId, GroupId, Instant, Seconds
-from handler.convergence.lost_balancers import Absence, check_made, missed, said_remade
+from handler.convergence.lost_balancers import Absence, check_made, missed, remade_words
 from handler.planning.provisioning import (
     Act,
     Await,
@@ -30,7 +30,7 @@ from handler.planning.provisioning import (
     next_to_make,
     next_to_unmake,
     overdue,
-    said_overdue,
+    overdue_words,
 )
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
@@ -45,7 +45,7 @@ _AT_ONCE = 8
 """Acts in one pass: one for each part, to make or to delete it, and some to spare."""
 Absences = dict[tuple[GroupId, BalancerId], Absence]
 _NAMED = 3
-"""Strangers that a message names."""
+"""Foreign members that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Provisions:
     ) -> Tended:
         port = self.balancer_for(declared)
         if not isinstance(port, Provisioner):
-            return Tended(failures=(f"balancer {declared.id} cannot be made: nobody here can make one there",))
+            return Tended(failures=(f"balancer {declared.id} cannot be created: this driver cannot create balancers",))
         work = _Work(self.store, stored, port, binding, self.clock, self.absences)
         try:
             return work.make() if is_needed else work.unmake()
@@ -129,9 +129,9 @@ class _Work:
         self._absences, self._whose = absences, (stored.id, port.declared.id)
 
     def make(self) -> Tended:
-        """Have all parts there; in a group that is being deleted, none that is not there already.
+        """Create all missing parts; in a group that is being deleted, none.
 
-        What was made and does not exist any more is made anew once that is so for three intervals of the group.
+        A part that was created and no longer exists is created again after three intervals of the group.
         """
         if self._may_make:
             found = self._port.parts()
@@ -139,26 +139,26 @@ class _Work:
                 check_made(self._port, self._written, found)
             except NotFound as error:
                 absence = self._missing()
-                said = said_remade(self._port.declared, error, found)
+                words = remade_words(self._port.declared, error, found)
                 if not absence.is_proved(self._interval):
                     again = min(self._interval, _AFTER_FAILURE)
-                    wait = f"{said}, once it was missing for three intervals"
+                    wait = f"{words}, once it has been missing for three intervals"
                     return Tended(failures=(wait,), next_in=again, bound=True)
-                self._store.note(self._group, "balancer_remade", "convergence", said, self._clock())
+                self._store.note(self._group, "balancer_remade", "convergence", words, self._clock())
         self._absences.pop(self._whose, None)
         return self._done(self._acted(lambda found: next_to_make(self._port.declared, found)))
 
     def _missing(self) -> Absence:
-        """Count one more look at which a part was missing."""
+        """Count one more look that found a part missing."""
         absence = missed(self._absences.get(self._whose), self._clock(), self._interval)
         self._absences[self._whose] = absence
         return absence
 
     def unmake(self) -> Tended:
-        """Have nothing there that was made here, unless something else uses it.
+        """Delete all parts that Trimtab created, unless something else uses them.
 
         Raises:
-            DriverError: also where a part is not listed, and the cloud does not say that it is gone.
+            DriverError: also where a part is not listed, and the cloud does not confirm that it is gone.
         """
         with contextlib.suppress(NotFound):
             check_made(self._port, self._written, self._port.parts())
@@ -215,7 +215,7 @@ class _Work:
                 return Tended(failures=(why,), next_in=None, bound=True)
             case Await(why=why):
                 late = overdue(self._port.declared, self._binding, self._clock())
-                failures = () if late is None else (said_overdue(why, late),)
+                failures = () if late is None else (overdue_words(why, late),)
                 return Tended(failures=failures, next_in=_SOON, bound=True)
             case Make() | Unmake():
                 return Tended(next_in=_SOON, bound=True)

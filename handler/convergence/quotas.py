@@ -1,13 +1,13 @@
-"""What clouds say of their quotas, shared by the groups that use them, and who has been promised what.
+"""The quotas of clouds, shared by the groups that use them, and what each group has reserved.
 
-Note [One room for all]: groups are converged side by side, and each pass asks how much room there is. So what one group
-is about to make is taken from what the others see, until the cloud counts it itself.
+Note [Shared quotas]: groups converge in parallel, and each pass reads what the quotas leave. So what one group is about
+to create is subtracted from what the others see, until the cloud counts it itself.
 
-Note [Counted late]: Nova counts a server some seconds after it has answered that it will make it. So each promise knows
-what will be used once it is counted, those before it included, and is counted by the first reading that says so. Where
-others leave meanwhile none may ever say so: a while after the call is over, it is counted all the same.
+Note [Counted late]: Nova counts a server some seconds after it has accepted its creation. So each promise holds the
+usage once it is counted, including earlier promises, and the first reading with that usage counts it. If other members
+leave meanwhile, no reading may ever reach it: so a while after the call has ended, the promise counts anyway.
 
-Nothing is read while there is nothing to make. A reading is believed for a few seconds.
+Quotas are read only when a creation is planned. A reading is valid for a few seconds.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _BELIEVED: Seconds = 5.0
 _COUNTED_AFTER: Seconds = 10.0
 """How long after its answer a machine is counted at the latest."""
 _COUNTED_WITHIN: Seconds = 60.0
-"""How long after it was asked for, though the answer may take minutes."""
+"""How long after the call began, though its answer may take minutes."""
 _KEPT: Seconds = 60.0
-"""For how long room is kept, between two passes, for members that are intended and wait for something else."""
+"""For how long capacity stays reserved between two passes for intended members that wait for something else."""
 
 _Key = tuple[CloudId, str]
-"""A cloud, and by digest what is made of it."""
+"""A cloud, and the digest of the profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaReading:
-    """What a cloud said of its quotas."""
+    """One reading of a cloud's quotas."""
 
     turn: int
-    """Its place among all that was begun and ended here: clocks are too coarse, and may be set back."""
+    """Its place in the order of events here: clocks are too coarse, and may be set back."""
     cloud: Cloud
     """As it was declared then."""
     began: Instant
@@ -70,22 +70,22 @@ class QuotaReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Promise:
-    """Room for a member that is about to be made."""
+    """Reserved capacity for a member that is about to be created."""
 
     group: GroupId
     cloud: CloudId
     takes: Mapping[str, float]
     used: Mapping[str, float]
-    """What is used once it is counted."""
+    """The usage once it is counted."""
     began: Instant | None = None
-    """When the call began that makes it…"""
+    """When the creating call began…"""
     ended: Instant | None = None
-    """…and when it was over, whatever came of it."""
+    """…and when it ended, with any result."""
     until: Instant | None = None
-    """When it lapses if no call begins; ``None``: the pass goes on in which it was given."""
+    """When it lapses if no call begins; ``None``: its pass is still running."""
 
     def owed(self, reading: QuotaReading) -> Mapping[str, float]:
-        """What has to be taken off what was read: clouds count one thing sooner than the other."""
+        """Return what to subtract from a reading: clouds do not count all things at the same time."""
         if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
             return {}
         if self.began is not None and self.began + _COUNTED_WITHIN < reading.began:
@@ -94,7 +94,7 @@ class _Promise:
         return {what: self.takes[what] for what, used in limited if self.began is None or used < self.used[what]}
 
     def lapsed(self, now: Instant) -> bool:
-        """Whether nobody has asked for it any more."""
+        """Return whether no pass has claimed it in time."""
         return self.began is None and self.until is not None and self.until <= now
 
 
@@ -134,7 +134,7 @@ class Quotas:
         return reading if reading.stands(self._clock()) else None
 
     def read(self, definition: Definition) -> QuotaReading | None:
-        """Look for room, unless somebody else has just done so; ``None``: this cloud does not say, or not now."""
+        """Return a recent or a new reading of the quotas; ``None``: this cloud shows none, or not now."""
         orchestrator = self._orchestrator_for(definition.cloud)
         if not isinstance(orchestrator, Metered):
             return None
@@ -173,7 +173,7 @@ class Quotas:
             }
 
     def news(self, reading: QuotaReading | None) -> str:
-        """Why quotas cannot be read, if they could be before, or nobody had asked; else nothing."""
+        """Return why quotas cannot be read, if that is new; otherwise nothing."""
         if reading is None:
             return ""
         cloud = reading.cloud.id
@@ -182,19 +182,19 @@ class Quotas:
             (self._unread.add if reading.unread else self._unread.discard)(cloud)
         return "" if known else reading.unread
 
-    # Sharing out. Between `left` and `promise` nobody else may be given any.
+    # Reservations. Between `left` and `promise` no other group may reserve any.
 
     def left(self, group: GroupId, reading: QuotaReading | None) -> Headroom | None:
-        """What a group may make now; ``None``: nothing is known to be in its way.
+        """Return what a group may create now; ``None``: no limit is known.
 
-        Room that was kept for its own members is its own to plan with.
+        The group may also use what is reserved for its own members.
         """
         if reading is None or not reading.quotas:
             return None
         return headroom_of(reading.quotas, self._promised(group, reading))
 
     def promise(self, group: GroupId, reading: QuotaReading | None, names: Iterable[MemberName]) -> None:
-        """Keep room for these members, which a group is about to make or has intended, and for no others of it."""
+        """Reserve capacity for these members, which a group is about to create or has intended, and no others."""
         promised: dict[MemberName, _Promise] = {}
         if reading is not None and reading.quotas:
             takes = {quota.limit.what: quota.each for quota in reading.quotas}
@@ -208,7 +208,7 @@ class Quotas:
             self._promises = {**kept, **promised}
 
     def _promised(self, group: GroupId, reading: QuotaReading) -> Mapping[str, float]:
-        """What is about to be used and was not read, without what a group did not begin."""
+        """Return what will be used and is not in the reading yet, without the group's own unused reservations."""
         now, taken = self._clock(), defaultdict[str, float](float)
         with self._lock:
             promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
@@ -221,7 +221,7 @@ class Quotas:
 
     @contextmanager
     def making(self, name: MemberName) -> Iterator[None]:
-        """Around the call that makes a member."""
+        """Mark the beginning and the end of the call that creates a member."""
         self._stamp(name, lambda one: replace(one, began=self._clock()))
         try:
             yield
@@ -229,9 +229,9 @@ class Quotas:
             self._stamp(name, lambda one: replace(one, ended=self._clock()))
 
     def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[StepOutcome]) -> None:
-        """A pass is over: what it did not begin is kept for a while from then on, for another one to ask for.
+        """End a pass: its unused reservations stay for a while, for the next pass.
 
-        Where members have gone there is other room than was read.
+        After members have gone, the reading is outdated.
         """
         until = Instant(self._clock() + _KEPT)
         with self._lock:
@@ -250,7 +250,7 @@ class Quotas:
 def remarks_of(
     orchestrator: Orchestrator, definition: Definition, traffic: CloudTraffic, clock: Callable[[], Instant]
 ) -> tuple[str, ...]:
-    """Ask a cloud that has remarks for those on a group. That it does not answer is told where more depends on it."""
+    """Return a cloud's remarks on a group, if it has any; where it does not answer, other calls report that."""
     if not isinstance(orchestrator, Remarking):
         return ()
     try:

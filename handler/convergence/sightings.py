@@ -1,6 +1,6 @@
-"""When the balancers and the readiness probe of a group heard each member last, from look to look.
+"""When each member of a group last answered its balancers and the readiness probe.
 
-It lives in memory: after a restart nothing has been heard.
+This is kept in memory: after a restart it is empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STATUS = "HTTP "
 
 
 def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> str:
-    """Say why a member is not ready; `READY`: ``GET http://address:port/path`` answers 200 to 399.
+    """Return why a member is not ready; `READY`: ``GET http://address:port/path`` answers 200 to 399.
 
     No answer in time is a reason, and so is any other answer.
     """
@@ -93,7 +93,7 @@ class Sightings:
             self._probed = {name: asked for name, asked in self._probed.items() if name in here}
 
     def hear(self, said: Mapping[MemberName, str], at: Instant) -> dict[MemberName, Saying]:
-        """Take note of what the probe got. An answer that does not say ready is an answer all the same."""
+        """Record the probe's results. An answer other than *ready* is still an answer of the member."""
         told: dict[MemberName, Saying] = {}
         for name, words in said.items():
             before = self._probed.get(name)
@@ -118,7 +118,7 @@ class Sightings:
         return _NEVER if asked is None else asked.at
 
     def by_balancer(self, name: MemberName, balancer: BalancerId, world: World) -> Testimony:
-        """Return what a balancer's health check says of a member."""
+        """Return a balancer's health check of a member as evidence."""
         seating = world.seatings.get(balancer)
         seats = None if seating is None else seating.seats
         seat = None if seats is None else seats.get(name)
@@ -132,7 +132,7 @@ class Sightings:
         )
 
     def by_probe(self, name: MemberName, now: Instant, interval: Seconds, *, works: bool) -> Testimony | None:
-        """Return what the probe says of a member; ``None``: it never asked it. ``works``: it hears others now."""
+        """Return the probe's evidence on a member; ``None``: never probed. ``works``: other members answer it now."""
         asked = self._probed.get(name)
         if asked is None:
             return None
@@ -171,7 +171,7 @@ class Sightings:
 
 
 def _not_healthy(seating: Seating, before: Mapping[MemberName, Seat]) -> Iterator[MemberName]:
-    """Yield the members that are not found healthy, also those that have lost their seats."""
+    """Yield the members that are not found healthy, including those without a registration."""
     seats = seating.seats or {}
     yield from (name for name, seat in seats.items() if seat.health is not None and seat.health is not Health.HEALTHY)
     yield from before.keys() - seats.keys()

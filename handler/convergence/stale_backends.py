@@ -1,7 +1,7 @@
-"""Takes seats from members that are proved gone, where a balancer has come back with the state of an earlier time.
+"""Deregister members that are proved gone from a balancer that came back with an earlier state.
 
-Whoever is gone is remembered by nobody but the store, and no plan is made for it. Its seat gives work to an address at
-which nobody is any more, or somebody else.
+A gone member has only its record, and gets no plan. Its stale registration sends work to an address where no machine is
+any more, or another one.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from handler.planning.step_outcomes import StepResult
 from handler.ports.balancer import Reverting
 
 Reverted = Mapping[BalancerId, Collection[MemberName]]
-"""Members that are proved gone, and that balancers give work."""
+"""Members that are proved gone, and still get work from balancers."""
 
-_WHY = "it is gone, and the balancer has come back with the state of an earlier time"
+_WHY = "it is gone, and the balancer came back with an earlier state"
 
 
 def unseat(reverted: Reverted, group: GroupId, tools: Tools) -> tuple[str, ...]:
-    """Take these seats away, one line of history each; say what could not be.
+    """Remove these registrations, with one line of history each; return the failures.
 
     Raises:
-        StoreError: nothing can be written down: the call is not made.
+        StoreError: the store cannot be written, so the call is not made.
     """
     if not reverted:
         return ()
@@ -47,6 +47,6 @@ def _unseated(balancer: BalancerId, name: MemberName, group: GroupId, tools: Too
         driver.unseat(name)
     except DriverError as error:
         tools.store.end_step(line, StepResult.LIMITED, str(error), tools.clock(), (), cloud)
-        yield f"balancer {balancer}: {name} is gone, and still has a seat: {error}"
+        yield f"balancer {balancer}: {name} is gone, and is still registered: {error}"
         return
     tools.store.end_step(line, StepResult.DONE, f"{balancer}: {_WHY}", tools.clock(), (), cloud)

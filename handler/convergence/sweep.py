@@ -1,4 +1,4 @@
-"""Looks for garbage: over all groups that are remembered, and all clouds and balancers that anybody declares."""
+"""Look for garbage: over all groups in the store, and all declared clouds and balancers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GarbageSweep:
     clock: Callable[[], Instant]
 
     def look(self, catalogue: Catalogue) -> GarbageReport:
-        """Look once. A cloud or balancer that does not answer is told of, never an exception.
+        """Look once. A cloud or balancer that does not answer is reported, never an exception.
 
         Raises:
             StoreError: what we remember cannot be read.
@@ -93,7 +93,7 @@ class GarbageSweep:
             return PartListing(parts=(), complete=False, because=str(error))
 
     def _seated(self, balancer: DeclaredBalancer) -> Collection[MemberName] | str:
-        """Whom it seats, or why that cannot be read."""
+        """Return the names registered there, or why they cannot be read."""
         try:
             return tuple(self.balancer_for(balancer).seats())
         except DriverError as error:
@@ -101,7 +101,7 @@ class GarbageSweep:
 
 
 def _with_parts(definitions: Iterable[Definition], catalogue: Catalogue) -> set[CloudId]:
-    """The clouds on which a profile declares parts: of others nobody needs the permission to list them."""
+    """Return the clouds where a profile declares parts: only there the permission to list them is needed."""
     profiles = [*(each.profile for each in definitions), *catalogue.profiles.values()]
     return {profile.cloud for profile in profiles if profile.parts}
 

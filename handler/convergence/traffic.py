@@ -1,8 +1,8 @@
-"""How much is asked of each cloud, by the passes of all its groups together.
+"""Limit the calls to each cloud, over the passes of all its groups.
 
 A cloud has a bucket of calls, declared with it (`config.model.clouds.Calls`), and is left alone for as long as it asks
 for.
-Nobody waits here: a call that may not be made now is left to the next pass.
+No pass waits here: a call that may not be made now is left to the next pass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from config.units import CloudId, Instant, Seconds
 from trigger.moving import moved
 
 _FULL: Seconds = 10.0
-"""For how long a cloud is believed to be full: removals make room meanwhile."""
+"""For how long a cloud is believed to be full: removals free capacity meanwhile."""
 
 _LONG_AGO = Instant(0.0)
 
@@ -55,11 +55,11 @@ class _Side:
     closed_until: Instant = _LONG_AGO
     full_until: Instant = _LONG_AGO
     unsent_until: Instant = _LONG_AGO
-    """Until when an endpoint that machines are made with is left alone; those that are asked and told may answer."""
+    """Until when the endpoint for creations is not called; other endpoints of the cloud may still answer."""
 
 
 class CloudTraffic:
-    """Counts the calls to all clouds. Any thread may ask."""
+    """Count the calls to all clouds. Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -79,7 +79,7 @@ class CloudTraffic:
             return None if cloud.calls is None else int(refilled(side.bucket, cloud.calls, now).level)
 
     def is_full(self, cloud: Cloud, now: Instant) -> bool:
-        """Whether the cloud said not long ago that nothing more can be made."""
+        """Return whether the cloud answered not long ago that it is full."""
         return now < self._side(cloud).full_until
 
     def closed_until(self, cloud: Cloud, now: Instant) -> Instant | None:
@@ -124,10 +124,10 @@ class CloudTraffic:
             raise
 
     def heard(self, cloud: Cloud, error: DriverError, now: Instant, *, makes: bool = False) -> None:
-        """Take in what a cloud answered: that it wants to be left alone, or that it is full.
+        """Record an error of a cloud: it asks for time, or it is full.
 
-        An endpoint that answers nobody is one of several that a cloud may have: only what ``makes`` waits for it. For
-        what is at something else, nobody else waits.
+        An endpoint that is down is one of several that a cloud may have: only creations (``makes``) wait for it. A
+        resource that is busy delays no other call.
         """
         if isinstance(error, Full):
             self._change(cloud, lambda side: replace(side, full_until=Instant(now + _FULL)))

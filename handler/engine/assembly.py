@@ -1,4 +1,4 @@
-"""The groups in memory, as a file and the store say that they are, and what is said of that: readiness, and reloads."""
+"""Build the groups in memory from the file and the store, and report on it: readiness, and reloads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handler.runtime.group_runtime import GroupRuntime
 def furnish(
     rooms: MutableMapping[GroupId, GroupRuntime], stored: StoredGroup, before: Catalogue | None, after: Catalogue
 ) -> None:
-    """Put into a group's room what the store says of it; policies go on holding whose rules are what they were."""
+    """Load a group's runtime from the store; policies with unchanged rules keep their holds."""
     room = rooms.get(stored.id)
     if room is None:
         rooms[stored.id] = GroupRuntime.of(stored)
@@ -46,7 +46,7 @@ def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object
 
 
 def share_clouds(rooms: Iterable[GroupRuntime]) -> None:
-    """Tell each group how many members the others may have with which it shares the budget of a cloud."""
+    """Set for each group how many members the other groups of its cloud's budget may have."""
     declared = [room for room in rooms if not room.state.orphaned]
     maximum = Counter[CloudId]()
     for room in declared:

@@ -1,4 +1,4 @@
-"""The engine: rooms and loops of one daemon, from start to stop, through every reload."""
+"""The engine: the group runtimes and loops of one daemon, from start to stop, through every reload."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class EngineParts:
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
-    """Who is called for clouds and balancers, and whether they answer."""
+    """The drivers of clouds and balancers, and whether they answer."""
 
 
 _HEARTBEAT: Seconds = 0.1
@@ -84,7 +84,7 @@ _TOLD = 20
 
 
 class Engine:
-    """Rooms, the door, and the loops around them."""
+    """The group runtimes, the decision queue, and the loops around them."""
 
     def __init__(self, parts: EngineParts) -> None:
         self.parts = parts
@@ -239,7 +239,7 @@ class Engine:
         """Only what the file has let go of can be deleted.
 
         Raises:
-            Refused: the group is declared; says where.
+            Refused: the group is declared; the message has the place.
         """
         if room.state.orphaned:
             return
@@ -252,7 +252,7 @@ class Engine:
 
         Raises:
             Refused: it has been declared again.
-            StoreError: it could not be written down, so nobody leaves.
+            StoreError: the store could not be written, so no member leaves.
         """
         async with self.changing:
             self.refuse_declared(room)
@@ -321,12 +321,12 @@ class Engine:
             self.keeper.start(room)
             room.wake.set()
         declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
-        with contextlib.suppress(StoreError):  # the groups' status tells it, and the next tick looks again
+        with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
             await self.door.ask_all([DecisionTask(room=room, at=now) for room in declared])  # bounds may have changed
         return edited.edits
 
     def _arrange(self) -> None:
-        """Tell each group which others it shares a service or the budget of a cloud with."""
+        """Set for each group the others that share its service or its cloud's budget."""
         self._services.arrange()
         share_clouds(self.rooms.values())
 

@@ -95,7 +95,7 @@ class Ingest:
         return self.alerting.tasks()
 
     def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
-        """A pass has seen who the members are: they may push."""
+        """Accept pushes of the members that a pass has seen."""
         self.pushing.saw(room, members)
 
     def forget(self, group: GroupId) -> None:

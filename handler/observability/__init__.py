@@ -1,1 +1,1 @@
-"""What the daemon tells of itself: metrics, log lines of transitions, notices."""
+"""What the daemon reports about itself: metrics, log lines of transitions, notices."""

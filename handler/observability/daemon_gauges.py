@@ -28,7 +28,7 @@ class EndpointGauges(Collector):
         )
         unsent = CounterMetricFamily(
             "trimtab_endpoint_unsent_calls",
-            "Calls that were not sent, since their endpoint answered nobody.",
+            "Calls that were not sent, since their endpoint did not answer.",
             labels=("endpoint",),
         )
         for each in self._endpoints():
@@ -52,7 +52,7 @@ class GenerationGauges(Collector):
             "trimtab_superseded", "1 while this daemon does nothing, since another one keeps the members."
         )
         unwritten = GaugeMetricFamily(
-            "trimtab_claim_unwritten", "1 for a cloud on whose members the claim cannot be written.", labels=("cloud",)
+            "trimtab_claim_unwritten", "1 for a cloud where the claim cannot be written to members.", labels=("cloud",)
         )
         generation = self._generation()
         if generation is not None:

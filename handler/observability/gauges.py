@@ -27,7 +27,7 @@ Rows = Iterable[tuple[tuple[str, ...], float | None]]
 
 
 class Gauges(Collector):
-    """Every state that is exported, from the rooms as they are. Reads values that are replaced, never changed."""
+    """Export the state of every group. Reads values that are replaced, never changed."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None
     ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
     (
         "group_unheard_members",
-        "Members unheard for more than ten intervals.",
+        "Members without data for more than ten intervals.",
         lambda room, _: len(members_of(room.unheard)),
     ),
     (
@@ -227,7 +227,7 @@ _PER_GROUP_AND_WORD: tuple[
     ("group_profile_members", "Members by what they are made of: current ones in service, all old.", "made", _profiles),
     ("group_roll", "1 for how the last roll stands.", "state", _rolls),
     ("group_mode", "1 for the mode in force.", "mode", _modes),
-    ("group_pause", "1 for what a person has stopped, here or in the whole fleet.", "pause", _pauses),
+    ("group_pause", "1 for what a person has paused, here or in the whole fleet.", "pause", _pauses),
     ("group_condition", "1 for how the group is.", "condition", _conditions),
     ("group_waits", "Members that convergence waits for, or does not touch, by why.", "wait", _waits),
     ("inventory_doubt", "1 for each ground on which what a cloud lists is not believed.", "ground", _grounds),

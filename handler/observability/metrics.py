@@ -118,7 +118,7 @@ class Metrics:
     def __init__(
         self, rooms: Mapping[GroupId, GroupRuntime], now: Callable[[], Instant], scraped: Scraped = Scraped()
     ) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a second series to each counter
         self._registry = registry = _hold(CollectorRegistry(), scraped.pushes, scraped.windows)
         self._rooms = rooms
         self._begun: set[GroupId] = set()
@@ -153,7 +153,7 @@ class Metrics:
         )
         self._passes = Counter("trimtab_converge_passes", "Convergence passes.", ["group", "result"], registry=registry)
         self._notices = Counter(
-            "trimtab_notices", "Attempts to tell of a group's trouble.", ["kind", "result"], registry=registry
+            "trimtab_notices", "Attempts to send a notice of a group's trouble.", ["kind", "result"], registry=registry
         )
         self._holds = Histogram(
             "trimtab_loop_hold_seconds", "How long the event loop was held.", buckets=_SECONDS, registry=registry
@@ -228,7 +228,7 @@ class Metrics:
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 
     def knocked(self, sender: Sender | None, result: KnockResult) -> None:
-        """Count a request at ``/hooks/alerts``; whose it is, is unknown until its body has been read."""
+        """Count a request at ``/hooks/alerts``; its sender is unknown until its body has been read."""
         self._webhooks.labels(_source(sender), result.value).inc()
 
     def pushed(self, shape: PushShape, result: PushResult) -> None:
@@ -282,7 +282,7 @@ class Metrics:
 
 
 def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Callable[[], int]) -> CollectorRegistry:
-    """Tell what is held in memory."""
+    """Export what is held in memory."""
     Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(pushes)
     told = "Memory that the windows of all groups take."
     Gauge("trimtab_window_bytes", told, registry=registry).set_function(windows)

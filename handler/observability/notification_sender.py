@@ -26,7 +26,7 @@ _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 """Variables of our own that a command may see. Any other may hold a secret of Trimtab's."""
 _WORKERS = 4
 _ALL = frozenset(range(300, 600))
-"""Statuses that are told, beside those of success."""
+"""Statuses that are reported, besides those of success."""
 _OF_THIS_NOTICE = frozenset({400, 409, 413, 422})
 """Answers that refuse one notice; any other may befall them all."""
 
@@ -36,7 +36,7 @@ class UndeliveredNotice:
     """Why a notice has not arrived."""
 
     because: str
-    """In words without secrets: neither the address nor anything that the other side said."""
+    """In words without secrets: neither the address nor any content of the answer."""
     befalls_all: bool
     """The target could not be reached at all, so others need not be tried now."""
 

@@ -1,11 +1,11 @@
-"""The notice loop: what is news of a group is filed in the store, and sent from there until it has arrived.
+"""The notice loop: store each notice of a group, and send it from there until it has arrived.
 
 # Note [At least once]
 
-A notice counts as told once it is filed; sending comes after. A daemon that is killed between the two sends it when it
-runs again. One that is killed after sending, and before that is written down, sends it a second time, with the same id:
-whoever must not be told twice keeps the ids. Each target has a lane of its own: there its notices go out one after
-another, in the order of filing, and a target that hangs keeps nobody else waiting.
+A notice counts as given once it is stored; sending comes after. A daemon that is killed between the two sends it when
+it runs again. One that is killed after sending, and before that is stored, sends it a second time, with the same id: a
+receiver that must not get it twice keeps the ids. Each target has a lane of its own: there its notices go out one after
+another, in the order of storing, and a target that hangs delays no other target.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Attempt:
 
 
 class Notifier:
-    """Watches groups, and sees to it that whoever is to be told is told."""
+    """Watch groups, and deliver notices of their trouble."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Notifier:
         self._loop: asyncio.Task[None] | None = None
 
     async def recall(self) -> None:
-        """Read what was told last. To be called before the first pass.
+        """Read the last notices. Call this before the first pass.
 
         Raises:
             StoreError: it cannot be read.
@@ -96,7 +96,7 @@ class Notifier:
         self._watches = {notice.group: watch_after(notice) for notice in last}
 
     def start(self) -> None:
-        """Send what is to be told, now and for ever."""
+        """Send due notices until cancelled."""
         self._loop = asyncio.create_task(self._keep(), name="notices")
 
     async def stop(self) -> None:
@@ -125,7 +125,7 @@ class Notifier:
         self._wake.set()
 
     def forget(self, group: GroupId) -> None:
-        """A group is gone; what is to be told of it is told."""
+        """Handle the end of a group; its notices are still sent."""
         self._watches.pop(group, None)
 
     def follow(self, step: Seconds) -> None:
@@ -176,7 +176,7 @@ class Notifier:
                 self._watches[group] = told.watch
 
     def _target(self, filed: Filed) -> NotifyTarget:
-        """Whom the file names now: a mended address also counts for what waits already."""
+        """Set the targets that the file names now: a corrected address also applies to waiting notices."""
         room = self._rooms.get(filed.notice.group)
         notify = None if room is None else room.definition.group.notify
         return filed.target if notify is None else notify.target
@@ -193,7 +193,7 @@ class Notifier:
             self._wake.set()
 
     async def _send_all(self, target: NotifyTarget, queue: list[Filed]) -> bool:
-        """Send one after another; of a group whose notice failed, and to a target that cannot be reached, no more."""
+        """Send one after another; stop for a group whose notice failed, and for a target that cannot be reached."""
         held: set[GroupId] = set()
         for filed in queue:
             if filed.notice.group in held:

@@ -18,7 +18,7 @@ _CALLS = (Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark)
 
 
 class Reporter:
-    """Remembers what was said last, so that a state is logged when it begins and when it ends, not in between."""
+    """Keep the last logged state, so that a state is logged when it begins and when it ends, not in between."""
 
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
@@ -27,7 +27,7 @@ class Reporter:
         self._troubles: dict[str, frozenset[str]] = {}
 
     def decided(self, decision: Decision) -> None:
-        """Log a change of desired size, with who asked and why."""
+        """Log a change of desired size, with its requester and its reason."""
         self.metrics.decided(decision)
         if not decision.changed:
             return

@@ -1,4 +1,4 @@
-"""All that is told of what the daemon does: metrics, log lines, the last half hour, notices."""
+"""Report what the daemon does: metrics, log lines, the last half hour, notices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trigger.requests import Decision
 
 
 class Telling:
-    """Hears of every tick, decision and pass once, and tells of it in every way there is.
+    """Pass every tick, decision and pass to all reports.
 
     Args:
         rooms: the groups in memory.
@@ -47,7 +47,7 @@ class Telling:
         self._notifier = Notifier(store=store, rooms=rooms, courier=courier, clock=now, count=self.metrics.noticed)
 
     async def recall(self) -> None:
-        """Read what was told before. Raises `StoreError`."""
+        """Read the earlier reports. Raises `StoreError`."""
         await self._notifier.recall()
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Telling:
         self._reporter.ticked(report)
 
     def decided(self, decision: Decision) -> None:
-        """The door has answered."""
+        """Report a decision."""
         self._reporter.decided(decision)
         self.recent.decided(decision)
 

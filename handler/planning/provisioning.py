@@ -182,10 +182,10 @@ def overdue(declared: ManagedBalancer, binding: BalancerProvision, now: Instant)
     return pending if pending >= declared.lb_status_timeout else None
 
 
-def said_overdue(why: str, pending: Seconds) -> str:
+def overdue_words(why: str, pending: Seconds) -> str:
     """Return the message that a part has been pending for too long.
 
-    >>> said_overdue("balancer lb: pool 7 is PENDING_CREATE", 312.0)
+    >>> overdue_words("balancer lb: pool 7 is PENDING_CREATE", 312.0)
     'balancer lb: pool 7 is PENDING_CREATE for 5m12s: ask the cloud operator to repair it'
     """
     return f"{why} for {format_span(float(int(pending)))}: ask the cloud operator to repair it"

@@ -1,4 +1,4 @@
-"""What is remembered of the world outside: webhooks, what was told through them, and what is to be told; as a port."""
+"""The port to stored webhooks, the alerts that came in through them, and the notices that go out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StoredHook:
 
     id: HookId
     name: str
-    """The operator's word for it; unique, also among those that are revoked."""
+    """The operator's name for it; unique, also among revoked ones."""
     token: TokenHash
     old_token: TokenHash | None = None
     """The one before, while the sender changes over."""
@@ -44,12 +44,12 @@ class StoredHook:
     """Values of its groups come in through it, and no alerts."""
     created_at: Instant
     revoked_at: Instant | None = None
-    """It takes nothing any more; the row says that it once did."""
+    """When it stopped accepting anything; the row is kept."""
     last_used_at: Instant | None = None
 
 
 class AlertStatus(enum.Enum):
-    """What a delivery says of one alert."""
+    """The status of one alert in a delivery."""
 
     FIRING = "firing"
     RESOLVED = "resolved"
@@ -57,7 +57,7 @@ class AlertStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One alert as it was first told about one group, and what came of that; known by its first five fields."""
+    """The first delivery of one alert for one group, and its result; identified by its first five fields."""
 
     group: GroupId
     alert: AlertId
@@ -67,7 +67,7 @@ class Delivery:
     at: Instant
     """When it was first taken in."""
     decision: str
-    """The id of what it first led to; whoever tells it again gets this."""
+    """The id of its first decision; repeated deliveries get the same id."""
 
 
 class OutsideStore(Protocol):
@@ -75,11 +75,11 @@ class OutsideStore(Protocol):
 
     # Alerts from outside
     def hooks(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, revoked ones too, sorted by name."""
+        """Return every webhook, revoked ones too, sorted by name."""
         ...
 
     def save_hook(self, hook: StoredHook) -> None:
-        """Write a webhook whole (insert or replace); its last use only ever moves forward.
+        """Insert or replace a webhook; its last use only ever moves forward.
 
         Raises:
             StoreError: another webhook has this name.
@@ -87,43 +87,43 @@ class OutsideStore(Protocol):
         ...
 
     def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
-        """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
+        """Store when webhooks were last used, in one transaction; unknown ones are left out."""
         ...
 
     def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
-        """Write down what was told, in one transaction; what was told before keeps its first decision.
+        """Store deliveries in one transaction; repeated ones keep their first decision.
 
-        To be called after that decision is recorded: a crash in between makes the sender tell it again, and the
+        Call this after the decision is stored: after a crash in between the sender delivers again, and the
         request's id then finds the first answer.
 
         Returns:
-            For each, in order, how it was first told: the same, if this is the first time.
+            For each, in order, the first delivery: the same one, if it is new.
         """
         ...
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
-        """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
+        """Return all stored deliveries of one alert; the latest start first, FIRING before RESOLVED."""
         ...
 
     # Notices
     def file_notices(self, filed: Sequence[Filed]) -> None:
-        """Write down what is to be told, due at once, in one transaction: from then on it counts as told.
+        """Store notices, due at once, in one transaction: from then on they count as given.
 
         The same id again changes nothing.
         """
         ...
 
     def last_notices(self) -> tuple[Notice, ...]:
-        """What was written down last of each group that is there, sorted by group; retention keeps it."""
+        """Return the last notice of each existing group, sorted by group; retention keeps it."""
         ...
 
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
-        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``.
+        """Return the oldest notices that are due, in the order of storing; none for the targets in ``besides``.
 
         Of a group that waits for another attempt nothing is due: its notices never overtake each other.
         """
         ...
 
     def notice_tried(self, id: str, tried: Tried) -> None:
-        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
+        """Store an attempt and, if it is the last one, a line of history in the same transaction."""
         ...

@@ -15,16 +15,16 @@ from handler.planning.world import Seat
 
 
 class Balancer(Protocol):
-    """Seats members and takes them away, always by name. Seats of others are never listed or touched."""
+    """Register and deregister members, always by name. Foreign registrations are never listed or touched."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone seated under a name that is a launch id. Never partial: what cannot be read whole raises.
+        """Return every registration under a name that is a launch id. Never partial: an incomplete answer raises.
 
-        A balancer is registered, unreadable or not found (`handler.convergence.lost_balancers`): it returns seats,
-        raises `Transient` or `Permanent`, or raises `NotFound` with proof.
+        A balancer is registered, unreadable or not found (`handler.convergence.lost_balancers`): this returns
+        registrations, raises `Transient` or `Permanent`, or raises `NotFound` with proof.
 
-        A seat's health is ``None`` where nobody checks it, and only a word that means *this member does not answer* is
-        FAILING; any other word, and any word that is not known, is UNKNOWN:
+        The health is ``None`` without a check, and FAILING only for a state that means *this member does not answer*;
+        any other state, and any state that is not known, is UNKNOWN:
 
         ==================================  =================  =====================  ================================
         ..                                  HEALTHY            FAILING                ``None``
@@ -37,28 +37,28 @@ class Balancer(Protocol):
         ...
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Seat a member PARKED. Seated already with this address is success."""
+        """Register a member as PARKED. Registered already with this address is success."""
         ...
 
     def enable(self, member: MemberName) -> None:
-        """Give it work."""
+        """Have the balancer send it work."""
         ...
 
     def drain(self, member: MemberName) -> None:
-        """Give it nothing new. Not seated is success."""
+        """Have the balancer send it nothing new. Not registered is success."""
         ...
 
     def leave(self, member: MemberName) -> None:
-        """Forget it. Not seated is success."""
+        """Deregister it. Not registered is success."""
         ...
 
     def incarnation(self) -> str:
-        """Changes when the balancer has restarted or reloaded and may have forgotten members."""
+        """Return a value that changes when the balancer restarts or reloads, and may have lost members."""
         ...
 
 
 class MemberMove(enum.Enum):
-    """What may be changed of a member's seat: the calls of `Balancer`, by name."""
+    """The changes of a member's registration: the calls of `Balancer`, by name."""
 
     JOIN = "join"
     ENABLE = "enable"
@@ -68,7 +68,7 @@ class MemberMove(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationChange:
-    """One change of one member's seat."""
+    """One change of one member's registration."""
 
     move: MemberMove
     member: MemberName
@@ -78,18 +78,18 @@ class RegistrationChange:
 
 @runtime_checkable
 class Batched(Protocol):
-    """A balancer that rather takes many changes in one go: one that is locked for a while by each, for example.
+    """A balancer that prefers many changes in one call: for example one that every change locks for a while.
 
-    It can be steered call by call all the same. What is handed over together is a pass's changes of it, up to the point
-    where each member first needs something else.
+    Single calls work, too. One batch holds a pass's changes of the balancer, up to the first step of each member
+    elsewhere.
     """
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
-        """Make these changes, each member's in their order; what is so already is success.
+        """Make these changes, each member's in their order; a change that already holds is success.
 
         Returns:
-            For each change, in order, what went wrong; ``None``: it is made. A change is not made if one of the same
-            member before it was not: its answer is that one's.
+            For each change, in order, its error; ``None``: it is made. A change is not made if an earlier one of the
+            same member failed: it gets the same error.
 
         Raises:
             DriverError: none of them was answered; some may have been made.
@@ -99,19 +99,19 @@ class Batched(Protocol):
 
 @runtime_checkable
 class Reverting(Protocol):
-    """A balancer that may come back with the seats of an earlier time, and give work where nobody is any more."""
+    """A balancer that may come back with earlier registrations, and send work to gone members."""
 
     def unseat(self, member: MemberName) -> None:
-        """Take its seat from a member that is proved gone. Not seated is success."""
+        """Deregister a member that is proved gone. Not registered is success."""
         ...
 
 
 @runtime_checkable
 class Mending(Protocol):
-    """A balancer that may come back as nobody can read it, and that whoever acts can put right by itself."""
+    """A balancer that may come back unreadable, and that an acting daemon can repair."""
 
     def mend(self) -> None:
-        """Make it readable, without taking work from anybody who may be a member. What can be read is left alone.
+        """Make it readable, without taking work from a possible member. A readable balancer is left alone.
 
         Raises:
             Permanent: only a person can.
@@ -121,10 +121,10 @@ class Mending(Protocol):
 
 @runtime_checkable
 class ListsForeignMembers(Protocol):
-    """A balancer that can tell who else sits there: asked before a whole group is put behind it."""
+    """A balancer that can list foreign registrations: read before a group is attached to it."""
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone seated, whoever that is: (address in its shortest spelling, port) → the name there."""
+        """Return every registration, foreign ones too: (address in its shortest spelling, port) → the name there."""
         ...
 
 
@@ -132,40 +132,40 @@ class ListsForeignMembers(Protocol):
 class Provisioner(Balancer, Protocol):
     """A balancer of a `config.model.managed.ManagedBalancer`, which is made and deleted part by part.
 
-    What is made bears a name that tells installation and balancer, so that it is found again after an answer that was
-    lost. What the file names by itself is found by that name or id, and never changed nor deleted. Where there is no
-    pool yet nobody has a seat.
+    Created parts bear a name with the installation and the balancer, so that they are found again after a lost answer.
+    Parts that the file names are found by that name or id, and never changed or deleted. Without a pool there are no
+    registrations.
     """
 
     @property
     def declared(self) -> ManagedBalancer:
-        """What it is to be."""
+        """The declaration of the balancer."""
         ...
 
     def parts(self) -> Mapping[ManagedPart, PartStatus]:
-        """What there is of it. Never partial: what cannot be read whole raises."""
+        """Return its existing parts. Never partial: an incomplete answer raises."""
         ...
 
     def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
-        """Begin to make a part of what is there already. There already is success.
+        """Begin to create a part. A part that exists already is success.
 
         Raises:
-            Transient: also while what it belongs to is pending.
+            Transient: also while the part that it belongs to is pending.
         """
         ...
 
     def delete(self, part: ManagedPart, id: str) -> None:
-        """Begin to delete a part that was made here. Not there is success. Raises as `create`."""
+        """Begin to delete a part that Trimtab created. A missing part is success. Raises as `create`."""
         ...
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
-        """Whether the cloud says definitely that a part of this id, which was made here, does not exist.
+        """Return whether a part of this id, which Trimtab created, definitely does not exist.
 
         Raises:
-            DriverError: it does not say, or refuses to.
+            DriverError: the cloud does not answer, or refuses to.
         """
         ...
 
     def strangers(self) -> tuple[str, ...]:
-        """Who sits in it under a name that is no launch id: they keep it from being deleted."""
+        """Return the registrations under names that are no launch ids: they prevent its deletion."""
         ...

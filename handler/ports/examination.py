@@ -22,20 +22,20 @@ _ASKEW: Seconds = 30.0
 """From here on clocks disagree: well beyond what a slow answer explains, well within what ages are judged by."""
 
 UNREACHED = "see that it runs, and that its address can be reached from here; then ask again"
-"""How to mend what did not answer."""
+"""How to fix an endpoint that does not answer."""
 
 
 class CheckVerdict(enum.Enum):
-    """What came of a check."""
+    """The result of a check."""
 
     OK = "ok"
     UNKNOWN = "unknown"
-    """It cannot be told; nothing says that it is wrong."""
+    """Not known; there is no sign of a problem."""
     PROBLEM = "problem"
 
 
 class About(enum.Enum):
-    """What a check is about."""
+    """The subject of a check."""
 
     CLOUD = "cloud"
     PROFILE = "profile"
@@ -44,69 +44,69 @@ class About(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What one look has found."""
+    """The finding of one check."""
 
     verdict: CheckVerdict
     words: str
     mend: str = ""
-    """What a person can do; empty: nothing needs to be done, or the words have it."""
+    """What a person can do; empty: nothing is needed, or the words contain it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One question."""
+    """One check."""
 
     about: About
     name: str
     """The id of the cloud, profile or balancer, as the file has it."""
     what: str
-    """What is asked, in a word or two."""
+    """The subject in a word or two."""
     look: Callable[[], Look]
-    """Asks. A `DriverError` is an answer too: what is asked for is not so, or nobody answers."""
+    """Runs the check. A `DriverError` is a result, too: the check fails, or the endpoint does not answer."""
     mend: str = ""
-    """What to do where the other side says no and does not say why; empty: follow its words."""
+    """What to do where a refusal comes without a reason; empty: follow its message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorFinding:
-    """One answer."""
+    """The finding of one check, with the groups that it concerns."""
 
     about: About
     name: str
     what: str
     groups: tuple[str, ...]
-    """Whom it concerns."""
+    """The groups that it concerns."""
     verdict: CheckVerdict
     words: str
-    """What is so; never a secret."""
+    """The finding in words; never a secret."""
     mend: str = ""
 
 
 @runtime_checkable
 class Examined(Protocol):
-    """A driver of a cloud that can be asked for more than its machines."""
+    """A driver of a cloud with checks for `doctor`."""
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Say what can be asked. Nothing is asked before a check's own ``look``.
+        """Return the checks of this cloud. No call is made before a check's own ``look``.
 
         Args:
-            profiles: what groups make of this cloud.
-            most: how many members they may have, all together.
+            profiles: the profiles of groups on this cloud.
+            most: how many members these groups may have together.
         """
         ...
 
 
 @runtime_checkable
 class Inspected(Protocol):
-    """A driver of a balancer that can be asked for more than its members."""
+    """A driver of a balancer with checks for `doctor`."""
 
     def checks(self, name: str) -> Sequence[Check]:
-        """Say what can be asked, as `Examined`; ``name``: the balancer's id in the file."""
+        """Return the checks, as `Examined` does; ``name``: the balancer's id in the file."""
         ...
 
 
 def fine(words: str) -> Look:
-    """All is well."""
+    """Return a finding without a problem."""
     return Look(verdict=CheckVerdict.OK, words=words)
 
 
@@ -116,7 +116,7 @@ def wrong(words: str, mend: str = "") -> Look:
 
 
 def untold(words: str) -> Look:
-    """Nothing can be said."""
+    """Return a finding that is not known."""
     return Look(verdict=CheckVerdict.UNKNOWN, words=words)
 
 
@@ -150,7 +150,7 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
     except (ValueError, OverflowError):
         theirs = None
     if theirs is None:
-        return untold("its answers do not tell the time")
+        return untold("its answers do not contain the time")
     ahead, behind = theirs - after, before - (theirs + 1.0)
     if max(ahead, behind) < _ASKEW:
         return fine("its clock agrees with ours")
@@ -162,10 +162,10 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
 
 
 def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, present: int) -> Look:
-    """Say whether the groups can grow as far as they may.
+    """Check whether the groups can grow to their maximum.
 
     Args:
-        machines: everybody's on this account.
+        machines: all machines of this account.
         others: what else is counted there.
         most: how many members the groups may have, all together.
         present: how many of these there are.
@@ -190,7 +190,7 @@ def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, pr
 
 
 def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
-    """Say the same of what members take of other things than machines.
+    """Check the same for what members use besides machines.
 
     >>> ports = Quota(limit=UsageLimit(what="ports", used=4, most=10), each=2)
     >>> room_look([ports], 12, 4).words

@@ -1,15 +1,15 @@
-"""When somebody is told of a group's trouble, and what. Pure.
+"""Decide when people are notified of a group's trouble, and of what. Pure.
 
-# Note [Trouble is told once]
+# Note [One notice per trouble]
 
-An outage begins when a group is ERROR or WARNING and ends when it is where it should be again (RUNNING, COOLDOWN), or
-is kept no longer (ORPHANED, DELETING). It is told once when it begins, once more if it becomes worse, and once when it
-is over; however a group swings between WARNING and ERROR, the worse is told once. SCALING, STARTING and PAUSED say
-nothing: a step that failed for good is not tried all the time, and in between the group merely looks busy.
+An outage begins when a group is ERROR or WARNING, and ends when it is RUNNING or COOLDOWN again, or is no longer kept
+(ORPHANED, DELETING). There is one notice when it begins, one if it becomes worse, and one when it is over; however
+often a group changes between WARNING and ERROR, the worse gives one notice. SCALING, STARTING and PAUSED mean nothing
+here: a step that failed for good is not retried all the time, and in between the group only looks busy.
 
-ERROR is told at once. WARNING must have lasted for one interval, and so must the end: what comes and goes within an
-interval wakes nobody. What was told last is in the store, so a restart neither repeats nor forgets; only how long
-something unsaid has lasted is counted anew.
+ERROR gives a notice at once. WARNING must last for one interval, and so must the end: what comes and goes within an
+interval notifies no person. The last notice is in the store, so a restart neither repeats nor forgets one; only the
+length of a state without a notice is counted anew.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class StateTurn(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What somebody is told."""
+    """One notification of people."""
 
     group: GroupId
     turn: StateTurn
     severity: Severity
-    """What was entered; of what was left, the worst that was told."""
+    """The state that began; at the end of an outage, the worst state in its notices."""
     condition: GroupCondition
     """How the group is."""
     messages: tuple[str, ...]
     """Why, in words."""
     since: Instant
-    """When the outage began: the same in all that is told of it."""
+    """When the outage began: the same in all its notices."""
     at: Instant
 
     @property
@@ -92,11 +92,11 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """Trouble that was told and is not over."""
+    """An outage with a notice that is not over."""
 
     since: Instant
     severity: Severity
-    """The worst that was told."""
+    """The worst state with a notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Watch:
 
     outage: Outage | None = None
     turned_at: Instant | None = None
-    """Since when it has looked otherwise than was told."""
+    """Since when the state differs from the last notice."""
 
 
 class _Well(enum.Enum):
@@ -161,7 +161,7 @@ def _turn(before: Outage | None, after: Outage | None) -> StateTurn | None:
 
 
 def _begun(watch: Watch, group: Group, seen: Severity, now: Instant) -> Watch:
-    """In trouble: told at once if it is an error, else after an interval, and never twice."""
+    """Handle trouble: a notice at once for an error, otherwise after an interval, and never twice."""
     if watch.outage is not None:
         worse = seen is Severity.ERROR and watch.outage.severity is Severity.WARNING
         return Watch(outage=replace(watch.outage, severity=seen) if worse else watch.outage)
@@ -172,7 +172,7 @@ def _begun(watch: Watch, group: Group, seen: Severity, now: Instant) -> Watch:
 
 
 def _ended(watch: Watch, group: Group, seen: _Well, now: Instant) -> Watch:
-    """Out of trouble: told after an interval, or at once of a group that is kept no longer."""
+    """Handle the end of trouble: a notice after an interval, or at once for a group that is no longer kept."""
     if watch.outage is None:
         return Watch()
     since = watch.turned_at if watch.turned_at is not None else now
@@ -217,7 +217,7 @@ def body(notice: Notice) -> bytes:
 
 
 def signature(secret: str, at: Instant, sent: bytes) -> str:
-    """The value of ``X-Trimtab-Signature``: HMAC-SHA-256 over ``t.body``, where t is whole seconds since the epoch."""
+    """Return the value of ``X-Trimtab-Signature``: HMAC-SHA-256 over ``t.body``, t in whole Unix seconds."""
     seconds = int(at)
     made = hmac.new(secret.encode(), f"{seconds}.".encode() + sent, hashlib.sha256).hexdigest()
     return f"t={seconds},v1={made}"

@@ -29,11 +29,11 @@ class Launch:
 
 Papers = Callable[[MemberName], Mapping[str, str]]
 """What a new member is given that is for it alone, its token for instance, as variables of its environment. They are
-secret: a driver hands them to the machine, and to nobody else."""
+secret: a driver hands them to the machine only."""
 
 
 def no_papers(_: MemberName) -> Mapping[str, str]:
-    """For whoever makes no members."""
+    """For callers that create no members."""
     return {}
 
 
@@ -41,7 +41,7 @@ class Orchestrator(Protocol):
     """Makes and removes members, always by identity. Calls block; they are made from worker threads."""
 
     def list(self, group: GroupId) -> Listing:
-        """List the group's machines, by mark; say whether that is all of them."""
+        """Return the group's machines, by mark, and whether the listing is complete."""
         ...
 
     def find(self, name: MemberName) -> Server | None:
@@ -56,13 +56,13 @@ class Orchestrator(Protocol):
         ...
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
-        """Begin to remove a machine: it is told to stop, and made to after ``grace``. Gone already is success."""
+        """Begin to remove a machine: it is stopped, by force after ``grace``. Gone already is success."""
         ...
 
     def list_all(self) -> Listing:
         """List the machines of every group of this installation, by mark, as `list` does those of one.
 
-        Groups that nobody remembers are among them: this is how what was left behind is found.
+        Unknown groups are included: garbage is found this way.
         """
         ...
 
@@ -72,7 +72,7 @@ class Orchestrator(Protocol):
     def fixed_marks(self) -> str:
         """Why marks can neither be written on machines that are there nor be taken off them; empty: they can.
 
-        Where it says something, `stranger`, `mark` and `unmark` raise `Permanent` with it.
+        Where it is not empty, `stranger`, `mark` and `unmark` raise `Permanent` with it.
         """
         ...
 
@@ -87,7 +87,7 @@ class Orchestrator(Protocol):
         ...
 
     def mark(self, id: str, launch: LaunchId) -> Server:
-        """Write a mark on the machine with this id of the cloud's own. Bears it already is success.
+        """Write a mark on the machine with this cloud id. A machine that bears it already is success.
 
         From then on it is the member ``launch.name`` to `list`, `find` and `destroy`, whatever else it is called.
         `Transient` may mean that it was done all the same.
@@ -98,32 +98,32 @@ class Orchestrator(Protocol):
         ...
 
     def unmark(self, name: MemberName) -> None:
-        """Take a member's mark off; the machine goes on, and is nobody's. One that is not there is success.
+        """Remove a member's mark; the machine goes on, without a group. A missing machine is success.
 
-        That holds for machines that were made with a mark as well: they are never listed or found under it again.
+        This also works for machines that were created with a mark: they are never listed or found under it again.
         """
         ...
 
 
 @runtime_checkable
 class Proving(Protocol):
-    """A driver whose listing may be the machine itself, so that a not-found is no matter of belief."""
+    """A driver whose listing may come from the machine itself, so that a not-found is proof."""
 
     @property
     def proves_absence(self) -> bool:
-        """Whether a definite not-found needs no other evidence, however many members it is about."""
+        """Whether a definite not-found needs no other evidence, for any number of members."""
         ...
 
 
 @runtime_checkable
 class ListsUnadopted(Protocol):
-    """A driver of a cloud in which machines can stand in a group's place before the group has taken them."""
+    """A driver of a cloud where machines for a group can exist before the group has marked them."""
 
     def standing(self, profile: Profile) -> int:
-        """How many are there and nobody's. Creations take these, and give them their marks, before any is made.
+        """Return how many such machines without a mark exist. Creations mark these before they create new ones.
 
         Raises:
-            DriverError: that cannot be told.
+            DriverError: the number cannot be read.
         """
         ...
 
@@ -133,7 +133,7 @@ class Claimable(Protocol):
     """A driver of a cloud whose machines can bear a claim (`handler.planning.launches.Claim`); listings show it."""
 
     def claim(self, name: MemberName, claim: Claim) -> None:
-        """Write a claim on a member, over the one that it bears. One that is not there is success.
+        """Write a claim on a member, over an earlier one. A missing member is success.
 
         Raises:
             Permanent: this account may not write it.
@@ -144,13 +144,13 @@ class Claimable(Protocol):
 
 @runtime_checkable
 class Metered(Protocol):
-    """What an orchestrator has besides, where its cloud counts. It raises exactly `Transient` and `Permanent`."""
+    """An orchestrator whose cloud shows quotas. It raises exactly `Transient` and `Permanent`."""
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """Read what limits new members of a profile, and what one of them takes of it.
+        """Return the limits on new members of a profile, and what one member takes of each.
 
-        A limit that the cloud does not tell is left out: not known is not none, and a creation says so if it is met.
-        The names of limits are the same for every profile, since what they count is shared. Nothing is changed.
+        A limit that the cloud does not show is left out: a creation that meets it fails with that reason. The names of
+        limits are the same for every profile, since profiles share them. Nothing is changed.
         """
         ...
 
@@ -164,15 +164,15 @@ _MEANING = {
 
 @runtime_checkable
 class Endings(Protocol):
-    """A cloud that may know how a machine ended which it does not list any more."""
+    """A cloud that may know how a machine ended that it no longer lists."""
 
     def ending(self, name: MemberName) -> str:
-        """How the last of this name ended, in words; empty: nobody saw it."""
+        """Return how the last machine of this name ended, in words; empty: not known."""
         ...
 
 
 def ending_of(status: int) -> str:
-    """Say how a process ended.
+    """Return how a process ended, in words.
 
     >>> ending_of(3), ending_of(-24)
     ('ended by itself with status 3', 'ended by signal 24 (SIGXCPU): its limit cpu_time')
@@ -192,15 +192,12 @@ def ending_of(status: int) -> str:
 
 @runtime_checkable
 class Remarking(Protocol):
-    """What an orchestrator has besides, whose cloud does more than it is told.
-
-    It raises exactly `Transient` and `Permanent`.
-    """
+    """An orchestrator whose cloud also acts by itself. It raises exactly `Transient` and `Permanent`."""
 
     def remarks(self, profile: Profile) -> Sequence[str]:
-        """Say what stands in the way of new members, or would fight for them, and how to mend it.
+        """Return what prevents new members, or competes for them, and how to fix it.
 
-        A group that is as large as it should be asks for nothing, and would learn of it only when it must grow. So
-        each pass asks; what was read some seconds ago is good enough. Nothing is changed.
+        A group at its desired size makes no calls, and would notice only when it has to grow. So each pass checks; a
+        reading of some seconds ago is good enough. Nothing is changed.
         """
         ...

@@ -18,7 +18,7 @@ class PartMaker(Protocol):
     """What an orchestrator has besides, where its cloud makes parts. It raises exactly `Transient` and `Permanent`."""
 
     def parts(self, group: GroupId) -> PartListing:
-        """List the parts of the group's members, by mark; say whether that is all of them."""
+        """Return the parts of the group's members, by mark, and whether the listing is complete."""
         ...
 
     def all_parts(self) -> PartListing:
@@ -32,7 +32,7 @@ class PartMaker(Protocol):
     def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Make a part that bears the mark of ``member`` and its own name. There already is success.
 
-        ``profile`` declares it, and says besides what the machine is made of that will have it.
+        ``profile`` declares it, and also describes the machine that will use it.
         """
         ...
 

@@ -40,14 +40,14 @@ from trigger.requests import FleetPause, GroupState
 
 
 class BehindStore(Protocol):
-    """Attachments by a person's word, and what was made for groups."""
+    """Attachments, and the balancers created for groups."""
 
     def attach(
         self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
     ) -> None:
         """Write behind what a group's members are and will be, and why, in one transaction.
 
-        ``attachments`` are all that the group has then; ``records`` are of the members whom it changes.
+        ``attachments`` are all that the group has then; ``records`` are those of the members that change.
         """
         ...
 
@@ -97,7 +97,7 @@ class Edited:
     """A file that comes into force, and what was edited in it since the one before."""
 
     by: str
-    """Who had it read: a person, a signal, or a start."""
+    """What caused the reload: a person, a signal, or a start."""
     statement: Statement
     edits: tuple[Edit, ...]
 
@@ -223,7 +223,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
-        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+        """Store members that leave and the size that follows, with the cause, in one transaction."""
         ...
 
     def last_sequence(self, group: GroupId) -> int:
@@ -246,7 +246,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
-        """Who of one group was abandoned."""
+        """Return the abandoned names of one group."""
         ...
 
     def intend(
@@ -265,7 +265,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     def save(self, records: Sequence[Record], cloud: CloudId) -> None:
-        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        """Insert or replace records in one transaction; raises the group's sequence to theirs."""
         ...
 
     def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
@@ -293,7 +293,7 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
-        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+        """Store complete lines of steps without a call, and the records that follow, in one transaction."""
         ...
 
     def note(

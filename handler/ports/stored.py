@@ -1,4 +1,4 @@
-"""What the store keeps, as values: groups, ticks, answers, events of history, and pauses as these tell of them."""
+"""The values that the store keeps: groups, ticks, answers, events of history, and pauses as read from these."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class StoredGroup:
     builds_of: str | None = None
     """What those builds were made with (`handler.planning.desired.Builds`)."""
     attachments: tuple[Attachment, ...] = ()
-    """Of the definition's balancers, those by a person's word."""
+    """Of the definition's balancers, those that a person attached."""
     declared: int = 1
     """Number of the newest revision of its definition."""
     pinned: Pinned | None = None
-    """An earlier revision, whose profile new members are made of."""
+    """The earlier revision whose profile new members use."""
     roll: Roll | None = None
     """The last one."""
     converged: Converged | None = None
@@ -53,7 +53,7 @@ class StoredGroup:
     begun: Mapping[MemberName, StateSince] = field(default_factory=dict)
     """Since when its members are in their states; not of those for which it was never written down."""
     beside: int = 0
-    """The sum of ``max`` over the other groups that use its cloud; not stored, since the file says it."""
+    """The sum of ``max`` over the other groups that use its cloud; not stored, since the file has it."""
 
     @property
     def granted(self) -> Granted:
@@ -62,7 +62,7 @@ class StoredGroup:
 
     @property
     def in_force(self) -> int:
-        """Number of the revision whose profile new members are made of."""
+        """Number of the revision whose profile new members use."""
         return self.declared if self.pinned is None else self.pinned.revision
 
     @property
@@ -84,7 +84,7 @@ class Creates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTick:
-    """One group's tick or request, to be recorded as a whole."""
+    """One group's tick or request, stored in one transaction."""
 
     group: GroupId
     at: Instant
@@ -92,13 +92,13 @@ class StoredTick:
     state: GroupState | None
     """The new state if it changed; desired size and its cause become history in the same transaction."""
     before: GroupState | None = None
-    """The state on disk, if whoever records knows it: only what differs need be written."""
+    """The state on disk, if known: only differences are written."""
     evaluated: bool = True
     """False: requests came between two ticks. Unless they changed the size, no span is theirs; their answers are."""
     members: tuple[Record, ...] = ()
-    """Who leaves, or was given, for the size that this leads to: written in the same transaction."""
+    """Members that leave, or were given, for the new size: written in the same transaction."""
     cloud: CloudId | None = None
-    """Where they are; needed if there is anybody."""
+    """The cloud of these members; required if there are any."""
     given: Given | None = None
     """What the decision was given from elsewhere; ``None``: the same as the one before."""
 
@@ -146,7 +146,7 @@ class Event:
     name: str
     """Reason, step or act."""
     by: str
-    """Cause and who, or member."""
+    """The cause and the person, or the member."""
     desired_from: int | None = None
     desired_to: int | None = None
     clamps: tuple[Clamp, ...] = ()
@@ -173,10 +173,10 @@ class TickSpan:
     @property
     def moved(self) -> tuple[tuple[Measured, float, float], ...]:
         """Aggregates whose value did not stay the same, as they were at the first tick: least and greatest."""
-        told = zip(self.first.measured, self.least, self.greatest, strict=False)  # older rows tell of no terms
+        pairs = zip(self.first.measured, self.least, self.greatest, strict=False)  # older rows have no terms
         return tuple(
             (each, least, greatest)
-            for each, least, greatest in told
+            for each, least, greatest in pairs
             if least is not None and greatest is not None and least < greatest
         )
 
@@ -187,7 +187,7 @@ _TOLD: Mapping[Pause, str] = MappingProxyType(
 
 
 def told_of(pause: Pause) -> str:
-    """The message of an event that begins, or ends, this pause; a resume of everything says nothing, too.
+    """Return the message of an event that begins or ends this pause; empty for a resume of everything.
 
     >>> told_of(Pause.DECISIONS)
     'decisions only'
@@ -196,18 +196,18 @@ def told_of(pause: Pause) -> str:
 
 
 def pause_of(message: str) -> Pause:
-    """Which pause an event tells of; of a message that says nothing of it, that of everything."""
+    """Return the pause that an event is about; without a mention in the message, the pause of everything."""
     return next((pause for pause, told in _TOLD.items() if told == message), Pause.ALL)
 
 
 def direction_of(message: str) -> Direction | None:
-    """Which direction a resume tells of; ``None``: both."""
+    """Return the direction that a resume is about; ``None``: both."""
     pause = pause_of(message)
     return None if pause.halts else Direction(pause.value)
 
 
 def told_of_fleet(pause: Pause, because: str) -> str:
-    """The message of an event that pauses the whole fleet: what is stopped, and why.
+    """Return the message of an event that pauses the fleet: what is stopped, and why.
 
     >>> told_of_fleet(Pause.ALL, "storage moves")
     'everything; storage moves'

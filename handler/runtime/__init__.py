@@ -1,1 +1,1 @@
-"""What runs while the daemon runs: the groups in memory, the door that every decision passes, and the loops."""
+"""The parts of a running daemon: the groups in memory, the queue that every decision passes, and the loops."""

@@ -1,4 +1,4 @@
-"""Balancers that restart forget who is behind them: a look at each wakes the groups that it serves."""
+"""Balancers may lose registrations when they restart: detect restarts, and wake the groups that they serve."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from handler.runtime.group_runtime import GroupRuntime
 
 
 class BalancerWatch:
-    """What each balancer said that it is, when it was last asked.
+    """Watch for restarts of balancers by the incarnation that each returned last.
 
     Args:
         rooms: all groups.
-        port_of: how a declared balancer is spoken to.
+        port_of: returns the driver of a declared balancer.
     """
 
     def __init__(self, rooms: Mapping[GroupId, GroupRuntime], port_of: Callable[[Balancer], BalancerPort]) -> None:
@@ -27,12 +27,12 @@ class BalancerWatch:
         self._incarnations: dict[BalancerId, str] = {}
 
     async def look(self) -> None:
-        """Wake the groups of a balancer that has restarted, or might have since their last pass seated members."""
+        """Wake the groups of a balancer that has restarted, or may have since their last pass."""
         for declared in _balancers(self._rooms.values()):
             try:
                 incarnation = await asyncio.to_thread(self._port_of(declared).incarnation)
             except DriverError:
-                continue  # a pass will say what is wrong; nothing is known of its members
+                continue  # the next pass reports the error
             before = self._incarnations.get(declared.id)
             self._incarnations[declared.id] = incarnation
             if before == incarnation:
@@ -45,7 +45,7 @@ class BalancerWatch:
 
 
 def _balancers(rooms: Iterable[GroupRuntime]) -> list[Balancer]:
-    """Those that the last passes had to do with."""
+    """Return the balancers of the last passes."""
     declared = {
         balancer: room.definition.balancers[balancer]
         for room in list(rooms)

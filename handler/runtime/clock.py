@@ -27,7 +27,7 @@ def wall() -> Instant:
 
 
 def boot_id() -> str:
-    """The id of this boot of the machine; empty where the system tells none."""
+    """Return the id of this boot of the machine; empty where the system has none."""
     try:
         return _BOOT.read_text().strip()
     except OSError:

@@ -60,12 +60,12 @@ class Keeper:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(self, room: GroupRuntime) -> None:
-        """Begin to keep a group."""
+        """Start the passes of a group."""
         if room.id not in self._tasks:
             self._tasks[room.id] = asyncio.create_task(self._keep(room), name=f"converge-{room.id}")
 
     async def drop(self, room: GroupRuntime) -> None:
-        """Stop keeping a group, after the pass in hand."""
+        """Stop the passes of a group, after the running one."""
         task = self._tasks.pop(room.id, None)
         async with self._turn(room):
             if task is not None:
@@ -74,7 +74,7 @@ class Keeper:
                     await task
 
     async def stop(self) -> None:
-        """Stop keeping all groups. Running calls finish; intents and marks are on disk already."""
+        """Stop the passes of all groups. Running calls finish; intents and marks are on disk already."""
         tasks, self._tasks = list(self._tasks.values()), {}
         for task in tasks:
             task.cancel()
@@ -82,31 +82,31 @@ class Keeper:
         await asyncio.to_thread(self._workers.shutdown, wait=True)
 
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """The running loops: the daemon watches that none of them has died."""
+        """Return the running loops: the daemon watches that none of them has died."""
         return tuple(self._tasks.values())
 
     async def alter(self, room: GroupRuntime, change: Callable[[], None]) -> None:
-        """Run ``change`` on the store between two passes of a group, never beside one, then look again."""
+        """Run ``change`` on the store between two passes of a group, then wake the group."""
         async with self._turn(room):
             await self._in_thread(change)
         room.wake.set()
 
     @contextlib.asynccontextmanager
     async def between(self, room: GroupRuntime) -> AsyncIterator[None]:
-        """Stay between two passes of a group: nobody else writes its members meanwhile. It is looked at afterwards."""
+        """Hold off the passes of a group, so that only this block writes its members; wake the group afterwards."""
         async with self._turn(room):
             yield
         room.wake.set()
 
     async def observe(self, room: GroupRuntime) -> World:
-        """Gather now and remember what was seen. What the last pass could not do stands: nothing was tried now."""
+        """Gather now and keep the world. Failures of the last pass stay, since no step was tried."""
         async with self._turn(room):
             done = await self._in_thread(lambda: self._converger.observe(room.stored()))
             await self._compare_store(room, done)
         if room.seen is not None:
             over = {*(doubt.words for doubt in room.seen.plan.doubts), room.seen.plan.repair_stopped}
-            told = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
-            done = replace(done, failures=room.seen.failures, retries=tuple(told))
+            retries = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
+            done = replace(done, failures=room.seen.failures, retries=tuple(retries))
         await self._take_in(room, done)
         return done.world
 
@@ -142,7 +142,7 @@ class Keeper:
         try:
             await self._in_thread(lambda: write(self._store, stored, news, now))
         except StoreError:
-            return  # the next pass finds the same, and the group's status tells that nothing can be written
+            return  # the next pass finds the same, and the group's status reports that the store cannot be written
         room.roll, room.converged = news.roll, news.converged
         if news.wholly:
             room.whole = stored.in_force
@@ -185,7 +185,7 @@ class Keeper:
         room.wake.set()
 
     async def _standing(self, room: GroupRuntime) -> int | None:
-        """How many machines the first size has to count beside the members; ``None``: that cannot be told now."""
+        """Return how many machines the first size counts besides the members; ``None``: that cannot be read now."""
         if room.state.desired is not None or hands_off(room):
             return 0
         try:
@@ -243,7 +243,7 @@ class Keeper:
         return self._turns.setdefault(room.id, asyncio.Lock())
 
     async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
-        """Run a call in a worker, whole: the group's turn does not end before it does."""
+        """Run a call in a worker to its end: the group's turn does not end before it does."""
 
         async def run() -> _Result:
             return await asyncio.get_running_loop().run_in_executor(self._workers, call)

@@ -1,7 +1,7 @@
 """The decision loop: per slot of groups, scrape → frame → evaluation → decision, once per interval.
 
 Groups of one interval are spread over slots, so that no tick holds the event loop for long and agents are not all
-asked at once. A tick that comes late is late, never doubled: the tick number is the number of whole intervals.
+polled at once. A late tick is never doubled: the tick number is the number of complete intervals.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Slot:
 
 
 def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...]:
-    """Spread groups over slots: by interval, then by a hash of the name, so that a reload moves nobody else.
+    """Spread groups over slots: by interval, then by a hash of the name, so that a reload moves no other group.
 
     >>> Slot(interval=30.0, phase=0.0, groups=()).next_at(61.0)
     90.0
@@ -113,12 +113,12 @@ class Decider:
 
     Args:
         rooms: all groups.
-        poller: asks their members.
-        door: where what was judged goes.
+        poller: polls their members.
+        door: takes the evaluations.
         clock: both clocks.
-        report: told of every tick, when it is over.
-        heard: given every scrape and whose turn it was, before anything is made of it. Must not take long.
-        witness: told what members' own sources heard of them at every poll of their group. Must not take long.
+        report: called after every tick.
+        heard: called with every scrape and its groups, before the scrape is used. Must not take long.
+        witness: called with the answers of members' own sources after every poll of their group. Must not take long.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
@@ -250,7 +250,7 @@ class Decider:
 
 
 def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
-    """Whose silence is an outage: not an alert's, which says by it that all is well."""
+    """Return the source of each counter whose silence is an outage; an alert's silence means that all is well."""
     counters = catalogue.counters.values()
     return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
 
@@ -264,9 +264,9 @@ def _listen(room: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interval:
 
 
 def _tell(change: OutageBegan | Ended) -> None:
-    """Log an outage of a channel or of a counter, by what it is of; a whole group's channel has no member.
+    """Log the begin or end of an outage of a channel or a counter; the channel of a group has no member.
 
-    Where a channel falls silent, the counter is one of those that it carries: the one whose failure is told.
+    For a silent channel, the counter is the one of its counters whose failure is reported.
     """
     channel = change.channel
     member = None if channel is None else channel.member
@@ -293,8 +293,8 @@ def _tell(change: OutageBegan | Ended) -> None:
 def direct_sources(catalogue: Catalogue) -> Set[str]:
     """Return the words for the sources that members themselves answer.
 
-    What a balancer or another system says of a member goes on when the member is gone; what the cloud measures comes
-    from where its listing comes from. A word that also stands for such a place is left out.
+    A balancer or another system may report about a member after it is gone, and a cloud's measurements come from the
+    same place as its listing. A word that also names such a source is left out.
     """
     of_members = [counter for counter in catalogue.counters.values() if counter.per is Per.MEMBER]
     others = {source_word(counter) for counter in of_members if not asks_members(counter)}
@@ -302,7 +302,7 @@ def direct_sources(catalogue: Catalogue) -> Set[str]:
 
 
 def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
-    """Say in convergence's words what was heard at the last poll of a group."""
+    """Return the answers of a group's last poll in the form that convergence uses as evidence."""
     if heard.at is None:
         return ()
     missed: dict[str, dict[MemberName, MissedMember]] = {}

@@ -1,7 +1,7 @@
-"""The one door in motion: everything that changes a group's size or state passes here, one after another.
+"""The queue of decisions: every change of a group's size or state passes here, one after another.
 
-What waits at the same time is decided together and shares one durable write. A decision counts only once it is on
-disk: until then memory keeps the old state, and if the write fails it keeps it for good.
+Tasks that wait at the same time are decided together and share one durable write. A decision counts only once it is on
+disk: until then memory keeps the old state, and if the write fails, for good.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _REPEATED = 200
 
 _LOOKS = 20
 _UNTOLD = Instant(0.0)
-"""When a daemon began that does not say so."""
+"""The start of a daemon whose start is not known."""
 _LOOKS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionTask:
-    """One thing that wants to pass: a tick's evaluation, requests from outside, or neither (a look at the bounds)."""
+    """One decision to make: on a tick's evaluation, on requests from outside, or on neither (a check of the bounds)."""
 
     room: GroupRuntime
     at: Moment
     requests: tuple[Request, ...] = ()
     evaluation: Evaluation | None = None
     change: Callable[[GroupState], GroupState] | None = None
-    """What changes the state by itself, alerts that last: the decision is about the state after it."""
+    """A change of the state by itself, such as lasting alerts: the decision is made on the state after it."""
     leaving: tuple[Record, ...] = ()
-    """Who leaves if one of the requests lowers the size, marked so. Nobody else may write their records meanwhile."""
+    """Records of the members that leave if a request lowers the size. No other writer may change them meanwhile."""
     joining: tuple[Record, ...] = ()
-    """Who is given to the group if one of the requests raises the size: the intents of their marks. Likewise."""
+    """Intents of the members that are given to the group if a request raises the size. Likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -209,10 +209,10 @@ class DecisionQueue:
     async def lower(
         self, room: GroupRuntime, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
     ) -> None:
-        """Lower a group's size by members that leave for it. Nobody else may write their records meanwhile.
+        """Lower a group's size by members that leave for it. No other writer may change their records meanwhile.
 
         Raises:
-            StoreError: it could not be written down: nobody leaves, and nothing has changed.
+            StoreError: the store could not be written: no member leaves, and nothing has changed.
         """
         async with self._turn:
             await whole(self._lower(room, transition, leaving, act))
@@ -258,7 +258,7 @@ class DecisionQueue:
                 waiting.question.room.unrecorded = str(error)
             return
         except BaseException as error:
-            _refuse(batch, error)  # a defect: nobody may wait for ever
+            _refuse(batch, error)  # a defect: no caller may wait for ever
             raise
         for number, result in enumerate(decided, 1):
             self._carry(result)
@@ -370,7 +370,7 @@ def _tick(result: _Decided) -> StoredTick:
 
 
 def _following(result: _Decided) -> tuple[Record, ...]:
-    """Who leaves or joins by this decision: nobody, unless a request of the question itself changes the size so."""
+    """Return the members that leave or join by this decision: none, unless a request of the task itself decided it."""
     question, decision = result.waiting.question, result.decision
     before, after, winner = decision.desired_from, decision.desired_to, decision.winner
     if before is None or after is None or winner is None or winner.request not in question.requests:
@@ -384,4 +384,4 @@ def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:
     for waiting in batch:
         if not waiting.answer.done():
             waiting.answer.set_exception(error)
-            waiting.answer.exception()  # whoever asked may have gone
+            waiting.answer.exception()  # the caller may have gone

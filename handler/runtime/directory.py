@@ -1,4 +1,4 @@
-"""The state directory: who holds it, which installation it is, and where everything lies."""
+"""The state directory: its lock, its installation id, and its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 class StateDirectory:
     """One daemon's state directory, mode 0700, locked for as long as the process lives.
 
-    The installation id lies in a file of its own beside the store: when the store is lost, members are still known
+    The installation id is kept in a file of its own next to the store: when the store is lost, members are still known
     by their mark.
     """
 
@@ -35,7 +35,7 @@ class StateDirectory:
 
     @property
     def socket(self) -> Path:
-        """The daemon's own door, mode 0600."""
+        """The daemon's unix socket, mode 0600."""
         return self.path / "trimtab.sock"
 
     @property

@@ -1,4 +1,4 @@
-"""The pause of the whole fleet in motion: one record on disk, laid over every group in memory."""
+"""Pause the fleet: one record on disk, applied to every group in memory."""
 
 from __future__ import annotations
 

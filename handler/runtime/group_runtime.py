@@ -54,7 +54,7 @@ class LastPass:
 
 
 class _KnownRoster(NamedTuple):
-    """Whom to poll, and for how long that stays so."""
+    """The members to poll, and for how long that stays the same."""
 
     seen: LastPass
     addresses: Mapping[MemberName, str]
@@ -106,30 +106,30 @@ class GroupRuntime:
     converged_at: Instant | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     addresses: Mapping[MemberName, str] = field(default_factory=dict)
-    """Where each present member was last seen."""
+    """The last seen address of each present member."""
     attachments: tuple[Attachment, ...] = ()
-    """Of the definition's balancers, those by a person's word."""
+    """Of the definition's balancers, those that a person attached."""
     declared: int = 1
     """Number of the newest revision of its definition."""
     pinned: Pinned | None = None
-    """An earlier revision, whose profile new members are made of."""
+    """The earlier revision whose profile new members use."""
     roll: Roll | None = None
     """The last one."""
     converged: Converged | None = None
-    """What it was when a pass last found nothing to do."""
+    """Its revisions when a pass last found nothing to do."""
     whole: int | None = None
-    """The revision that every member was made of when one last converged so; ``None``: not known."""
+    """The revision that every member used when the group last converged; ``None``: not known."""
     beside: int = 0
     """The sum of ``max`` over the other groups that use its cloud."""
     edited_at: Instant | None = None
-    """When the file was last edited in what the group goes by; ``None``: not since that is written down."""
+    """When the file was last edited in a part that the group uses; ``None``: not since edits are recorded."""
     begun: Mapping[MemberName, StateSince] = field(default_factory=dict)
-    """Since when its members are in their states, as the last pass saw them."""
+    """The begin of its members' states, as the last pass saw them."""
     begun_on_disk: Mapping[MemberName, StateSince] = field(default_factory=dict)
     polled: _KnownRoster | None = None
-    """Whom the last poll asked; ``None``: some of them warm up."""
+    """The members of the last poll; ``None``: some of them warm up."""
     accept_vanished: bool = False
-    """A person ordered convergence; the next pass believes that many are gone."""
+    """A person ordered convergence; the next pass accepts the loss of many members."""
 
     @classmethod
     def of(cls, stored: StoredGroup) -> GroupRuntime:
@@ -218,12 +218,12 @@ class GroupRuntime:
         return self.converged is None or not self.converged.is_of(self.state.revision, self.stored().in_force)
 
     def restart_holds(self) -> None:
-        """A policy fired: every hold of the group begins anew."""
+        """Restart every hold of the group after a policy fired."""
         self.holds = restarted(self.holds)
         self.restarts += 1
 
     def fleet(self) -> Fleet:
-        """What the door must know; before the first pass: nothing is listed."""
+        """Return what a decision needs to know of the fleet; before the first pass nothing is listed."""
         if self.seen is None:
             return Fleet(
                 listed=False, marked=0, in_service=0, creates_left=0, back_off_until=self.builds.back_off_until
@@ -231,9 +231,9 @@ class GroupRuntime:
         return self.seen.fleet
 
     def roster(self, now: Instant) -> Roster:
-        """Whom to poll: members in service, and those missing from a listing, since nobody has proved them gone.
+        """Return the members to poll: those in service, and those missing from a listing but not proved gone.
 
-        A member whose address is not known is still expected to answer: it is unheard, not left out.
+        A member without a known address is still expected to answer: it counts as without data.
         """
         seen = self.seen
         if seen is None:
@@ -241,13 +241,13 @@ class GroupRuntime:
         if self.polled is not None and self.polled.is_of(self, now):
             return self.polled.roster
         roster, warm = self._roster(seen, now)
-        settled = now - warm >= _ROUNDING  # so late no rounding of a difference matters any more
+        settled = now - warm >= _ROUNDING  # late enough that rounding no longer matters
         known = _KnownRoster(seen, self.addresses, self.definition.group.warm_up, now, roster)
         self.polled = known if settled else None
         return roster
 
     def _roster(self, seen: LastPass, now: Instant) -> tuple[Roster, Instant]:
-        """Whom to poll, and when the last of them has warmed up."""
+        """Return the members to poll, and when the last of them has warmed up."""
         warm_up, warm = self.definition.group.warm_up, Instant(-math.inf)
         members = []
         for member in seen.world.members:
@@ -262,14 +262,14 @@ class GroupRuntime:
 
 
 class ServiceGroups:
-    """Knows who belongs together; `arrange` after every change of the file or of the groups."""
+    """Know which groups form a service; call `arrange` after every change of the file or of the groups."""
 
     def __init__(self, rooms: Mapping[GroupId, GroupRuntime]) -> None:
         self._rooms = rooms
         self._together: dict[str, tuple[GroupRuntime, ...]] = {}
 
     def arrange(self) -> None:
-        """Look anew at which service each group names."""
+        """Read again which service each group names."""
         found: dict[str, list[GroupRuntime]] = {}
         for room in self._rooms.values():
             service = room.definition.group.service
@@ -278,11 +278,11 @@ class ServiceGroups:
         self._together = {service: tuple(rooms) for service, rooms in found.items()}
 
     def ahead(self, room: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> GroupId | None:
-        """Which group of the same service comes before this one.
+        """Return the group of the same service that comes before this one.
 
         Args:
-            room: who wants to know.
-            states: of groups that were decided about in the same breath; of all others memory counts.
+            room: this group.
+            states: of groups decided in the same batch; for all others memory counts.
             now: this moment.
         """
         service = room.definition.group.service

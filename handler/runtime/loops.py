@@ -1,4 +1,4 @@
-"""What loops are made of: a guard that catches everything, waiting with an end to it, and work that is done whole.
+"""Building blocks of loops: a guard that catches everything, waiting with a limit, and work that runs to its end.
 
 The garbage collector, too, is kept from holding the event loop.
 
@@ -8,7 +8,7 @@ A full collection walks everything that was ever loaded: a tenth of a second and
 meanwhile. Nearly all of it lives for ever. Once that is there it is moved out of the collector's sight (`gc.freeze`),
 and a collection then takes as long as what came since. What the first passes and ticks fill joins it a little later,
 unsearched but for the youngest: by then a flood may be on its way. Every few hours all of it is looked through after
-all, so that nothing that became garbage stays for ever; that waits for a moment at which nobody is held up.
+all, so that no garbage stays for ever; it waits for a moment at which no request is delayed.
 
 The young are looked through often, a few at a time: rounds cost what they look through, and most of that is the work
 in hand, which is freed by counting references soon after. Rare and large, one round would take as long as a tick.
@@ -31,7 +31,7 @@ _Result = TypeVar("_Result")
 
 
 class Guard:
-    """Guards one loop, and says what goes wrong when it begins and when it ends, not at every round in between."""
+    """Guard one loop, and log a failure when it begins and when it ends, not at every round in between."""
 
     def __init__(self, what: str, **fields: object) -> None:
         self._what = what
@@ -72,7 +72,7 @@ async def until_set(event: asyncio.Event, within: Seconds) -> None:
 
 
 async def whole(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run ``work`` to its end. Whoever is cancelled meanwhile is cancelled only after that.
+    """Run ``work`` to its end. A cancellation meanwhile takes effect only after that.
 
     A lock that is held around it therefore stays held until the work, in its thread, really is over.
     """
@@ -82,7 +82,7 @@ async def whole(work: Coroutine[Any, Any, _Result]) -> _Result:
     except asyncio.CancelledError:
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # nobody is left to hear it
+            task.exception()  # no caller is left to get it
         raise
 
 
@@ -98,7 +98,7 @@ _THRESHOLDS = 2_000, 10, 10_000
 
 
 async def keep_settled(busy: Callable[[], bool], pause: Callable[[Seconds], Awaitable[None]] = asyncio.sleep) -> None:
-    """Settle now, soon, and then every few hours, until cancelled; ``busy`` says whether anybody waits."""
+    """Settle now, soon, and then every few hours, until cancelled; ``busy`` returns whether a request waits."""
     gc.set_threshold(*_THRESHOLDS)
     _settle()
     await pause(_SOON)

@@ -1,4 +1,4 @@
-"""Whose a state directory is: refuses what another account could have read, changed or put there.
+"""Check the owner of a state directory: refuse what another account could have read, changed or put there.
 
 An account that can read the token can change sizes, and one that can write the store or the mark decides which
 machines are deleted. Every refusal names the path, what was expected, and the command that puts it right.
@@ -76,7 +76,7 @@ def read_private(path: Path, remedy: str) -> str | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a small file with mode 0600 so that it is whole or not there, and on disk before anything relies on it.
+    """Write a small file with mode 0600 atomically, and onto the disk before this returns.
 
     Raises:
         OSError: it could not be written.
@@ -115,7 +115,7 @@ def _refuse_owner(path: Path, found: os.stat_result) -> None:
 
 
 def _open_parents(path: Path) -> Iterator[str]:
-    """Say which directory around it lets every account rename it and put another one in its place."""
+    """Return the directory above it that lets every account rename it and put another one in its place."""
     for parent in path.resolve().parents:
         mode = parent.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:

@@ -1,4 +1,4 @@
-"""Tells listeners which groups have something new. A slow listener hears of a group once, not once for each time."""
+"""Notify listeners of groups with news. A slow listener gets one notification for several changes of a group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LISTENERS_AT_MOST = 64
 
 
 class PulseListener:
-    """One who listens, while its block runs. `Pulse.listen` makes it."""
+    """One subscription, for as long as its block runs. `Pulse.listen` creates it."""
 
     def __init__(self, pulse: Pulse, group: GroupId | None) -> None:
         self._pulse = pulse
@@ -64,7 +64,7 @@ class Pulse:
         self._beats: dict[GroupId, int] = {}
 
     def beat(self, group: GroupId) -> None:
-        """Something new can be told of a group."""
+        """Notify listeners that a group has news."""
         self._beats[group] = self._beats.get(group, 0) + 1
         for listener in self._listeners:
             listener.hear(group)
@@ -81,7 +81,7 @@ class Pulse:
         """
         if self.closed or len(self._listeners) >= self._at_most:
             because = "the daemon stops" if self.closed else f"{self._at_most} listen already: close a page"
-            raise Refused(f"nobody more can listen now: {because}")
+            raise Refused(f"no more listeners are accepted now: {because}")
         listener = PulseListener(self, group)
         self._listeners.add(listener)
         return listener

@@ -1,4 +1,4 @@
-"""What is kept of each group's last half hour, and who is told when there is more."""
+"""Keep each group's last half hour, and notify listeners of additions."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class RollView:
     believed: bool
     """The listing was complete, and nothing of it is doubted."""
     stuck: Collection[MemberName] = ()
-    """Members whose removal is STUCK."""
+    """Members with a STUCK removal."""
 
 
 def after(roll: Roll, seen: RollView, now: Instant) -> Roll:

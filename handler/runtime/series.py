@@ -34,7 +34,7 @@ class ConditionLine:
     window: Seconds
     compare: Compare
     per_group: bool = False
-    """One value for the whole group: ``across`` has nothing to go across."""
+    """One value for the group: ``across`` does not apply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class SeriesRecorder:
 
 
 class _Ring:
-    """Rows of an instant and ``width`` numbers in a fixed piece of memory; the oldest row makes room for the newest."""
+    """Rows of an instant and ``width`` numbers in a fixed piece of memory; the newest row replaces the oldest."""
 
     def __init__(self, width: int, capacity: int) -> None:
         self._table = np.full((capacity, 1 + width), np.nan)

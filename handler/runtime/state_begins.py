@@ -40,7 +40,7 @@ def _begun(before: StateSince | None, record: Record | None, state: MemberState,
 
 
 def _recorded(record: Record, state: MemberState) -> Instant | None:
-    """When a member's record says that the state began; ``None``: it does not say."""
+    """Return when the state began according to the member's record; ``None``: the record does not have it."""
     match state:
         case MemberState.BUILDING:
             return record.intended_at

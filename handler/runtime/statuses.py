@@ -1,4 +1,4 @@
-"""What a person is told of a group, worked out from what the daemon keeps of it. Pure."""
+"""Compute the status of a group for people from what the daemon keeps in memory. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trigger.reasons import Reason
 from trigger.requests import Pause
 
 _IN_A_ROW = 3
-"""Calls to make a member that fail before it is said that all of them do: one may fail by chance."""
+"""Failed creations before the status reports that all of them fail: a single one may fail by chance."""
 _NAMED = 5
 """Members that a message names; the rest are in the member list."""
 
@@ -49,9 +49,7 @@ def status_of(room: GroupRuntime, now: Instant) -> GroupStatus:
         queued=state.turn.queued,
         waits=room.seen.plan.waits if room.seen else (),
         quota=room.seen.plan.quota if room.seen else "",
-        unbelieved=tuple(
-            f"{whose(miss)} was not heard: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED
-        ),
+        unbelieved=tuple(f"{whose(miss)} rejected: {miss.said}" for miss in room.misses if miss.reply in UNBELIEVED),
         budget=room.seen.plan.budget if room.seen else "",
         decided_at=room.decided_at,
         converged_at=room.converged_at,
@@ -71,7 +69,7 @@ def _rollback(room: GroupRuntime) -> RollbackStatus | None:
 
 
 def progress_of(room: GroupRuntime) -> Rolled:
-    """How far the group is made of the profile of now, as the last pass saw it."""
+    """Return how many members use the current profile, as the last pass saw it."""
     seen = room.seen
     if seen is None:
         return Rolled(current=0, old=0, protected=())
@@ -81,7 +79,7 @@ def progress_of(room: GroupRuntime) -> Rolled:
 
 
 def roll_of(room: GroupRuntime) -> RollStatus | None:
-    """The group's last roll, and how far it has come."""
+    """Return the group's last roll, and its progress."""
     roll = room.roll
     if roll is None:
         return None
@@ -103,7 +101,7 @@ def roll_of(room: GroupRuntime) -> RollStatus | None:
 
 
 def reason_of(room: GroupRuntime) -> Reason:
-    """The reason of the last tick; before the first, why there was none."""
+    """Return the reason of the last tick; before the first, why there was none."""
     if room.state.orphaned:
         return Reason.ORPHANED
     if room.explanation is not None:
@@ -112,56 +110,56 @@ def reason_of(room: GroupRuntime) -> Reason:
 
 
 def messages_of(room: GroupRuntime, now: Instant) -> tuple[str, ...]:
-    """Why a group is ERROR or WARNING, worst first."""
+    """Return why a group is ERROR or WARNING, worst first."""
     named = [_channel_in_words(channel) for channel in room.unheard[:_NAMED]]
     unheard = ", ".join(named) + (" …" if len(room.unheard) > _NAMED else "")
-    silent = (f"not heard for more than ten intervals: {unheard}",) if room.unheard else ()
-    lost = (f"decisions cannot be written down, so none is taken: {room.unrecorded}",) if room.unrecorded else ()
+    silent = (f"no data for more than ten intervals: {unheard}",) if room.unheard else ()
+    lost = (f"no decisions are made, since they cannot be stored: {room.unrecorded}",) if room.unrecorded else ()
     seen = (*room.seen.failures, *room.seen.retries) if room.seen else ()
     older = (say_older(room.id, room.state.older),) if room.state.older is not None else ()
     return (*older, *lost, *_down(room), *seen, *_held_back(room, now), *_spent(room), *_halted(room), *silent)
 
 
 def _spent(room: GroupRuntime) -> tuple[str, ...]:
-    """Which hourly budget made the last decision to grow smaller, or refused it."""
-    told = room.explanation
-    if told is None or room.seen is None:
+    """Return which hourly budget reduced or refused the last decision to grow."""
+    explanation = room.explanation
+    if explanation is None or room.seen is None:
         return ()
-    clamped = any(clamp.guard is Reason.BUDGET for answer in told.answers for clamp in answer.clamps)
-    if not clamped and Reason.BUDGET not in {told.reason, *(policy.reason for policy in told.policies)}:
+    clamped = any(clamp.guard is Reason.BUDGET for answer in explanation.answers for clamp in answer.clamps)
+    if not clamped and Reason.BUDGET not in {explanation.reason, *(policy.reason for policy in explanation.policies)}:
         return ()
     return (
-        f"policies may not grow the group as they ask: {room.seen.hourly}; if that is too few, raise it in the file",
+        f"the growth that policies request is limited: {room.seen.hourly}; if that is too few, raise it in the file",
     )
 
 
 def _down(room: GroupRuntime) -> tuple[str, ...]:
-    """Say that no member is in service and none can be made; nothing while a member serves or is on its way."""
+    """Return that no member is in service and none can be created; nothing while a member serves or is coming."""
     seen, size = room.seen, room.state.desired
     acting = room.definition.group.mode is Mode.ACT and room.state.stopped is not Pause.ALL
     if seen is None or not size or not acting or not seen.world.complete or seen.fleet.in_service or seen.failures:
-        return ()  # of failures the messages tell themselves
+        return ()  # failures are messages already
     why = _cannot_make(room, seen)
     return (f"0 of {size} members are in service, and {why}",) if why else ()
 
 
 def _cannot_make(room: GroupRuntime, seen: LastPass) -> str:
-    """Say why a group gets no member; empty: as far as is known, it does."""
+    """Return why no member can be created; empty: no reason is known."""
     if room.builds.failed:
         return f"the last {room.builds.failed} builds failed" if room.builds.failed > 1 else "the last build failed"
     if any(member.server is not None for member in seen.world.members):
         return ""
     attempts = [member.record.create_attempts for member in seen.world.members if member.record is not None]
     if min(attempts, default=0) >= _IN_A_ROW:
-        return "every call to make one fails"
+        return "every creation fails"
     return "the cloud has no room for one" if seen.plan.quota else ""
 
 
 def _halted(room: GroupRuntime) -> tuple[str, ...]:
-    """Why a roll stopped by itself, until a person decides."""
+    """Return why a roll stopped by itself, until a person decides."""
     if room.roll is None or room.roll.state is not RollState.HALTED:
         return ()
-    how = f"trimtab roll {room.id} goes on, trimtab rollback {room.id} goes back"
+    how = f"to continue: trimtab roll {room.id}; to go back: trimtab rollback {room.id}"
     return (f"the roll has stopped: {room.roll.because}; {how}",)
 
 
@@ -170,19 +168,19 @@ def _channel_in_words(channel: Channel) -> str:
 
 
 def _held_back(room: GroupRuntime, now: Instant) -> tuple[str, ...]:
-    """How many builds failed, while nothing is made because of it."""
+    """Return how many builds failed, during the back-off that follows."""
     until = room.builds.back_off_until
     if until is None or until <= now:
         return ()
     at = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    how = f"a corrected profile ends that, and so does trimtab converge {room.id}"
-    return (f"{room.builds.failed} builds failed in a row: nothing is made before {at} UTC; {how}",)
+    how = f"to end this now: correct the profile, or trimtab converge {room.id}"
+    return (f"{room.builds.failed} builds failed in a row: no member is created before {at} UTC; {how}",)
 
 
 def condition_of(room: GroupRuntime, now: Instant) -> GroupCondition:
-    """The one word for how a group is, worst first.
+    """Return the state of a group, worst first.
 
-    A group that nothing is done to (mode ``advise`` or ``off``) is on its way to nowhere, and needs no desired size.
+    A group in mode ``advise`` or ``off`` is never SCALING, and needs no desired size.
     """
     acting = room.definition.group.mode is Mode.ACT
     unlisted = room.seen is None or (room.state.desired is None and (acting or not room.seen.world.complete))
@@ -210,7 +208,7 @@ def _is_as_desired(room: GroupRuntime) -> bool:
 
 
 def members_of(room: GroupRuntime, now: Instant) -> tuple[MemberStatus, ...]:
-    """Every member as the last pass saw it, oldest first."""
+    """Return every member as the last pass saw it, oldest first."""
     if room.seen is None:
         return ()
     seen, silent = room.seen, silent_since(room.silence)
@@ -238,7 +236,7 @@ def _member(
 
 
 def counts_of(room: GroupRuntime) -> dict[MemberState, int]:
-    """Members by state, every state present."""
+    """Return the number of members in each state, every state present."""
     counts = dict.fromkeys(MemberState, 0)
     for state in room.seen.states.values() if room.seen else ():
         counts[state] += 1

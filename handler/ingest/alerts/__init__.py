@@ -1,1 +1,1 @@
-"""Alerts in, from a payload to requests at the door."""
+"""Incoming alerts, from a payload to requests in the decision queue."""

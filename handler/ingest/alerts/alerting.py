@@ -1,12 +1,12 @@
-"""Alerts in motion: from a knock at ``/hooks/alerts`` to an answer, given once all of it is decided and on disk.
+"""Handle alerts: from a request at ``/hooks/alerts`` to its answer, given once all of it is decided and on disk.
 
 # Note [Batches of alerts]
 
-Alerts come in floods, and a decision costs a durable write. So knocks queue, and one loop takes all that wait: their
+Alerts come in floods, and a decision costs a durable write. So requests queue, and one loop takes all that wait: their
 earlier answers are looked up together, each group is asked once for all that they mean to it, and all of it shares
-the door's writes. While one batch is being written the next one gathers. A lone knock passes at once; in a flood,
-batches keep a pace, since most of what one costs is the same for any size. The queue is bounded; beyond it the sender
-is told to come back, which it does.
+the decision queue's writes. While one batch is being written the next one gathers. A single request passes at once; in
+a flood, batches keep a pace, since a batch costs nearly the same for any size. The queue is bounded; beyond it the
+answer is *try again later*, which senders do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MEANINGS_A_BATCH = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much may wait before the door."""
+    """How much may wait in the queue."""
 
     deliveries: int = 2_000
     size: int = 50_000_000
@@ -85,7 +85,7 @@ class Alerting:
         self._task = asyncio.create_task(self._serve(), name="alerts")
 
     async def stop(self) -> None:
-        """Stop; what waits is told to come back."""
+        """Stop; waiting requests are answered *try again later*."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -107,7 +107,7 @@ class Alerting:
             self._rules = (catalogue, Rules.of(catalogue))
         return self._rules[1]
 
-    # A knock
+    # A request
 
     async def take(self, knock: Knock) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""
@@ -186,7 +186,7 @@ class Alerting:
 
     @staticmethod
     def _give_up(batch: Sequence[_Waiting]) -> None:
-        """Whoever has no answer by now is to come back: nothing of theirs is known to be on disk."""
+        """Answer *try again later* to requests without a result so far: none of them is known to be on disk."""
         for waiting in batch:
             if not waiting.reply.done():
                 reply = replies.unavailable(

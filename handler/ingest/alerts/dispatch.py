@@ -1,4 +1,4 @@
-"""A batch of alerts on its way through the door: late ones sorted out, repeated ones known again, the rest decided."""
+"""Decide a batch of alerts: drop late ones, recognise repeated ones, and put the rest into the decision queue."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Passage:
             await self._auditing
 
     async def passed(self, batch: Sequence[Sequence[Meaning]]) -> list[list[AlertEffect]]:
-        """Decide all of a batch, and say what each meaning led to, once that is on disk.
+        """Decide all of a batch, and return the result of each meaning once that is on disk.
 
         Raises:
             StoreError: it could not be written down; the same again may be passed later.

@@ -26,14 +26,14 @@ _KEPT = 20_000
 @dataclass(slots=True, kw_only=True)
 class _Known:
     started: Instant | None = None
-    """The latest start that was told."""
+    """The latest start in a delivery."""
     ended: Instant | None = None
-    """The latest end that was told."""
+    """The latest end in a delivery."""
     ended_told: Instant | None = None
 
 
 class Episodes:
-    """What was last told of each alert, least recently told first."""
+    """The last delivery of each alert, the oldest delivery first."""
 
     def __init__(self, *, kept: int = _KEPT) -> None:
         self._kept = kept

@@ -1,4 +1,4 @@
-"""The webhooks of a running daemon: made, rotated, revoked, and told apart by their tokens."""
+"""The webhooks of a running daemon: created, rotated, revoked, and identified by their tokens."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Hooks:
         return self._hooks.get(name)
 
     def holder(self, token: str, now: Instant) -> StoredHook | None:
-        """Whose token it is; noted as used."""
+        """Return the webhook with this token, and record its use."""
         hook = tokens.holder(self._hooks.values(), token, now)
         if hook is not None:
             self._used[hook.id] = now
@@ -60,7 +60,7 @@ class Hooks:
         return self._secrets.get(hook.id)
 
     async def make(self, wanted: NewWebhook, groups: Iterable[GroupId]) -> str:
-        """Make a webhook; its token, which is told this once.
+        """Create a webhook and return its token, which is shown only once.
 
         Raises:
             Refused: the name is no name or taken, a group is not declared, nothing is allowed, there are too many, or
@@ -89,7 +89,7 @@ class Hooks:
         return token
 
     async def rotate(self, name: str) -> str:
-        """Give a new token, told this once; the one before goes on until `finish` or the next rotation.
+        """Return a new token, shown only once; the old one stays valid until `finish` or the next rotation.
 
         Raises as `make`.
         """
@@ -161,6 +161,6 @@ class Hooks:
 
 def _check_pushing(wanted: NewWebhook) -> None:
     if not wanted.groups:
-        raise Refused("say of which groups values may be pushed: a token for all of them is one too many")
+        raise Refused("name the groups whose values may be pushed: one token for all groups is not allowed")
     if wanted.effects or wanted.hmac_secret is not None:
         raise Refused("a webhook for values takes no alerts: effects and signatures are for those that do")

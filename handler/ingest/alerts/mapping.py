@@ -70,7 +70,7 @@ class Why(enum.Enum):
     NO_NUMBER = "no_number"
     """There is no number where the value should be."""
     OVER = "over"
-    """It was resolved before it was told: the notifications came in the wrong order."""
+    """It was resolved before it fired: the notifications came in the wrong order."""
     BEGUN_AGAIN = "begun_again"
     """Resolved is an earlier one; the same alert has begun again since."""
     RESOLVED_BLIND = "resolved_blind"
@@ -79,7 +79,7 @@ class Why(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fire:
-    """Ask the door to carry out a policy."""
+    """Request the execution of a policy."""
 
     policy: PolicyId
 
@@ -106,7 +106,7 @@ class Bring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nothing:
-    """Do nothing, and say why."""
+    """Do nothing, for a reason."""
 
     why: Why
 
@@ -158,7 +158,7 @@ class Rules:
 
 
 def mapped(rules: Rules, alerts: Sequence[ToldAlert], may: Permissions, now: Instant) -> Mapped:
-    """Say what alerts mean, in their order. Total; depends on nothing else."""
+    """Return the meanings of alerts, in their order. Total; depends on nothing else."""
     meanings: list[Meaning] = []
     unmatched = 0
     for told in alerts:
@@ -178,7 +178,7 @@ def permissions_of(hook: StoredHook) -> Permissions:
 
 
 def is_blind(told: ToldAlert) -> bool:
-    """Whether it is about missing data, not about what data say."""
+    """Return whether it is about missing data, not about values."""
     return told.labels.get(_NAME) in _NO_DATA or (
         told.status is AlertStatus.FIRING and told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
     )

@@ -1,4 +1,4 @@
-"""Reads what Alertmanager (version "4") and Grafana (version "1") post, told apart by content.
+"""Read the payloads of Alertmanager (version "4") and Grafana (version "1"), distinguished by content.
 
 Strict about the shape, since whoever sends another one must hear of it, and silent about what it does not need: both
 senders add fields from release to release. Nothing here is trusted: labels are compared, never used as names.
@@ -31,7 +31,7 @@ _SHOWN = 60
 
 
 class Sender(enum.Enum):
-    """Who speaks."""
+    """The sending system."""
 
     ALERTMANAGER = "alertmanager"
     GRAFANA = "grafana"
@@ -47,7 +47,7 @@ class ToldAlert:
     values: Mapping[str, float]
     """Grafana: what its queries gave, by their letters; finite. Empty otherwise."""
     starts_at: Instant | None
-    """By the sender's clock; ``None`` if it does not say."""
+    """By the sender's clock; ``None``: not in the payload."""
     ends_at: Instant | None
     fingerprint: str
     """Lower-case hex; derived from the labels if the sender gives none."""
@@ -65,20 +65,20 @@ class Payload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadablePayload:
-    """Why a body is no payload, in words for whoever sends it."""
+    """Why a body is no payload, in words for its sender."""
 
     message: str
     sender: Sender | None = None
-    """Who it seems to be."""
+    """The probable sender."""
     too_large: bool = False
 
 
 class _WrongShape(ValueError):
-    """Carried to `read`, which says it."""
+    """Caught by `read`, which returns its message."""
 
 
 def read(body: bytes) -> Payload | UnreadablePayload:
-    """Read a body, whoever sent it.
+    """Read a body of either sender.
 
     Total: any bytes give a payload, or what was understood and what was expected.
     """
@@ -128,7 +128,7 @@ def _sender(told: object) -> Sender | None:
 
 
 def _outline(told: object) -> str:
-    """What a stranger's JSON looks like, briefly."""
+    """Describe the shape of unknown JSON, briefly."""
     match told:
         case {"version": version, **rest}:
             org = "with" if "orgId" in rest else "without"

@@ -1,4 +1,4 @@
-"""``/hooks/alerts``: the thinnest of doors, since alerts come in floods when things go wrong. Plain ASGI.
+"""``/hooks/alerts`` as plain ASGI without a framework, since alerts come in floods when things go wrong.
 
 The token is the last part of the path (``/hooks/alerts/<token>``) or, better where the sender can, a bearer token.
 """
@@ -33,7 +33,7 @@ class Knock:
 
 
 class AlertIntake(Protocol):
-    """Who takes alerts in."""
+    """The handler of alerts."""
 
     async def take(self, knock: Knock) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""

@@ -54,7 +54,7 @@ class AlertEffect:
 
     meaning: Meaning
     reason: Reason | Why | None
-    """The door's, or why nothing was done; ``None``: it needed no decision."""
+    """The decision, or why there is none; ``None``: none was needed."""
     repeated: bool = False
     """A policy that this alert fired before: the first answer stands, nothing was done now."""
     desired_from: int | None = None
@@ -106,7 +106,7 @@ def unavailable(result: AlertResult, error: str, sender: Sender | None = None) -
 
 
 def refusal(payload: Payload, mapped: Mapped, rules: Rules) -> AlertReply | None:
-    """Say why nothing of a payload can be done; ``None``: something can."""
+    """Return why no part of a payload can be carried out; ``None``: some part can."""
     if mapped.too_many:
         message = f"understood more than {MEANINGS_AT_MOST} alerts times groups: set max_alerts, or name a group_label"
         return too_large(message, payload.sender)
@@ -156,7 +156,7 @@ def told(done: AlertEffect) -> dict[str, object]:
 
 
 def effect_of(meaning: Meaning) -> str:
-    """What a meaning does, in a word or two.
+    """Return what a meaning does, in a word or two.
 
     ``fire:out``, ``floor``, ``value``, ``end``, ``nothing``.
     """

@@ -1,7 +1,7 @@
 """Signatures as Grafana makes them: HMAC-SHA256 over the raw body, in lower-case hex.
 
-If Grafana is told a header for the time, it signs ``<Unix seconds>:<body>``. Here that header has one name. Taking it
-away from a signed request helps nobody: what was signed is then no JSON.
+If Grafana is configured with a header for the time, it signs ``<Unix seconds>:<body>``. Here that header has one name.
+Removing it from a signed request does not help an attacker: the signed text is then no JSON.
 
 Source: Grafana's webhook contact point, "HMAC signature".
 """
@@ -33,7 +33,7 @@ class Forged(enum.Enum):
 
 
 def forged(secret: str, headers: Mapping[str, str], body: bytes, now: Instant) -> Forged | None:
-    """Say what is wrong with the signature of a body; ``None``: nothing.
+    """Return what is wrong with the signature of a body; ``None``: nothing.
 
     Args:
         secret: shared with the sender.

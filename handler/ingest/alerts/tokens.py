@@ -1,7 +1,7 @@
 """Tokens of webhooks: 256 random bits, shown once, kept as a salted hash.
 
-A plain SHA-256 is enough: nobody tries out 2²⁵⁶ tokens, so nothing has to be slow. A token is looked for among all
-that live, each compared in constant time, whether or not one fits: how long it takes says nothing.
+A plain SHA-256 is enough: 2²⁵⁶ tokens cannot be tried, so nothing has to be slow. A token is searched among all
+that are valid, each compared in constant time, whether or not one matches: the time taken reveals nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def hashed(token: str) -> TokenHash:
 
 
 def holder(hooks: Iterable[StoredHook], token: str, now: Instant) -> StoredHook | None:
-    """Whose token it is, if it lives: not revoked, and, if it is the old one of two, not over.
+    """Return the webhook of a token that is valid: not revoked, and, if it is the old one of two, not expired.
 
     Looks at every webhook, whichever fits.
     """

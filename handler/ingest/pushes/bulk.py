@@ -1,4 +1,4 @@
-"""Reads JSON: an object with ``values``, for whoever sends it, or a list of them, for many members and groups.
+"""Read JSON: an object with ``values`` of its sender, or a list of them, for many members and groups.
 
 >>> read(b'{"values": {"ORDERS_PENDING": 12}}')[0].value
 12.0
@@ -20,7 +20,7 @@ _KEYS = ("values", "member", "group")
 def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
-    Total: any bytes give what was said, or what was not understood.
+    Total: any bytes give values, or what was not understood.
     """
     try:
         told = json.loads(body, object_pairs_hook=_object)
@@ -38,7 +38,7 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A key that is there twice says two things, and nobody knows which is meant."""
+    """Refuse a key that occurs twice, since its meaning is unclear."""
     told: dict[str, object] = {}
     for key, value in pairs:
         if key in told:

@@ -40,7 +40,7 @@ _COUNTED = ("_total", "_count", "")
 def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
-    Total: any bytes give what was said, or what was not understood.
+    Total: any bytes give values, or what was not understood.
 
     Args:
         body: as it came.
@@ -51,7 +51,7 @@ def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | Unreada
     except UnicodeDecodeError:
         return UnreadablePush(message="expected metrics as text in UTF-8")
     if openmetrics and lines[-1] != _END:
-        return UnreadablePush(message=f"the text is not whole: OpenMetrics ends with {_END}")
+        return UnreadablePush(message=f"the text is incomplete: OpenMetrics ends with {_END}")
     samples = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     try:
         said = whole(_sample(line, 1.0 if openmetrics else 1000.0) for line in samples)
@@ -97,7 +97,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _without_births(said: Sequence[PushedEntry]) -> Iterator[PushedEntry]:
-    """Leave out when counters began to count: clients tell it beside each of them."""
+    """Leave out the start times of counters, which clients send with each of them."""
     names = {one.name for one in said}
     for one in said:
         base = one.name.removesuffix(_CREATED)

@@ -1,6 +1,6 @@
-"""Whether what a push says can be taken: who speaks, of whom, under which name, and how old it is. All or nothing.
+"""Judge whether a push can be accepted: its sender, its member, its names, and its age. All or nothing.
 
-What passes by itself is told apart from what only a person can put right: members that nobody has listed yet, say,
+Temporary problems are distinguished from those that only a person can fix: for example members that are not listed yet,
 from a name that no counter reads.
 """
 
@@ -21,12 +21,12 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """Who has sent a push, as its token proves."""
+    """The sender of a push, as its token proves."""
 
     member: MemberName | None
     """One member, which speaks for itself alone; ``None``: an application."""
     groups: frozenset[GroupId]
-    """Whom it may speak for; of a member its own group."""
+    """The groups it may push for; for a member its own group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class PushListener:
     """One group as far as pushes are concerned."""
 
     reads: Mapping[str, frozenset[Per]]
-    """The names that its counters read, and whether of every member or of the group as a whole."""
+    """The names that its counters read, and whether for each member or for the group."""
     members: PushMembers | None
     """``None``: not listed since the start."""
     fresh: Seconds
@@ -67,7 +67,7 @@ class PushListener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushReading:
-    """A value that somebody reads."""
+    """A value that a counter reads."""
 
     group: GroupId
     member: MemberName | None
@@ -82,10 +82,10 @@ class PushResult(enum.Enum):
     ACCEPTED = "accepted"
     UNREADABLE = "unreadable"
     UNKNOWN_NAME = "unknown_name"
-    """No counter of the group reads it, or not of whom it is said."""
+    """No counter of the group reads it, or not for this member or group."""
     UNKNOWN_MEMBER = "unknown_member"
     UNCLEAR = "unclear"
-    """It does not say whose the value is."""
+    """The member or group of the value is missing."""
     STALE = "stale"
     """By the sender's clock it was measured too long ago, or that clock is ahead of ours."""
     NOT_PERMITTED = "not_permitted"
@@ -119,7 +119,7 @@ Listeners = Mapping[GroupId, PushListener]
 def judged(
     speaker: Speaker, said: Sequence[PushedEntry], listeners: Listeners, now: Instant
 ) -> tuple[PushReading, ...] | PushRefusal:
-    """Make readings of all that was said, or say what is wrong with the first that cannot be taken."""
+    """Return readings of all values, or what is wrong with the first one that cannot be accepted."""
     try:
         return tuple(_reading(speaker, one, listeners, now) for one in said)
     except _Refused as refused:
@@ -135,7 +135,7 @@ def _reading(speaker: Speaker, said: PushedEntry, listeners: Listeners, now: Ins
     return PushReading(group=group, member=member, name=said.name, value=said.value)
 
 
-# Whose it is
+# The member or group of a value
 
 
 def _whose(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> tuple[GroupId, MemberName | None]:
@@ -151,7 +151,7 @@ def _group(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId
     if said.group is not None:
         group = GroupId(said.group)
         if group not in speaker.groups:
-            raise _Refused(PushResult.NOT_PERMITTED, f"this token does not speak for group {quoted(said.group)}")
+            raise _Refused(PushResult.NOT_PERMITTED, f"this token may not push for group {quoted(said.group)}")
     else:
         group = _meant(speaker, said, listeners)
     if group not in listeners:
@@ -165,13 +165,13 @@ def _meant(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId
         return next(iter(speaker.groups))
     if said.member is None:
         groups = ", ".join(sorted(speaker.groups))
-        raise _Refused(PushResult.UNCLEAR, f"{quoted(said.name)}: say of which group: {groups}")
+        raise _Refused(PushResult.UNCLEAR, f"{quoted(said.name)}: name the group: {groups}")
     launched = LaunchId.parse(said.member)
     if launched is not None and launched.group in speaker.groups:
         return launched.group
     holding = [group for group in sorted(speaker.groups & listeners.keys()) if _has(listeners[group], said.member)]
     if len(holding) > 1:
-        raise _Refused(PushResult.UNCLEAR, f"say of which group {quoted(said.member)} is: {', '.join(holding)}")
+        raise _Refused(PushResult.UNCLEAR, f"name the group of {quoted(said.member)}: {', '.join(holding)}")
     if not holding:
         raise _stranger(said.member, speaker.groups, listeners)
     return holding[0]
@@ -181,7 +181,9 @@ def _itself(member: MemberName, said: PushedEntry, group: GroupId, listener: Pus
     """A member's token counts for as long as it is a member, and whatever it calls itself must be itself."""
     known = _member(member, group, listener, of_token=True)
     if said.member is not None and (listener.members is None or listener.members.found(said.member) != known):
-        raise _Refused(PushResult.NOT_PERMITTED, f"this token speaks for {member} alone, not for {quoted(said.member)}")
+        raise _Refused(
+            PushResult.NOT_PERMITTED, f"this token may push for {member} only, not for {quoted(said.member)}"
+        )
     return known
 
 
@@ -212,7 +214,7 @@ def _stranger(called: str, groups: Collection[GroupId], listeners: Listeners) ->
     """No member: of another group, of one that is not listed yet, or of none."""
     launched = LaunchId.parse(called)
     if launched is not None and launched.group not in groups:
-        return _Refused(PushResult.NOT_PERMITTED, f"this token does not speak for group {launched.group} of {called}")
+        return _Refused(PushResult.NOT_PERMITTED, f"this token may not push for group {launched.group} of {called}")
     unlisted = sorted(group for group, listener in listeners.items() if listener.members is None)
     if unlisted:
         return _Refused(PushResult.NOT_READY, f"the members of group {unlisted[0]} are not listed yet")
@@ -220,7 +222,7 @@ def _stranger(called: str, groups: Collection[GroupId], listeners: Listeners) ->
     return _Refused(PushResult.UNKNOWN_MEMBER, f"there is no member {quoted(called)} in {named}")
 
 
-# Whether anybody reads it
+# Whether a counter reads it
 
 
 def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: Speaker) -> None:
@@ -233,11 +235,11 @@ def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: 
         known = f"its counters read {shown}" if names else "none of its counters is pushed"
         raise _Refused(PushResult.UNKNOWN_NAME, f"no counter of group {group} reads {quoted(name)}; {known}")
     if speaker.member is not None:
-        message = f"{quoted(name)} is read of group {group} as a whole: a member's token does not speak for it"
+        message = f"{quoted(name)} is read for group {group}, not per member: a member's token may not push it"
         raise _Refused(PushResult.NOT_PERMITTED, message)
     if per is Per.GROUP:
-        raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read of every member of group {group}: say of which")
-    raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read of group {group} as a whole: name no member")
+        raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read for each member of group {group}: name the member")
+    raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read for group {group}, not per member: name no member")
 
 
 def _timely(said: PushedEntry, age: Seconds, fresh: Seconds) -> None:

@@ -25,13 +25,13 @@ _LINE = re.compile(r"\r?\n|\\n")
 """``onegate --data`` has lines parted by a backslash and an n."""
 _ERASE = "2"
 _READY = frozenset({("READY", "YES"), ("READY", "NO")})
-"""Every contextualised machine reports it, whoever listens: no number, and no mistake."""
+"""Every contextualised machine reports it: not a number, and not a mistake."""
 
 
 def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Read a body.
 
-    Total: any bytes give what was said, or what was not understood.
+    Total: any bytes give values, or what was not understood.
     """
     try:
         parts = body.decode().split("&")

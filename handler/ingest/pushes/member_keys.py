@@ -2,7 +2,7 @@
 
 A token is made out of a key of the installation and the member's name, so none is kept anywhere. It is ``NAME.MAC``: it
 says whose it is, and the key proves it. It speaks for that one member; whether that is still a member is for others to
-say. Names are never used twice, so an old token never comes to mean somebody else.
+say. Names are never used twice, so an old token never becomes valid for another member.
 
 Source: RFC 2104 (HMAC), RFC 6234 (SHA-256).
 """
@@ -37,7 +37,7 @@ def token_of(key: bytes, member: MemberName) -> str:
 
 
 def bearer_of(keys: Sequence[bytes], token: str) -> MemberName | None:
-    """Whose token it is, by any of these keys; each is tried, in constant time, whether or not one fits."""
+    """Return the member of a token by any of these keys; all are tried, in constant time, even after a match."""
     offered = token if len(token) <= _LONGEST else ""
     member = MemberName(offered.rpartition(".")[0])
     fits = [hmac.compare_digest(_bytes(token_of(key, member)), _bytes(offered)) for key in keys]
@@ -87,7 +87,7 @@ class MemberKeys:
         return token_of(self._keys[0], member)
 
     def bearer(self, token: str) -> MemberName | None:
-        """Whose token it is; ``None``: nobody's."""
+        """Return the member of a token; ``None``: there is none."""
         return bearer_of(self._keys, token)
 
     async def rotate(self) -> None:
@@ -112,5 +112,5 @@ class MemberKeys:
         self._keys = tuple(line.encode() for line in lines)
 
     def _write(self, lines: Sequence[str]) -> None:
-        """Whole, or not at all, and on disk before any token is made with it."""
+        """Write the key atomically, and onto the disk before any token is made with it."""
         write_private(self._path, "".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""What a push says, whatever shape it came in."""
+"""The values of a push, independent of its format."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class PushShape(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedEntry:
-    """One value as it was sent. Whether anybody reads it, and whether its sender may say it, is not known yet."""
+    """One value as it was sent, before it is known whether a counter reads it, and whether its sender may push it."""
 
     name: str
     value: float | None
-    """Finite; ``None``: what was said before is to be forgotten."""
+    """Finite; ``None``: the earlier value is withdrawn."""
     member: str | None = None
-    """By its name, or by its cloud's id; ``None``: not said."""
+    """By its name, or by its cloud's id; ``None``: not given."""
     group: str | None = None
     at: float | None = None
     """When it was measured, by the sender's clock, in seconds since the epoch."""
@@ -40,7 +40,7 @@ class PushedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadablePush:
-    """Why a body cannot be understood, in words for whoever sent it."""
+    """Why a body cannot be understood, in words for its sender."""
 
     message: str
     too_large: bool = False
@@ -55,10 +55,10 @@ class TooMany(ValueError):
 
 
 def whole(said: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
-    """All that one request says.
+    """All values of one request.
 
     Raises:
-        WrongShape: one value is said twice, and nobody knows which is meant.
+        WrongShape: one value is given twice.
         TooMany: it is more than is taken at once.
     """
     known: dict[tuple[str, str | None, str | None], PushedEntry] = {}
@@ -73,7 +73,7 @@ def whole(said: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
 
 
 def quoted(word: object) -> str:
-    r"""A sender's own word in a sentence of ours: on one line, cut off.
+    r"""Quote a sender's text in a message: on one line, shortened.
 
     >>> quoted("two\nlines"), quoted([1])
     ('"two\\nlines"', '[1]')

@@ -1,7 +1,7 @@
 """Values in motion: from a push to where they wait for the next poll. Lives on the event loop; nothing here waits.
 
 A push is judged and taken in one go, so whatever it is answered is true, and no queue can grow. What bounds the load
-is how often each sender may knock.
+is how often each sender may make requests.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Rate:
 
 
 class PushRate:
-    """Counts by whoever knocks."""
+    """Count requests by sender."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, Monotonic]] = {}
 
     def admits(self, who: str, rate: Rate, now: Monotonic) -> bool:
-        """Say whether one more is within the rate, and count it if it is."""
+        """Return whether one more is within the rate, and count it if it is."""
         left, at = self._left.get(who, (rate.at_once, now))
         left = min(left + max(now - at, 0.0) * rate.per_second, rate.at_once)
         admitted = left >= 1.0
@@ -76,7 +76,7 @@ _TOLD = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sender:
-    """Who has knocked."""
+    """The sender of a request."""
 
     name: str
     """For the log, and for counting."""
@@ -118,13 +118,13 @@ class Pushing:
         self._told: dict[str, Monotonic] = {}
 
     def take(self, push: Push) -> PushReply:
-        """Take all that a push says, or nothing."""
+        """Accept all values of a push, or none."""
         reply = self._take(push, self._clock())
         self._count(push.shape, reply.result)
         return reply
 
     def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
-        """A convergence pass has seen who the members are: forget what others have said."""
+        """Drop the values of names that a convergence pass no longer found as members."""
         self._pushes.keep(room.id, members, self._reads(room.id))
 
     def forget(self, group: GroupId) -> None:

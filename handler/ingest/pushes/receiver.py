@@ -1,6 +1,6 @@
 """``/push`` and OneGate's ``/vm``: where values come in. Plain ASGI, since they come often.
 
-The shape is told by the path and the content type. `onegate` asks for ``/vm`` of a host whatever path its endpoint
+The path and the content type determine the format. `onegate` asks for ``/vm`` of a host whatever path its endpoint
 has, while ``curl "$ONEGATE_ENDPOINT/vm"`` keeps the path: both are served.
 """
 
@@ -41,17 +41,17 @@ class Push:
     token: str = field(repr=False)
     shape: PushShape
     member: str | None
-    """Whose all of its values are, where the address or a header says so; ``None``: the body says it."""
+    """The member or group of all values, from the address or a header; ``None``: the body has it."""
     group: str | None
     """Likewise."""
     body: bytes = field(repr=False)
 
 
 class PushIntake(Protocol):
-    """Who takes values in."""
+    """The handler of values."""
 
     def take(self, push: Push) -> PushReply:
-        """Take all that it says, or nothing."""
+        """Accept all of its values, or none."""
         ...
 
 
@@ -61,7 +61,7 @@ def is_push(path: str) -> bool:
 
 
 def read(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
-    """What a push says, in whichever shape it is; what its address says goes for all of its values."""
+    """Return the values of a push in any format; what its address names applies to all of its values."""
     said = _body(push)
     if isinstance(said, UnreadablePush) or (push.member is None and push.group is None):
         return said
@@ -94,7 +94,7 @@ class PushReceiver:
         methods = ("PUT",) if plain else ("POST", "PUT")
         if scope["method"] not in methods:
             allow = (b"allow", ", ".join(methods).encode())
-            said = f"only {' or '.join(methods)}: values come in here, nothing is told"
+            said = f"only {' or '.join(methods)}: this path only accepts values"
             await _decline(send, HTTPStatus.METHOD_NOT_ALLOWED, said, plain, allow)
         elif headers.get("content-encoding", "identity") != "identity":
             await _decline(send, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is compressed: send it as it is", plain)
@@ -142,7 +142,7 @@ def _shape(headers: Mapping[str, str]) -> PushShape:
 
 
 def _token(headers: Mapping[str, str]) -> str:
-    """A bearer's; or the password of a basic authorization, whoever the user is; empty if there is none."""
+    """Return a bearer token, or the password of a basic authorization with any user; empty: none."""
     scheme, _, given = headers.get("authorization", "").partition(" ")
     match scheme.lower():
         case "bearer":
@@ -164,7 +164,7 @@ def _from_base64(text: str) -> str:
 
 
 async def _decline(send: Send, status: HTTPStatus, said: str, plain: bool, *more: tuple[bytes, bytes]) -> None:
-    """It is no push at all, so nobody counts it."""
+    """Not a push at all, so it is not counted."""
     headers, body = encoded(PushReply(result=PushResult.UNREADABLE, error=said), plain=plain)
     await _answer(send, status, ([*headers, *more], body))
 

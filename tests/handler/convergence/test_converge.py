@@ -492,7 +492,7 @@ def test_a_budget_that_holds_growth_back_is_told_with_its_name_and_what_it_allow
     done = bed.run()
     assert (len(bed.machines), dict(done.plan.waits)[Wait.BUDGET]) == (14, 6)
     assert done.plan.budget == "clouds.box.budget.outstanding allows 10 creations at once"
-    assert done.retries == (f"6 more wait to be made: {done.plan.budget}; if that is too few, raise it in the file",)
+    assert done.retries == (f"6 more members wait: {done.plan.budget}; if that is too few, raise it in the file",)
     assert done.failures == ()
 
 

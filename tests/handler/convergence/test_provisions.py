@@ -271,7 +271,7 @@ def test_a_balancer_that_vanished_is_told_of_and_made_anew_after_three_intervals
     vanish(made)
     done = look_for(bed, 85.0)
     assert parts(made) == []
-    assert done.failures == (f"{SAID}{PERHAPS}, once it was missing for three intervals",)
+    assert done.failures == (f"{SAID}{PERHAPS}, once it has been missing for three intervals",)
     assert notes(bed) == []
 
     look_for(bed, 15.0)

@@ -47,7 +47,7 @@ def test_who_is_gone_loses_the_seat_and_history_says_why() -> None:
 
     assert GONE not in bed.edge.states
     assert OTHER in bed.edge.states, "it is no member of this installation"
-    assert told(bed) == ["edge: it is gone, and the balancer has come back with the state of an earlier time"]
+    assert told(bed) == ["edge: it is gone, and the balancer came back with an earlier state"]
     assert bed.machines == {name_of(2), name_of(3)}
 
 
@@ -120,7 +120,7 @@ def test_what_fails_is_told_and_tried_again() -> None:
 
     done = bed.run()
 
-    assert done.retries == (f"balancer edge: {GONE} is gone, and still has a seat: no answer",)
+    assert done.retries == (f"balancer edge: {GONE} is gone, and is still registered: no answer",)
     bed.run()
     assert GONE not in bed.edge.states
     assert len(told(bed)) == 2

@@ -732,7 +732,7 @@ def test_a_policy_that_the_hourly_budget_refuses_makes_the_group_warn(house: Hou
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.readings.value = 90.0
-        words = "policies may not grow the group as they ask: groups.web.budget.per_hour allows 2 creations in an hour"
+        words = "the growth that policies request is limited: groups.web.budget.per_hour allows 2 creations in an hour"
         await up.until(lambda: any(message.startswith(words) for message in up.status.messages))
         assert up.status.condition is GroupCondition.WARNING
         house.readings.value = 50.0

@@ -111,7 +111,7 @@ def test_one_direction_of_the_fleet_pauses_and_goes_on(house: House) -> None:
         await up.desk.resume_all(direction=Direction.OUT, by="ada")
         await up.grown(3)
         await stop(up)
-        with pytest.raises(Refused, match="paused as a whole"):
+        with pytest.raises(Refused, match="paused in both directions"):
             await up.desk.resume_all(direction=Direction.OUT, by="ada")
 
     house.run(scene)

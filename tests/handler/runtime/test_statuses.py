@@ -72,8 +72,8 @@ def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the
     assert condition_of(room, NOW) is GroupCondition.WARNING
     assert messages_of(room, NOW) == (
         (
-            "4 builds failed in a row: nothing is made before 2023-11-14 22:14:20 UTC; a corrected profile ends that, "
-            "and so does trimtab converge web"
+            "4 builds failed in a row: no member is created before 2023-11-14 22:14:20 UTC; to end this now: correct "
+            "the profile, or trimtab converge web"
         ),
     )
 
@@ -92,7 +92,7 @@ def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
         Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), said=""),
     )
 
-    assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others was not heard: {said}",)
+    assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others rejected: {said}",)
     assert condition_of(room, NOW) is GroupCondition.RUNNING
 
 
@@ -132,7 +132,7 @@ def without_room() -> GroupRuntime:
     ("room", "because"),
     [
         (serving_none(kept_builds=Builds(failed=3)), "0 of 4 members are in service, and the last 3 builds failed"),
-        (of_intents(3, 4), "0 of 4 members are in service, and every call to make one fails"),
+        (of_intents(3, 4), "0 of 4 members are in service, and every creation fails"),
         (without_room(), "0 of 4 members are in service, and the cloud has no room for one"),
     ],
     ids=["builds", "calls", "quota"],

@@ -70,7 +70,7 @@ def test_times_of_openmetrics_are_in_seconds() -> None:
 @pytest.mark.parametrize("body", [b"orders 12\n", b"orders 12\n# EO", b"", b"# EOF\norders 12\n"])
 def test_openmetrics_without_its_end_is_not_whole(body: bytes) -> None:
     assert exposition.read(body, openmetrics=True) == UnreadablePush(
-        message="the text is not whole: OpenMetrics ends with # EOF"
+        message="the text is incomplete: OpenMetrics ends with # EOF"
     )
 
 

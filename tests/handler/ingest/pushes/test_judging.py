@@ -63,19 +63,19 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
         ),
         pytest.param(
             member(), said(member=TWO), PushResult.NOT_PERMITTED,
-            f'this token speaks for {ONE} alone, not for "{TWO}"', id="a-member-for-another",
+            f'this token may push for {ONE} only, not for "{TWO}"', id="a-member-for-another",
         ),
         pytest.param(
             member(), said(member="42"), PushResult.NOT_PERMITTED,
-            f'this token speaks for {ONE} alone, not for "42"', id="a-member-for-anothers-id",
+            f'this token may push for {ONE} only, not for "42"', id="a-member-for-anothers-id",
         ),
         pytest.param(
             member(), said(group="api"), PushResult.NOT_PERMITTED,
-            'this token does not speak for group "api"', id="a-member-for-another-group",
+            'this token may not push for group "api"', id="a-member-for-another-group",
         ),
         pytest.param(
             member(), said("ORDERS"), PushResult.NOT_PERMITTED,
-            '"ORDERS" is read of group web as a whole: a member\'s token does not speak for it', id="a-member-for-all",
+            '"ORDERS" is read for group web, not per member: a member\'s token may not push it', id="a-member-for-all",
         ),
         pytest.param(
             member(GONE), said(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more",
@@ -87,15 +87,15 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
         ),
         pytest.param(
             application(), said(group="api"), PushResult.NOT_PERMITTED,
-            'this token does not speak for group "api"', id="another-group",
+            'this token may not push for group "api"', id="another-group",
         ),
         pytest.param(
             application(), said(member=OTHER), PushResult.NOT_PERMITTED,
-            f"this token does not speak for group api of {OTHER}", id="a-member-of-another-group",
+            f"this token may not push for group api of {OTHER}", id="a-member-of-another-group",
         ),
         pytest.param(
             application(WEB, GroupId("db")), said(member=OTHER), PushResult.NOT_PERMITTED,
-            f"this token does not speak for group api of {OTHER}", id="a-member-of-none-of-these-groups",
+            f"this token may not push for group api of {OTHER}", id="a-member-of-none-of-these-groups",
         ),
         pytest.param(
             application(), said(member="nobody"), PushResult.UNKNOWN_MEMBER,
@@ -110,20 +110,20 @@ def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
             'there is no member "nobody" in api, web', id="unknown-in-both",
         ),
         pytest.param(
-            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": say of which group: api, web',
+            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": name the group: api, web',
             id="whose",
         ),
         pytest.param(
             application(WEB, API), said(member="41"), PushResult.UNCLEAR,
-            'say of which group "41" is: api, web', id="an-id-in-two-groups",
+            'name the group of "41": api, web', id="an-id-in-two-groups",
         ),
         pytest.param(
             application(), said("CPU"), PushResult.UNCLEAR,
-            '"CPU" is read of every member of group web: say of which', id="of-which-member",
+            '"CPU" is read for each member of group web: name the member', id="of-which-member",
         ),
         pytest.param(
             application(), said("ORDERS", member=ONE), PushResult.UNCLEAR,
-            '"ORDERS" is read of group web as a whole: name no member', id="of-no-member",
+            '"ORDERS" is read for group web, not per member: name no member', id="of-no-member",
         ),
         pytest.param(
             application(GroupId("db")), said("ORDERS"), PushResult.NOT_PERMITTED,

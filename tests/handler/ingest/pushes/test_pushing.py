@@ -160,7 +160,7 @@ def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (NewWebhook(name="shop", pushes=True, effects=()), "say of which groups"),
+        (NewWebhook(name="shop", pushes=True, effects=()), "name the groups whose values"),
         (NewWebhook(name="shop", pushes=True, groups=(GroupId("web"),)), "takes no alerts"),
         (NewWebhook(name="shop", pushes=True, groups=(GroupId("db"),), effects=()), "there is no group db"),
     ],
@@ -198,7 +198,7 @@ def test_clients_of_onegate_push_as_they_are(tmp_path: Path) -> None:
         assert await put(f"/vms/{cloud_id}", b"data=JOBS%3D44&type=1") == (200, "")
         assert senders.held(ONE) == {"JOBS": 44.0}
         assert await put("/vm", b"JOBS=1", **{"X-Onegate-Vmid": "999"}) == (
-            403, f'this token speaks for {ONE} alone, not for "999"')  # fmt: skip
+            403, f'this token may push for {ONE} only, not for "999"')  # fmt: skip
         assert (await put("/vm", b"JOBS=1", **{"X-Onegate-Token": "AAAA"}))[0] == 401
         assert await put("/vm", b"JOBS=many") == (400, 'expected a number for "JOBS", found "many"')
 
