@@ -80,7 +80,7 @@ GOING = {
     "repair of a broken one": Cause(broken),
 }
 WAYS_OUT = [(name, "leave") for name in GOING] + [(name, "drain") for name in GOING if GOING[name].begin is not broken]
-"""Who is broken has nothing to finish: it is not drained."""
+"""A broken member has nothing to finish: it is not drained."""
 
 
 def steps_of(bed: Bed, *names: str) -> dict[str, list[str]]:

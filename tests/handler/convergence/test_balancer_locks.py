@@ -1,4 +1,4 @@
-"""Of groups that share a balancer one at a time changes it, and nobody waits."""
+"""Groups that share a balancer change it one at a time, and none waits."""
 
 from __future__ import annotations
 

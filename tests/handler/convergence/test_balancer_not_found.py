@@ -141,7 +141,7 @@ def test_each_member_gets_its_steps(size: int, world: World, steps: list[Step], 
     assert (list(answer.steps), dict(answer.waits)) == (steps, waits)
 
 
-def test_a_group_whose_balancer_is_not_found_never_counts_as_converged() -> None:
+def test_a_group_with_a_balancer_that_is_not_found_never_counts_as_converged() -> None:
     world = seen(a_member(1, SERVED))
     assert not plan(desired(1), world, a_definition(), limits(), NOW).converged
 
@@ -206,7 +206,7 @@ def test_eight_become_six_once_the_balancer_is_proved_missing() -> None:
 
 
 @pytest.mark.parametrize("answer", [Transient("too slow"), Permanent("no backend web, and no other backend either")])
-def test_nobody_leaves_an_unreadable_balancer_however_long(answer: DriverError) -> None:
+def test_no_member_leaves_an_unreadable_balancer_however_long(answer: DriverError) -> None:
     bed = grown(3)
     missing(bed, answer)
     bed.desire(1)
@@ -266,7 +266,7 @@ def test_members_are_drained_at_the_balancer_that_is_left() -> None:
     bed.expect(5)
 
 
-def test_new_members_are_told_of_while_they_wait_to_join() -> None:
+def test_new_members_are_reported_while_they_wait_to_join() -> None:
     bed = grown(1)
     missing(bed)
     look_for(bed, 95.0)

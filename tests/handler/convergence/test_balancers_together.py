@@ -27,7 +27,7 @@ class Scene:
     netscaler: NetscalerStage
 
     def seated(self) -> tuple[set[MemberName], set[MemberName]]:
-        """Who serves on each."""
+        """The members that serve on each."""
         found = [
             {name for name, seat in stage.balancer.seats().items() if seat.state is SeatState.SERVING}
             for stage in (self.haproxy, self.netscaler)
@@ -65,7 +65,7 @@ def test_members_serve_on_both_and_leave_both_before_they_go(scene: Scene) -> No
     assert scene.seated() == (bed.machines, bed.machines)
 
 
-def test_who_is_seated_on_one_only_is_not_in_service_and_nobody_leaves_past_a_balancer_that_is_away(
+def test_a_member_on_one_balancer_only_is_not_in_service_and_none_leaves_while_a_balancer_is_away(
     scene: Scene,
 ) -> None:
     bed = scene.bed

@@ -77,7 +77,7 @@ def test_all_changes_of_a_pass_are_one_batch_and_each_has_its_line() -> None:
     assert [{move for move, _ in batch} for batch in slow.batches[1:]] == [{"drain"}, {"leave"}]
 
 
-def test_who_is_refused_stops_there_and_nobody_else() -> None:
+def test_a_refused_member_stops_there_and_no_other_does() -> None:
     bed, slow = a_bed(2)
     slow.refused[ONE] = Permanent("not today")
     bed.run()
@@ -89,7 +89,7 @@ def test_who_is_refused_stops_there_and_nobody_else() -> None:
     bed.expect(2)
 
 
-def test_a_batch_that_nobody_answers_is_found_as_it_is() -> None:
+def test_a_batch_without_an_answer_is_read_as_it_is() -> None:
     bed, slow = a_bed(2)
     slow.silent = Transient("timed out")
     bed.run()

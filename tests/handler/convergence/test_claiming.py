@@ -227,7 +227,7 @@ def test_a_daemon_that_only_advises_claims_nothing(first: Bed) -> None:
     assert acts(first)
 
 
-def test_a_deletion_by_a_daemon_that_was_superseded_removes_nobody(first: Bed) -> None:
+def test_a_superseded_daemon_deletes_no_member(first: Bed) -> None:
     second = started(copied(first))
     assert acts(second)
     kept: StoredGroup = first.store.kept[WEB]

@@ -1,4 +1,4 @@
-"""A whole group on CloudStack behind a rule that is made for it, over the real protocol, while answers are lost."""
+"""A complete group on CloudStack with a rule that Trimtab creates, over the real protocol, while answers are lost."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_members_in_service_are_not_probed() -> None:
     assert bed.probed == []
 
 
-def test_a_member_in_service_is_probed_when_its_seat_is_lost() -> None:
+def test_a_member_in_service_is_probed_when_its_registration_is_lost() -> None:
     bed = grown(2)
     bed.probed.clear()
     bed.edge.reload()
@@ -130,7 +130,7 @@ def test_what_a_member_is_made_of_is_written_down_before_it_is_made() -> None:
     assert (record.name, record.phase, record.profile) == (ONE, Phase.MADE, newer.profile_digest)
 
 
-def test_the_group_chooses_and_history_says_why_it_was_whose_turn() -> None:
+def test_the_group_chooses_and_history_has_the_reason() -> None:
     bed = grown(3, definition=a_definition(victims=Victims.OLDEST_PROFILE))
     newer = replace(bed.definition, profile=replace(bed.definition.profile, recipe=ProcessRecipe(command=("newer",))))
     bed.store.kept[WEB] = replace(bed.store.kept[WEB], definition=newer)
@@ -154,7 +154,7 @@ def test_a_lost_answer_to_create_makes_no_second_machine() -> None:
     assert len(bed.cloud.created) == 3
 
 
-def test_who_is_found_and_comes_into_service_at_once_is_remembered_with_both() -> None:
+def test_a_member_that_is_found_and_serves_at_once_keeps_both_times() -> None:
     bed = Bed(definition=a_definition(balancers=()), size=3)
     bed.cloud.faults.always["create"] = LOST
     bed.run()
@@ -175,7 +175,7 @@ def test_a_lost_answer_behind_a_lagging_listing_makes_no_second_machine() -> Non
     assert bed.cloud.created == [ONE]
 
 
-def test_while_nobody_can_say_an_open_intent_is_not_made_again() -> None:
+def test_while_the_cloud_cannot_tell_an_open_intent_is_not_created_again() -> None:
     bed = Bed(size=1)
     bed.cloud.faults.script("create", Transient("timed out"))
     bed.run()
@@ -260,7 +260,7 @@ def test_a_member_behind_an_unreadable_balancer_is_not_destroyed() -> None:
     assert bed.cloud.destroyed == []
 
 
-def test_a_member_that_is_seen_going_is_not_told_again_before_its_grace_is_over() -> None:
+def test_a_member_that_is_being_deleted_gets_no_second_call_before_its_grace_is_over() -> None:
     bed = grown(1)
     bed.cloud.stop_time = 100.0
     bed.desire(0)
@@ -486,7 +486,7 @@ def test_the_groups_of_a_cloud_make_room_for_each_other() -> None:
     assert len(bed.run().outcomes) == 20
 
 
-def test_a_budget_that_holds_growth_back_is_told_with_its_name_and_what_it_allows() -> None:
+def test_a_budget_that_limits_growth_is_reported_with_its_name_and_what_it_allows() -> None:
     bed = grown(4, definition=a_definition(maximum=20))
     bed.desire(20)
     done = bed.run()
@@ -507,7 +507,7 @@ def test_a_budget_that_holds_growth_back_is_told_with_its_name_and_what_it_allow
     ],
     ids=["group at once", "group an hour", "cloud an hour", "cloud at once", "both"],
 )
-def test_the_budget_that_leaves_the_least_is_the_one_that_is_told(group: Budget, cloud: Budget, words: str) -> None:
+def test_the_budget_that_leaves_the_least_is_the_one_that_is_reported(group: Budget, cloud: Budget, words: str) -> None:
     definition = a_definition(budget=group)
     bed = Bed(replace(definition, cloud=replace(definition.cloud, budget=cloud)), size=9)
     assert bed.run().plan.budget == words
@@ -521,7 +521,7 @@ def test_groups_of_one_cloud_share_its_budget() -> None:
     assert (len(bed.machines), len(bed.store.members(other))) == (1, 2)
 
 
-# Members that vanish, strangers, foreigners.
+# Members that vanish, unknown machines, foreign machines.
 
 
 def test_a_member_that_dies_is_replaced() -> None:
@@ -605,7 +605,7 @@ def test_many_that_vanish_at_once_wait_for_a_person_where_no_source_can_tell() -
     bed.expect(5)
 
 
-def test_where_vanishing_shrinks_nobody_is_made_before_desired_size_is_lowered() -> None:
+def test_where_vanishing_shrinks_no_member_is_created_before_the_size_is_lowered() -> None:
     bed = grown(3, definition=a_definition(on_vanish=OnVanish.SHRINK))
     bed.cloud.die(ONE)
     bed.store.full = True
@@ -626,7 +626,7 @@ def test_after_a_lost_store_the_fleet_is_taken_up_as_it_serves() -> None:
     bed.store.records.clear()
     bed.store.sequences.clear()
     bed.desire(None)
-    bed.unready.update(["198.18.0.2", "198.18.0.3", "198.18.0.4"])  # a newly declared probe that nobody answers
+    bed.unready.update(["198.18.0.2", "198.18.0.3", "198.18.0.4"])  # a newly declared probe without an answer
     done = bed.run()
     assert [type(outcome.step) for outcome in done.outcomes] == [TakeUp] * 3
     bed.desire(3)
@@ -640,7 +640,7 @@ def test_after_a_lost_store_the_fleet_is_taken_up_as_it_serves() -> None:
     assert bed.machines == {ONE, TWO, THREE, name_of(4)}
 
 
-def test_a_stale_listing_does_not_bring_back_who_is_gone() -> None:
+def test_a_stale_listing_does_not_bring_back_a_gone_member() -> None:
     bed = grown(1)
     ghost = bed.cloud.find(ONE)
     bed.desire(0)
@@ -820,7 +820,7 @@ def test_back_offs_outlive_the_process() -> None:
     assert bed.machines == {ONE}
 
 
-def test_what_fails_for_one_member_holds_nobody_else_back() -> None:
+def test_the_failure_of_one_member_delays_no_other() -> None:
     bed = grown(1)
     bed.desire(3)
     bed.edge.faults.script("join", Transient("busy"))
@@ -835,7 +835,7 @@ def test_what_fails_for_one_member_holds_nobody_else_back() -> None:
     assert len(bed.known(Phase.IN_SERVICE)) == 2
 
 
-def test_a_person_who_orders_convergence_waits_for_no_back_off() -> None:
+def test_convergence_by_a_person_waits_for_no_back_off() -> None:
     bed = grown(1)
     bed.desire(0)
     bed.cloud.faults.always["destroy"] = Permanent("locked")
@@ -877,7 +877,7 @@ def test_a_pass_sends_away_only_so_many_and_the_next_one_follows_at_once() -> No
 
 
 def a_bed(size: int, **calls: Any) -> Bed:
-    """A bed whose cloud may be asked for so much, and whose budgets are wide."""
+    """A bed with such a limit of calls to its cloud, and wide budgets."""
     definition, budget = a_definition(), Budget(outstanding=500, per_hour=5000)
     cloud = replace(definition.cloud, budget=budget, calls=Calls(**calls) if calls else None)
     return Bed(replace(definition, cloud=cloud, group=replace(definition.group, budget=budget)), size=size)
@@ -951,7 +951,7 @@ def test_a_cloud_that_asks_for_time_is_left_alone_for_all_groups() -> None:
     assert [record.create_attempts for record in bed.store.members(WEB)] == [0, 0, 0]
 
 
-def test_a_full_cloud_is_asked_again_when_those_who_leave_have_left_and_no_build_has_failed() -> None:
+def test_a_full_cloud_is_called_again_after_members_have_left_and_no_build_has_failed() -> None:
     bed = grown(4)
     bed.cloud.behave(quota=4)
     bed.cloud.stop_time = 30.0
@@ -969,7 +969,7 @@ def test_a_full_cloud_is_asked_again_when_those_who_leave_have_left_and_no_build
     assert bed.store.records[name_of(5)][0].create_attempts == 0
 
 
-def test_a_full_cloud_that_nobody_leaves_is_an_error_and_no_failed_build() -> None:
+def test_a_full_cloud_without_leaving_members_is_an_error_and_no_failed_build() -> None:
     bed = grown(2)
     bed.cloud.behave(quota=2)
     bed.desire(5)
@@ -988,7 +988,7 @@ def test_a_full_cloud_that_nobody_leaves_is_an_error_and_no_failed_build() -> No
 # Members between two states.
 
 
-def test_who_takes_long_between_two_states_is_told_of_by_name_and_waited_for() -> None:
+def test_a_member_that_is_long_between_two_states_is_reported_by_name_and_waited_for() -> None:
     bed = grown(2)
     bed.cloud.say(ONE, ServerState.PASSING)
     bed.run()
@@ -1004,7 +1004,7 @@ def test_who_takes_long_between_two_states_is_told_of_by_name_and_waited_for() -
     assert bed.run().plan.overdue == ()
 
 
-def test_who_takes_too_long_is_replaced_where_the_group_says_so() -> None:
+def test_a_member_that_takes_too_long_is_replaced_where_the_group_declares_it() -> None:
     bed = grown(2, definition=a_definition(repair=Repair(passing=1800.0)))
     bed.cloud.say(ONE, ServerState.PASSING)
     bed.run()
@@ -1035,7 +1035,7 @@ def test_removals_of_a_pass_are_carried_out_before_its_creations_begin(workers: 
     assert [type(outcome.step) for outcome in done.outcomes][-3:] == [Create] * 3
 
 
-def test_a_removal_is_over_only_when_the_cloud_says_that_there_is_nobody() -> None:
+def test_a_removal_is_over_only_when_the_cloud_reports_no_machine() -> None:
     bed = grown(2)
     bed.desire(1)
     bed.cloud.faults.always["find"] = Transient("no answer")

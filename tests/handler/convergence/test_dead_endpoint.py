@@ -1,4 +1,4 @@
-"""What an endpoint that swallows calls costs the others: threads that wait, and calls that are sent to nobody.
+"""What an endpoint that swallows calls costs the others: waiting threads, and calls that are sent in vain.
 
 Deadlines are short here; what is counted does not depend on them.
 """

@@ -1,4 +1,4 @@
-"""What has befallen fleets under other autoscalers, replayed here: nobody who serves is lost, nobody is made twice.
+"""Incidents of fleets under other autoscalers, replayed here: no serving member is lost, none is created twice.
 
 Each test is named after what happened there; the numbers are those of the public reports.
 """
@@ -30,7 +30,7 @@ def waits(done: Pass) -> set[Wait]:
 
 
 def lists(cloud: FakeCloud, *numbers: int) -> None:
-    """From now on a listing shows these and says that it is complete; nobody can be asked for by name."""
+    """From now on a listing shows these and claims to be complete; queries by name fail."""
     names = {name_of(number) for number in numbers}
     listed = type(cloud).list
 
@@ -59,7 +59,7 @@ def passes(bed: Bed, count: int, seconds: float) -> list[Pass]:
 # kubernetes/autoscaler#5829, #6911, #10147: a count that lags behind; "one fewer" then removes a machine that serves.
 
 
-def test_a_stale_count_removes_nobody_who_was_not_chosen() -> None:
+def test_a_stale_count_removes_no_member_that_was_not_chosen() -> None:
     bed = grown(4)
     bed.desire(6)
     bed.cloud.build_time = 40.0
@@ -163,7 +163,7 @@ def test_half_a_listing_costs_nothing_where_the_other_half_answers_by_name() -> 
 # nomad-autoscaler#376, #628: drained, and never terminated; and while it drains, the next one is drained.
 
 
-def test_who_is_drained_and_not_terminated_is_terminated_after_the_restart_and_nobody_else_is_drained() -> None:
+def test_a_drained_member_is_destroyed_after_the_restart_and_no_other_is_drained() -> None:
     bed = grown(5)
     bed.edge.busy = 50.0
     bed.desire(4)
@@ -179,10 +179,10 @@ def test_who_is_drained_and_not_terminated_is_terminated_after_the_restart_and_n
     assert (set(bed.cloud.destroyed), bed.chosen()) == ({name_of(1)}, {name_of(1)})
 
 
-# Found here: a listing that is older than the proof that a member is gone, while nobody can be asked.
+# Found here: a listing that is older than the proof that a member is gone, while queries by name fail.
 
 
-def test_a_stale_listing_does_not_revive_who_is_gone_while_nobody_can_be_asked() -> None:
+def test_a_stale_listing_does_not_revive_a_gone_member_while_the_cloud_answers_no_query() -> None:
     bed = grown(3)
     ghost = bed.cloud.find(name_of(1))
     assert ghost is not None

@@ -88,7 +88,7 @@ def test_a_mark_waits_for_no_back_off_of_builds() -> None:
     assert steps_of(a_world(intended()), back_off_until=NOW + 600) == [MarkMachine(member=ONE)]
 
 
-def test_a_machine_whose_turn_to_leave_comes_before_its_mark_is_left_alone() -> None:
+def test_a_machine_that_is_to_leave_before_it_is_marked_is_left_alone() -> None:
     assert steps_of(a_world(intended()), 0) == [Forget(member=ONE)]
 
 
@@ -161,7 +161,7 @@ def test_a_member_that_still_bears_its_mark_is_waited_for() -> None:
     assert waits_of(a_world(leaving()), 0) == {Wait.RELEASING: 1}
 
 
-def test_deleting_the_group_destroys_nobody_who_was_evicted_before() -> None:
+def test_deleting_the_group_destroys_no_evicted_machine() -> None:
     told = plan(desired(0, deleting=True), a_world(leaving()), a_definition(), limits(), NOW)
     assert told.steps == (Unmark(member=ONE),)
 
@@ -174,7 +174,7 @@ def test_deleting_the_group_destroys_nobody_who_was_evicted_before() -> None:
         ({"protected": True}, "is protected"),
     ],
 )
-def test_who_cannot_be_evicted(fields: dict[str, Any], said: str) -> None:
+def test_members_that_cannot_be_evicted(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         evicted(a_record(1, **fields), NOW, force=False)
 
@@ -182,7 +182,7 @@ def test_who_cannot_be_evicted(fields: dict[str, Any], said: str) -> None:
 # Over passes.
 
 
-def test_an_adoption_whose_answer_is_lost_goes_on() -> None:
+def test_an_adoption_with_a_lost_answer_goes_on() -> None:
     bed = grown(2)
     own = bed.cloud.add(DATABASE).id
     bed.cloud.faults.script("mark", LOST, Transient("busy"))

@@ -28,7 +28,7 @@ _INSTANTS_AT_MOST = 400
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A short path (unix sockets have little room), in memory where there is such a place: hundreds of lives pass."""
+    """A short path (unix sockets allow no long one), in memory where possible: hundreds of daemons are started."""
     memory = Path("/dev/shm")
     place = Path(tempfile.mkdtemp(prefix="tt", dir=memory if os.access(memory, os.W_OK) else None))
     yield place

@@ -1,4 +1,4 @@
-"""Calls during which an earlier daemon ended: what history says of them once it is known."""
+"""Calls during which an earlier daemon ended: what history shows once their result is known."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_partial_listing_disproves_nothing() -> None:
 
 
 def killed_while_creating(at: int) -> Bed:
-    """A bed of one whose daemon was killed at an instant of the first pass, and started again."""
+    """A bed of one member after its daemon was killed at an instant of the first pass, and started again."""
     bed = Bed(size=1)
     bed.instants.kill_at = bed.instants.count + at
     with pytest.raises(Killed):
@@ -84,7 +84,7 @@ def test_whenever_it_was_killed_every_line_of_a_creation_ends_with_a_result() ->
     assert said >= {"found", "disproved"}
 
 
-def test_while_nobody_can_say_the_line_stays_open() -> None:
+def test_while_the_cloud_cannot_tell_the_line_stays_open() -> None:
     bed = Bed(size=1)
     record = bed.store.intend(WEB, bed.definition.cloud.id, 1, (), bed.clock())[0]
     bed.store.begin_step(WEB, "create", record.name, bed.clock(), (), bed.definition.cloud.id)

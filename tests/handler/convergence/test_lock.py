@@ -18,7 +18,7 @@ def installation() -> str:
     return secrets.token_hex(3)
 
 
-def test_the_first_daemon_holds_it_and_the_second_learns_whose_claim_that_is(installation: str) -> None:
+def test_the_first_daemon_holds_the_socket_and_the_second_reads_its_claim(installation: str) -> None:
     first, second = InstallationLock(installation), InstallationLock(installation)
     assert first.take(LOW) is None
     assert first.take(LOW) is None

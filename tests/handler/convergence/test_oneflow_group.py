@@ -1,4 +1,4 @@
-"""A whole group in a role of OneFlow, over its real protocol, while answers are lost and OneFlow is at something."""
+"""A complete group in a role of OneFlow, over its real protocol, while answers are lost and OneFlow is busy."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_nodes_that_are_there_become_members_before_any_is_made(bed: CloudBed) -
     assert nodes(bed) == 4
 
 
-def test_nodes_that_somebody_adds_are_taken_before_others_are_made(bed: CloudBed) -> None:
+def test_nodes_that_a_person_adds_are_used_before_others_are_created(bed: CloudBed) -> None:
     flow = bed.stage.flow
     bed.desire(2)
     bed.settle()
@@ -263,7 +263,7 @@ def test_members_wait_for_a_service_that_is_at_something_for_as_long_as_it_takes
 
 
 def trouble(bed: CloudBed) -> list[str]:
-    """What a pass says half a minute later."""
+    """The messages of a pass half a minute later."""
     bed.clock.advance(31.0)
     return list(bed.run().retries)
 
@@ -290,7 +290,7 @@ def test_a_group_at_rest_says_what_its_service_waits_for_until_it_scales_again(b
     bed.desire(3)
     bed.run()
     bed.clock.advance(31.0)
-    (said,) = bed.run().retries  # a step that met it and the remark are told once
+    (said,) = bed.run().retries  # the failed step and the remark give one message
     assert f"node {node} (POWEROFF)" in said
 
     bed.wire.vms[node].state, bed.wire.vms[node].lcm = ACTIVE, VM_RUNNING
@@ -311,7 +311,7 @@ def test_a_group_at_rest_says_that_its_service_has_failed(bed: CloudBed) -> None
 
 
 @pytest.mark.parametrize("key", ["elasticity_policies", "scheduled_policies"])
-def test_a_group_says_who_else_scales_its_role_unless_it_only_advises(bed: CloudBed, key: str) -> None:
+def test_a_group_reports_what_else_scales_its_role_unless_it_only_advises(bed: CloudBed, key: str) -> None:
     settled(bed, 2)
     bed.stage.flow.role(3, "node")[key] = [{"type": "CHANGE"}]
 
@@ -324,7 +324,7 @@ def test_a_group_says_who_else_scales_its_role_unless_it_only_advises(bed: Cloud
     assert trouble(bed) == []
 
 
-def test_a_group_whose_service_is_gone_says_so_at_rest(bed: CloudBed) -> None:
+def test_a_group_without_its_service_reports_that_at_rest(bed: CloudBed) -> None:
     settled(bed, 2)
     bed.stage.flow.services[3]["name"] = "renamed"
 
@@ -333,7 +333,7 @@ def test_a_group_whose_service_is_gone_says_so_at_rest(bed: CloudBed) -> None:
     assert trouble(bed) == ["prod: no service that the user can see is called 'web'"]
 
 
-def test_an_answer_that_is_lost_alarms_nobody_at_rest(bed: CloudBed) -> None:
+def test_a_lost_answer_gives_no_notice_at_rest(bed: CloudBed) -> None:
     settled(bed, 2)
     bed.stage.flow.script("GET", LOST, UNREACHED)
 

@@ -1,4 +1,4 @@
-"""A whole group on OpenNebula, over its real protocol, while answers are lost."""
+"""A complete group on OpenNebula, over its real protocol, while answers are lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_group_grows_to_five_and_shrinks_to_two_while_answers_are_lost(bed: Cl
     assert bed.wire.count("template.instantiate") <= 7
 
 
-def test_a_group_whose_guests_do_not_stop_shrinks_all_the_same(bed: CloudBed) -> None:
+def test_a_group_with_guests_that_do_not_stop_still_shrinks(bed: CloudBed) -> None:
     bed.desire(3)
     bed.settle()
     bed.wire.stubborn = True
@@ -74,7 +74,7 @@ def test_a_group_makes_as_many_as_its_quota_lets_it_says_so_and_the_rest_once_it
     assert bed.wire.count("template.instantiate") == 8
 
 
-def test_a_group_whose_quota_may_not_be_read_is_refused_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+def test_a_group_with_an_unreadable_quota_is_refused_reports_it_and_leaves_nothing_behind(bed: CloudBed) -> None:
     bed.wire.script("user.info", *[refused(AUTHORISATION, "Not authorized to perform USE USER [2].")] * 9)
     bed.wire.quota = 3
     bed.desire(5)

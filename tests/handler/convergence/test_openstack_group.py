@@ -1,4 +1,4 @@
-"""A whole group on OpenStack, over its real protocol, while answers are lost."""
+"""A complete group on OpenStack, over its real protocol, while answers are lost."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_group_makes_as_many_as_its_quota_lets_it_says_so_and_the_rest_once_it
     assert bed.wire.count("POST /servers") == 8
 
 
-def test_a_group_whose_quota_may_not_be_read_is_refused_says_so_and_leaves_nothing_behind(bed: CloudBed) -> None:
+def test_a_group_with_an_unreadable_quota_is_refused_reports_it_and_leaves_nothing_behind(bed: CloudBed) -> None:
     bed.wire.script("GET /limits", *[error(403, "Policy doesn't allow os_compute_api:limits to be performed.")] * 9)
     bed.stage.nova.quota = 3
     bed.desire(5)

@@ -1,4 +1,4 @@
-"""A whole group on OpenStack whose members have ports, floating addresses and volumes, over the real protocols."""
+"""A complete group on OpenStack with ports, floating addresses and volumes, over the real protocols."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bed() -> Iterator[CloudBed]:
 
 
 def whole(bed: CloudBed, size: int, *, retained: int = 0) -> None:
-    """Every member has its parts, each of them once; and nobody's are only those that were retained."""
+    """Every member has its parts, each of them once; only retained parts have no member."""
     bed.whole(size)
     parts = bed.stage.parts()
     assert parts == sorted([("", "data")] * retained + [(name, part.name) for name in bed.known() for part in PARTS])

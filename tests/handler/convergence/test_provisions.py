@@ -93,7 +93,7 @@ def test_an_answer_that_is_lost_makes_nothing_twice_and_leaves_nothing(call: str
     assert (parts(made), bed.store.bindings(WEB), bed.machines) == ([], (), set())
 
 
-def test_a_balancer_that_is_not_ready_keeps_nobody_from_being_repaired_elsewhere() -> None:
+def test_a_balancer_that_is_not_ready_delays_no_repair_elsewhere() -> None:
     bed, made = a_bed(2)
     made.faults.always["create"] = Transient("no quota yet")
     for _ in range(30):
@@ -114,7 +114,7 @@ def test_a_balancer_that_is_not_ready_keeps_nobody_from_being_repaired_elsewhere
     assert len(bed.machines) == 2
 
 
-def test_a_part_that_is_pending_for_too_long_is_told_in_words() -> None:
+def test_a_part_that_is_pending_for_too_long_is_reported_in_words() -> None:
     bed, made = a_bed(1)
     bed.run()
     made.scene.busy_until = bed.clock() + 1000.0
@@ -185,7 +185,7 @@ def test_a_group_that_is_deleted_makes_no_balancer_any_more() -> None:
     assert (made.scene.made, bed.store.bindings(WEB)) == (0, ())
 
 
-def test_nothing_is_deleted_while_somebody_else_sits_in_it() -> None:
+def test_nothing_is_deleted_while_it_has_foreign_registrations() -> None:
     bed, made = grown(1)
     made.scene.seats["mail"] = ["serving", "192.0.2.9", 25]
     bed.store.kept[WEB] = replace(bed.store.kept[WEB], deleting=True)
@@ -212,7 +212,7 @@ def delete(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("deleting", [False, True], ids=["made", "deleted"])
-def test_killed_at_any_instant_it_is_made_once_and_deleted_whole(deleting: bool) -> None:
+def test_killed_at_any_instant_it_is_created_once_and_deleted_completely(deleting: bool) -> None:
     for instant in range(1, 500):
         bed, made = grown(1) if deleting else a_bed(1)
         if deleting:
@@ -266,7 +266,7 @@ SAID = "balancer made: its load balancer loadbalancer-1 does not exist any more:
 PERHAPS = "perhaps with another address: see that clients find it, and declare vip.address to keep one"
 
 
-def test_a_balancer_that_vanished_is_told_of_and_made_anew_after_three_intervals() -> None:
+def test_a_vanished_balancer_is_reported_and_created_again_after_three_intervals() -> None:
     bed, made = grown(2)
     vanish(made)
     done = look_for(bed, 85.0)
@@ -301,7 +301,7 @@ def test_a_restart_begins_the_three_intervals_anew() -> None:
     assert len(notes(bed)) == 1
 
 
-def test_a_listing_that_wrongly_lacks_a_balancer_makes_no_second_one_and_lets_nobody_leave() -> None:
+def test_a_listing_that_wrongly_lacks_a_balancer_creates_no_second_one_and_removes_no_member() -> None:
     bed, made = grown(3)
     made.hidden = True
     bed.desire(2)
@@ -336,7 +336,7 @@ def test_a_listing_that_wrongly_lacks_a_balancer_does_not_have_it_forgotten_with
     assert (parts(made), bed.store.bindings(WEB)) == ([], ())
 
 
-def test_a_group_whose_balancer_vanished_is_deleted_with_its_members() -> None:
+def test_a_group_with_a_vanished_balancer_is_deleted_with_its_members() -> None:
     bed, made = grown(2)
     vanish(made)
     delete(bed)

@@ -95,7 +95,7 @@ def test_members_of_another_size_share_what_is_scarce() -> None:
     assert done[1].plan.quota == "cores 6 of 10, and each takes 4"
 
 
-def test_room_that_those_who_leave_make_is_used() -> None:
+def test_room_that_leaving_members_free_is_used() -> None:
     bed = a_bed(4, servers=4)
     bed.settle()
     bed.cloud.stop_time = 30.0
@@ -113,7 +113,7 @@ def test_room_that_those_who_leave_make_is_used() -> None:
     assert bed.metered.refused == 0
 
 
-def test_a_refusal_all_the_same_is_told_apart_as_before() -> None:
+def test_a_refusal_after_all_is_classified_as_before() -> None:
     bed = a_bed(3, servers=3)
     taken = [MemberName(name) for name in "abc"]
 
@@ -192,7 +192,7 @@ def test_a_roll_waits_for_room_for_its_surge_and_goes_on_by_itself() -> None:
     assert (roll.state, bed.metered.refused) == (RollState.DONE, 0)
 
 
-# Who shares with whom, and until when.
+# Which groups share a quota, and until when.
 
 
 def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_them() -> None:
@@ -214,7 +214,7 @@ def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_the
     assert left() == 1  # one is counted by the cloud, two are still promised
     quotas.passed(WEB, web.cloud.id, ())
     bed.clock.advance(61.0)
-    assert left() == 3  # nobody asked for the others any more
+    assert left() == 3  # no pass claimed the others in time
 
 
 def test_room_is_not_kept_by_passes_that_ask_for_none() -> None:
@@ -266,7 +266,7 @@ def test_what_is_counted_of_one_thing_and_not_yet_of_another_is_taken_off_once()
     quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
     with quotas.making(name_of(1)):
-        bed.cloud.add(name_of(1))  # a server that is there, whose cores nobody counts yet
+        bed.cloud.add(name_of(1))  # an existing server whose cores the cloud does not count yet
     found = quotas.left(api.group.id, quotas.read(api))
     assert found is not None
     assert found.members == 8

@@ -1,4 +1,4 @@
-"""Which members are replaced without anybody asking, by the cause; others are left alone and count."""
+"""Which members are replaced automatically, by the cause; others are left alone and count."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_group_that_is_deleted_loses_them_all_the_same(cause: str, member: Mem
     assert planned(member, OFF, deleting=True) == planned(member, Repair(), deleting=True)
 
 
-def test_the_seats_of_a_member_that_somebody_else_deletes_are_cleared_all_the_same() -> None:
+def test_a_member_that_is_deleted_by_another_party_is_still_deregistered() -> None:
     world = a_world(DELETED, a_member(2), seats=[a_seat(1), a_seat(2)])
     answer = plan(desired(2), world, a_definition(repair=OFF), limits(), NOW)
     assert (answer.steps, dict(answer.waits)) == ((Leave(member=ONE, balancer=EDGE),), {Wait.DELETING: 1})

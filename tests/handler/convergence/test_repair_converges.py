@@ -20,7 +20,7 @@ RULE = HealthRepair(after=60.0, warm_up=30.0, at_most=1)
 
 
 def a_bed(size: int = 4, *, balancers: tuple[BalancerId, ...] = (EDGE,), rule: HealthRepair = RULE) -> Bed:
-    """A fleet that has warmed up, of which every balancer finds everybody healthy."""
+    """A fleet that has warmed up, with every member healthy on every balancer."""
     bed = grown(size, definition=a_definition(balancers=balancers, repair=Repair(unhealthy=rule)))
     bed.clock.advance(rule.warm_up)
     for name in bed.machines:
@@ -33,7 +33,7 @@ def say(bed: Bed, name: object, health: Health, *, at: BalancerId = EDGE) -> Non
 
 
 def passes(bed: Bed, seconds: float) -> None:
-    """Look every five seconds for so long; those who come anew are well."""
+    """Look every five seconds for so long; new members are healthy."""
     for _ in range(int(seconds / 5)):
         bed.run()
         bed.clock.advance(5.0)
@@ -72,7 +72,7 @@ def test_one_that_answers_in_between_has_all_its_time_again() -> None:
     assert (bed.cloud.destroyed, bed.known(Phase.IN_SERVICE)) == ([], {ONE, TWO, THREE, FOUR})
 
 
-def test_an_outage_of_the_balancer_s_checks_costs_nobody_and_leaves_nobody_overdue() -> None:
+def test_an_outage_of_the_balancer_s_checks_costs_no_member_and_leaves_none_overdue() -> None:
     bed = a_bed()
     say(bed, ONE, Health.FAILING)
     passes(bed, 50)

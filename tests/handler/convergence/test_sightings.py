@@ -16,7 +16,7 @@ from tests.support.waiting import PATIENT
 
 @contextmanager
 def a_member_that_says(answer: bytes | None) -> Iterator[tuple[ReadyProbe, list[bytes]]]:
-    """A member on loopback that answers one request; ``None``: accepts it and says nothing."""
+    """A member on loopback that answers one request; ``None``: accepts it without an answer."""
     asked: list[bytes] = []
     over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -68,7 +68,7 @@ def test_silence_is_not_ready_when_the_time_is_over() -> None:
         assert probe("127.0.0.1", ready, timeout=0.05) == "no answer within 50ms"
 
 
-def test_nobody_listening_is_not_ready() -> None:
+def test_a_closed_port_is_not_ready() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert probe("127.0.0.1", ReadyProbe(path="/", port=port, within=60.0)) == f"nothing listens at port {port}"

@@ -1,4 +1,4 @@
-"""Seats of members that are gone, on a balancer that came back with the state of an earlier time."""
+"""Registrations of gone members, on a balancer that came back with an earlier state."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def told(bed: Bed) -> list[str]:
     return [event.message for event in bed.store.events.values() if (event.name, event.by) == ("leave", GONE)][1:]
 
 
-def test_who_is_gone_loses_the_seat_and_history_says_why() -> None:
+def test_a_gone_member_is_deregistered_and_history_has_the_reason() -> None:
     bed = reverted()
 
     bed.run()
@@ -53,7 +53,7 @@ def test_who_is_gone_loses_the_seat_and_history_says_why() -> None:
 
 @dataclass
 class Unreadable(FakeBalancer):
-    """Nobody can read it before it was mended."""
+    """It cannot be read before it was repaired."""
 
     mended: int = 0
 
@@ -67,7 +67,7 @@ class Unreadable(FakeBalancer):
 
 
 @pytest.mark.parametrize(("mode", "mended"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
-def test_a_balancer_that_cannot_be_read_is_mended_by_those_who_act(mode: Mode, mended: int) -> None:
+def test_only_an_acting_daemon_repairs_an_unreadable_balancer(mode: Mode, mended: int) -> None:
     bed = grown(1)
     bed.balancers[EDGE] = edge = Unreadable(bed.clock, states=bed.edge.states, addresses=bed.edge.addresses)
     bed.redefine(replace(bed.definition, group=replace(bed.definition.group, mode=mode)))
@@ -88,7 +88,7 @@ def test_a_balancer_that_does_not_come_back_so_is_left_alone() -> None:
     assert GONE in bed.edge.states
 
 
-def test_who_is_given_no_work_is_no_danger() -> None:
+def test_a_registration_without_work_is_left_alone() -> None:
     bed = reverted(state=SeatState.PARKED)
 
     bed.run()
@@ -106,7 +106,7 @@ def listed_in_part(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("when", [only_looked_at, listed_in_part])
-def test_no_seat_is_taken_on_a_look_or_without_a_whole_listing(when: Any) -> None:
+def test_no_registration_is_removed_while_observing_or_without_a_complete_listing(when: Any) -> None:
     bed = reverted()
 
     when(bed)
@@ -114,7 +114,7 @@ def test_no_seat_is_taken_on_a_look_or_without_a_whole_listing(when: Any) -> Non
     assert GONE in bed.edge.states
 
 
-def test_what_fails_is_told_and_tried_again() -> None:
+def test_a_failed_part_is_reported_and_tried_again() -> None:
     bed = reverted()
     bed.edge.faults.script("leave", Transient("no answer"))
 

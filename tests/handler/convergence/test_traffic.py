@@ -1,4 +1,4 @@
-"""How much is asked of a cloud: a bucket for all groups, calls side by side, time that it asked for, and no room."""
+"""Limits of calls to a cloud: a bucket for all groups, parallel calls, time that it asked for, and a full cloud."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_is_left_is_what_may_be_asked() -> None:
     assert traffic.left(BOX, clock()) == admitted(traffic, clock, 20) == 4
 
 
-def test_questions_leave_half_of_it_to_those_who_do_something() -> None:
+def test_reading_calls_leave_half_of_the_bucket_to_changing_ones() -> None:
     traffic, clock = CloudTraffic(), FakeClock()
     assert admitted(traffic, clock, 20, asks=True) == 5
     assert admitted(traffic, clock, 20) == 5
@@ -106,7 +106,7 @@ def test_of_a_full_cloud_nothing_is_made_for_a_while_and_all_else_is_done() -> N
         assert makes
 
 
-def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_else() -> None:
+def test_an_endpoint_that_is_down_delays_creations_and_nothing_else() -> None:
     traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, Unsent("left alone", retry_after=7.0), clock())
     with traffic.call(BOX, clock, makes=True) as may_make:
@@ -122,7 +122,7 @@ def test_an_endpoint_that_answers_nobody_holds_back_what_is_made_and_nothing_els
         assert may_make
 
 
-def test_what_is_at_something_else_holds_nobody_else_back() -> None:
+def test_a_busy_resource_delays_no_other_call() -> None:
     traffic, clock = CloudTraffic(), FakeClock()
     traffic.heard(BOX, Engaged("it is SCALING", retry_after=7.0), clock(), makes=True)
     with traffic.call(BOX, clock, makes=True) as may_make:

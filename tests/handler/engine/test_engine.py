@@ -370,7 +370,7 @@ def test_the_beginning_of_a_members_state_outlives_the_daemon(house: House) -> N
 # Reload
 
 
-def test_a_file_with_problems_changes_nothing_and_every_problem_is_told(house: House) -> None:
+def test_a_file_with_problems_changes_nothing_and_every_problem_is_reported(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         before = up.engine.catalogue()
@@ -388,13 +388,13 @@ def test_a_file_with_problems_changes_nothing_and_every_problem_is_told(house: H
 
 
 def edited(up: Up) -> list[tuple[str, str]]:
-    """Who edited what of the group, newest first, as history tells it."""
+    """The edits of the group with their authors, newest first, from history."""
     return [
         (event.by, event.message) for event in up.store.history(WEB, before=None, limit=200) if event.name == "edited"
     ]
 
 
-def test_an_edited_threshold_is_told_by_the_reload_by_history_and_by_the_definitions(house: House) -> None:
+def test_an_edited_threshold_is_shown_by_the_reload_by_history_and_by_the_definitions(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(house.text.replace("above: 80", "above: 85"))
@@ -415,7 +415,7 @@ def test_an_edited_threshold_is_told_by_the_reload_by_history_and_by_the_definit
     house.run(scene)
 
 
-def test_a_file_that_is_edited_while_the_daemon_is_down_is_told_at_the_start(house: House) -> None:
+def test_an_edit_of_the_file_while_the_daemon_is_down_is_reported_at_the_start(house: House) -> None:
     async def nothing(up: Up) -> None:
         assert edited(up) == []
 
@@ -584,7 +584,7 @@ def test_members_leave_the_balancer_that_their_group_no_longer_uses(house: House
     house.run(scene)
 
 
-def test_a_balancer_that_nobody_is_behind_any_more_is_let_go_of(house: House) -> None:
+def test_a_balancer_without_members_is_dropped(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(model(balancers="[{use: side, port: 8080}]"))
@@ -598,7 +598,7 @@ def test_a_balancer_that_nobody_is_behind_any_more_is_let_go_of(house: House) ->
     house.run(scene)
 
 
-def test_a_balancer_that_forgot_its_members_seats_them_again_at_once(
+def test_a_balancer_that_lost_its_members_gets_them_registered_again_at_once(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.declare(model(interval="30s"))
@@ -613,7 +613,7 @@ def test_a_balancer_that_forgot_its_members_seats_them_again_at_once(
     house.run(scene)
 
 
-def test_a_balancer_that_forgot_its_members_before_it_was_first_looked_at_seats_them_too(
+def test_a_balancer_that_lost_its_members_before_the_first_look_gets_them_registered_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.declare(model(interval="30s"))
@@ -669,7 +669,7 @@ def test_a_group_that_left_the_file_while_trimtab_was_down_is_orphaned_too(house
     assert len(house.machines) == 2
 
 
-def test_a_declared_group_is_not_deleted_and_one_is_told_where_it_stands(house: House) -> None:
+def test_a_declared_group_is_not_deleted_and_the_message_has_its_place(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         for members in (False, True):

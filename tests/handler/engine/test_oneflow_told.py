@@ -1,4 +1,4 @@
-"""A daemon whose group is as large as it should be, in a service of OneFlow that scales for nobody: what is told."""
+"""A daemon with a group at its size, in a service of OneFlow that does not scale: status, why and metrics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def daemon(stage: OneflowStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dae
         yield daemon
 
 
-def test_status_and_why_tell_what_oneflow_waits_for_and_who_else_scales(stage: OneflowStage, daemon: Daemon) -> None:
+def test_status_and_why_show_what_oneflow_waits_for_and_what_else_scales(stage: OneflowStage, daemon: Daemon) -> None:
     flow = stage.flow
     shop = flow.service("shop", "node", "db", nodes=2)
     flow.role(shop, "node")["elasticity_policies"] = [{"type": "CHANGE"}]

@@ -1,4 +1,4 @@
-"""A daemon whose cloud has no room for all members: what a person is told, and that it goes on by itself."""
+"""A daemon on a cloud without room for all members: its status, and that growth resumes by itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def test_everybody_is_told_what_is_in_the_way_until_it_is_not() -> None:
+def test_status_why_and_metrics_show_the_quota_until_it_is_lifted() -> None:
     with a_daemon(DECLARED) as daemon:
         daemon.start()
         until(lambda: WAITING in daemon.trimtab("status", "web").out, log=daemon.log)

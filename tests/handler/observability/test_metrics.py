@@ -98,7 +98,7 @@ def test_calls_are_counted_for_their_group(house: House) -> None:
     house.run(scene)
 
 
-def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
+def test_times_of_the_last_decision_and_of_rest_are_exported(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked()
@@ -110,7 +110,7 @@ def test_times_of_the_last_decision_and_of_rest_are_told(house: House) -> None:
     house.run(scene)
 
 
-def test_the_time_of_an_edit_of_the_file_is_told_and_outlives_the_daemon(house: House) -> None:
+def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(house: House) -> None:
     def told(up: Up) -> float | None:
         return the(up.engine.telling.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
 
@@ -138,7 +138,7 @@ def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(house: House)
     house.run(scene)
 
 
-def test_what_a_condition_compares_is_told_beside_its_value(house: House) -> None:
+def test_what_a_condition_compares_is_shown_beside_its_value(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.ticked()
         told = {"group": "web", "policy": "out", "condition": "high"}
@@ -181,7 +181,7 @@ def test_a_write_that_fails_is_counted_and_still_raised() -> None:
     assert the(metrics, "trimtab_store_write_seconds_count") == 1
 
 
-def test_the_process_itself_is_told_and_no_second_series_of_a_counter() -> None:
+def test_the_process_itself_is_exported_and_no_second_series_of_a_counter() -> None:
     text = Metrics({}, lambda: Instant(0.0)).text().decode()
 
     assert "\nprocess_resident_memory_bytes " in text

@@ -170,7 +170,7 @@ def test_what_is_posted_can_be_verified_in_three_lines(receiver):
     assert "hunter2" not in str(got)
 
 
-def test_the_whole_address_is_asked_for(receiver):
+def test_the_request_uses_the_complete_address(receiver):
     assert carried(url(f"{receiver.url}/a/b?token=c%20d")) is None
     assert receiver.got[0].path == "/a/b?token=c%20d"
     assert receiver.got[0].headers["Host"] == receiver.url.removeprefix("http://")
@@ -239,7 +239,7 @@ def test_a_peer_that_says_yes_and_never_ends_its_answer_has_taken_the_notice():
         assert carried(url(address)) is None
 
 
-def test_a_peer_that_is_not_there_is_told_without_its_address():
+def test_a_missing_peer_is_reported_without_its_address():
     with silent_server(None) as address:
         pass
     assert carried(url(f"{address}/token")) == UndeliveredNotice(because="Connection refused", befalls_all=True)

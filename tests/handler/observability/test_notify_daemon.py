@@ -1,4 +1,4 @@
-"""A real daemon, real processes, a real command that is told."""
+"""A real daemon, real processes, a real command that gets notices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ groups:
 
 
 class Bench:
-    """A declaration whose profile names a program that is not there yet."""
+    """A declaration with a profile that names a program that does not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -78,7 +78,7 @@ def condition(daemon: Running) -> GroupCondition:
     return daemon.desk.group(WEB).condition
 
 
-def test_trouble_of_a_real_group_is_told_once_across_a_restart_and_once_when_it_is_over(bench: Bench) -> None:
+def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_it_is_over(bench: Bench) -> None:
     asyncio.run(bench.run(lambda _: bench.events() == ["entered"]))
     (entered,) = bench.told()
     assert (entered["group"], entered["severity"], entered["condition"]) == ("web", "error", "error")

@@ -54,7 +54,7 @@ class ScriptedCourier:
 
 @dataclass
 class Daemon:
-    """The notifier of one daemon on a real store, with groups whose condition a test sets."""
+    """The notifier of one daemon on a real store, with groups in states that a test sets."""
 
     path: Path
     clock: FakeClock = field(default_factory=FakeClock)
@@ -111,7 +111,7 @@ def a_room(name: str, target: NotifyTarget = PAGER) -> GroupRuntime:
 
 
 def becomes(room: GroupRuntime, condition: GroupCondition) -> None:
-    """Give a room what makes it look like this."""
+    """Put a group runtime into this state."""
     assert condition in {GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.RUNNING}
     room.seen = LastPass(
         at=NOW,
@@ -135,7 +135,7 @@ ENTERED = "web.1700000000000.error.entered"
 LEFT = "web.1700000000000.error.left"
 
 
-def test_trouble_is_told_once_and_its_end_once(daemon: Daemon) -> None:
+def test_trouble_gives_one_notice_and_its_end_another(daemon: Daemon) -> None:
     async def run() -> None:
         for _ in range(3):
             daemon.saw(GroupCondition.ERROR)
@@ -164,7 +164,7 @@ def test_killed_before_it_is_sent_it_is_sent_after(daemon: Daemon) -> None:
 
     asyncio.run(killed())
     asyncio.run(again(daemon.restarted()))
-    assert daemon.courier.ids == [ENTERED, ENTERED]  # the second time it arrived; it is not told a third time
+    assert daemon.courier.ids == [ENTERED, ENTERED]  # the second attempt arrived; there is no third
 
 
 def test_killed_before_the_news_is_filed_it_is_news_after(daemon: Daemon) -> None:
@@ -278,7 +278,7 @@ def test_to_one_target_notices_go_out_in_their_order(daemon: Daemon) -> None:
         daemon.saw(GroupCondition.ERROR, "worker", later=1)
         daemon.saw(GroupCondition.RUNNING, later=1)
         await daemon.rounds()
-        assert len(daemon.courier.tried) == 1  # nobody is there: whatever else there is waits as well
+        assert len(daemon.courier.tried) == 1  # the target is down: all other notices for it wait
         daemon.saw(GroupCondition.RUNNING, later=30)
         await daemon.rounds()
 
@@ -286,7 +286,7 @@ def test_to_one_target_notices_go_out_in_their_order(daemon: Daemon) -> None:
     assert daemon.courier.ids == [ENTERED, ENTERED, "worker.1700000001000.error.entered", LEFT]
 
 
-def test_a_notice_that_is_refused_keeps_back_its_group_and_nobody_else(daemon: Daemon) -> None:
+def test_a_refused_notice_delays_its_group_and_no_other(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.courier.answers = [REFUSED]
         daemon.saw(GroupCondition.ERROR)
@@ -312,7 +312,7 @@ def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -
     assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
 
 
-def test_a_target_that_hangs_keeps_nobody_else_waiting(daemon: Daemon) -> None:
+def test_a_target_that_hangs_delays_no_other_target(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.courier.hold = asyncio.Event()
         daemon.rooms[GroupId("web")] = a_room("web", OTHER)
@@ -330,7 +330,7 @@ def test_a_target_that_hangs_keeps_nobody_else_waiting(daemon: Daemon) -> None:
     assert daemon.told() == ["notified entered error"]
 
 
-def test_a_crowd_waiting_for_a_dead_target_starves_nobody(daemon: Daemon) -> None:
+def test_many_notices_for_a_dead_target_delay_no_other_target(daemon: Daemon) -> None:
     async def run() -> None:
         crowd = [a_filed(a_notice(f"g{number}"), target=OTHER) for number in range(500)]
         daemon.store.file_notices(crowd)
@@ -344,7 +344,7 @@ def test_a_crowd_waiting_for_a_dead_target_starves_nobody(daemon: Daemon) -> Non
     assert len(daemon.courier.tried) == 2
 
 
-def test_a_mended_address_counts_for_what_waits_already(daemon: Daemon) -> None:
+def test_a_corrected_address_applies_to_waiting_notices(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.courier.answers = [DOWN]
         daemon.saw(GroupCondition.ERROR)
@@ -357,7 +357,7 @@ def test_a_mended_address_counts_for_what_waits_already(daemon: Daemon) -> None:
     assert daemon.courier.tried == [(PAGER, ENTERED), (OTHER, ENTERED)]
 
 
-def test_of_a_group_that_is_gone_the_last_news_is_still_told(daemon: Daemon) -> None:
+def test_the_last_notice_of_a_gone_group_is_still_sent(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds()

@@ -71,7 +71,7 @@ def test_two_slots_with_other_counters_do_not_mix() -> None:
     assert counted("scur", Reply.UNREACHABLE, source="haproxy") == 1
 
 
-def test_a_slot_whose_members_change_is_counted_by_the_new_ones() -> None:
+def test_a_slot_with_changed_members_is_counted_by_the_new_ones() -> None:
     counted = Counted("cpu", "load")
 
     counted.replies.count(WEB, a_scrape({("web", "a", "load"): Reply.OK}))
@@ -81,7 +81,7 @@ def test_a_slot_whose_members_change_is_counted_by_the_new_ones() -> None:
     assert counted("load") == 2
 
 
-def test_a_poll_of_nobody_counts_nothing() -> None:
+def test_a_poll_without_members_counts_nothing() -> None:
     counted = Counted("cpu")
 
     counted.replies.count(WEB, a_scrape({}))

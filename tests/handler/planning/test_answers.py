@@ -1,4 +1,4 @@
-"""What follows from each answer to a call, for its member and for what is told."""
+"""What follows from each answer to a call, for its member's record and for the step's outcome."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_refused_for_good_while_a_member_is_made_ends_it(step: Step, rec
     assert after.phase is phase
 
 
-def test_a_mark_that_is_refused_for_good_leaves_its_member_to_whoever_gave_it_a_place() -> None:
+def test_a_mark_that_is_refused_for_good_leaves_the_machine_as_it_was_given() -> None:
     outcome, after = said(MARK, INTENDED, Permanent("may not be written"))
     assert outcome.is_final
     assert (after.phase, after.create_attempts) == (Phase.INTENDED, 1)

@@ -1,4 +1,4 @@
-"""A running group comes behind one more balancer as a whole, and leaves it drained, whenever Trimtab dies."""
+"""A running group is attached to one more balancer with all members, and leaves it drained, whenever Trimtab dies."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_old_members_come_behind_what_the_file_has_listed_since() -> None:
     assert change.attachments == (), "the file's word needs no other beside it"
 
 
-def test_who_was_about_to_leave_it_stays() -> None:
+def test_a_member_that_was_about_to_leave_a_balancer_stays() -> None:
     standing = a_standing(a_record(1, balancers=BEHIND, detaching=(SIDE,)), listed=(EDGE,))
     (record,) = to_attach(standing, an_attachment(), DECLARED).records
     assert (record.balancers, record.detaching) == (BEHIND, ())
@@ -156,7 +156,7 @@ def test_all_is_looked_at_before_anything_changes(world, occupants, says) -> Non
     assert why is None if says is None else says in (why or "")
 
 
-def test_it_is_told_behind_what_a_group_is_by_whose_word_and_who_leaves() -> None:
+def test_a_group_shows_its_balancers_who_attached_them_and_how_many_members_leave() -> None:
     old = BalancerId("old")
     records = (
         a_record(1, balancers=((EDGE, 8080), (old, 9))),
@@ -198,7 +198,7 @@ def test_a_rule_that_is_made_leads_to_the_port_at_which_members_serve(port, says
 # What follows from it.
 
 
-def test_the_balancers_own_id_of_a_seat_is_kept_while_the_member_sits_there() -> None:
+def test_the_balancers_own_id_of_a_registration_is_kept_while_the_member_is_registered() -> None:
     seated = a_world(a_member(1), seats=[replace(a_seat(1), id="7c1b")])
     member = seated.members[0]
     assert member.record is not None
@@ -248,7 +248,7 @@ def test_a_member_joins_only_when_it_is_ready_and_meanwhile_serves_where_it_did(
     bed.expect(1)
 
 
-def test_who_leaves_a_balancer_drains_first() -> None:
+def test_a_member_that_leaves_a_balancer_drains_first() -> None:
     bed = with_side(grown(1))
     attach(bed)
     bed.settle()
@@ -265,7 +265,7 @@ def test_who_leaves_a_balancer_drains_first() -> None:
 
 
 @pytest.mark.parametrize("state", [ServerState.PARKED, ServerState.UNKNOWN, ServerState.PASSING])
-def test_whoever_is_set_aside_or_unsure_leaves_the_balancer_all_the_same(state: ServerState) -> None:
+def test_a_member_that_is_set_aside_or_unsure_still_leaves_the_balancer(state: ServerState) -> None:
     bed = with_side(grown(2))
     attach(bed)
     bed.settle()
@@ -295,7 +295,7 @@ def test_a_balancer_that_cannot_be_read_keeps_its_members_and_no_others_from_rep
     assert both(bed) == (bed.machines, set())
 
 
-def test_whoever_cannot_leave_goes_on_being_asked_to_and_is_not_forgotten_there() -> None:
+def test_a_member_that_cannot_leave_is_retried_and_not_forgotten_there() -> None:
     bed = with_side(grown(1))
     attach(bed)
     bed.settle()
@@ -310,7 +310,7 @@ def test_whoever_cannot_leave_goes_on_being_asked_to_and_is_not_forgotten_there(
     assert both(bed) == (bed.machines, set())
 
 
-def test_who_is_made_while_members_leave_a_balancer_never_comes_there() -> None:
+def test_a_member_that_is_created_during_a_detach_never_joins_that_balancer() -> None:
     bed = with_side(grown(1))
     attach(bed)
     bed.settle()
@@ -322,7 +322,7 @@ def test_who_is_made_while_members_leave_a_balancer_never_comes_there() -> None:
     assert len(bed.machines) == 2
 
 
-def test_who_leaves_for_good_while_it_leaves_a_balancer_is_destroyed_after_both() -> None:
+def test_a_leaving_member_that_is_also_detached_is_destroyed_after_both() -> None:
     bed = with_side(grown(2))
     attach(bed)
     bed.settle()

@@ -23,7 +23,7 @@ REFUSED = Permanent("refused")
 
 
 def after(step: Step, failures: int, error: DriverError = BUSY) -> Record:
-    """A member for whom a call has failed so often."""
+    """A member with so many failures of one call."""
     record = a_record()
     for _ in range(failures):
         record = counted(step, record, judged(step, record, error), "busy", NOW)

@@ -1,4 +1,4 @@
-"""What clouds and balancers say, and what a person is told of it."""
+"""Messages of clouds and balancers, and what Trimtab shows of them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_for_every_cause_there_is_something_to_do() -> None:
         pytest.param(Transient(""), "Transient", id="nothing said"),
     ],
 )
-def test_a_person_is_told_what_to_do_once(error: DriverError, words: str) -> None:
+def test_a_message_says_once_what_to_do(error: DriverError, words: str) -> None:
     assert understood(error).words == words
 
 
@@ -179,7 +179,7 @@ def test_what_is_held_back_is_said_with_what_fails_now() -> None:
     )
 
 
-def test_what_is_tried_again_and_what_is_not_are_told_apart() -> None:
+def test_failures_that_are_retried_and_those_that_are_not_are_distinguished() -> None:
     retry = held("busy", failed=False)
     world = a_world(a_member(1, attempts=(retry,)))
     outcomes = [failed(2, "late", result=StepResult.RETRY), failed(3, "done", result=StepResult.DONE)]

@@ -20,7 +20,7 @@ SECRET = "s3cret"
 
 
 def made_of(release: int, **group: Any) -> Definition:
-    """A definition whose profile is another one for each release."""
+    """A definition with another profile for each release."""
     definition = a_definition(**group)
     recipe = ProcessRecipe(command=("serve",), directory=f"/srv/{release}")
     return replace(definition, profile=replace(definition.profile, recipe=recipe))
@@ -67,7 +67,7 @@ def with_community(name: str) -> Definition:
         pytest.param(with_community("A"), with_community("B"), ("profile snmp community: changed",), id="secret"),
     ],
 )
-def test_what_changed_is_told_field_by_field(before: Definition, after: Definition, told: tuple[str, ...]) -> None:
+def test_changes_are_shown_field_by_field(before: Definition, after: Definition, told: tuple[str, ...]) -> None:
     assert changes(before, after) == told
     assert SECRET not in " ".join(changes(before, after))
 

@@ -1,4 +1,4 @@
-"""What is made of what counters heard."""
+"""Evidence from the answers to counters."""
 
 from __future__ import annotations
 

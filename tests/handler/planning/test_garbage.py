@@ -85,7 +85,7 @@ def test_a_member_that_cannot_be_removed_is_with_its_age_and_what_the_cloud_said
         pytest.param(900 + HOUR, True, [], id="found"),
     ],
 )
-def test_an_intent_that_nobody_settles(age: float, listed: bool, expected: list[tuple[str, GarbageKind]]) -> None:
+def test_an_intent_that_stays_open(age: float, listed: bool, expected: list[tuple[str, GarbageKind]]) -> None:
     record = a_record(1, Phase.INTENDED, intended_at=ago(age))
     assert kinds(found(known(record), *([a_machine()] if listed else []))) == expected
 
@@ -121,7 +121,9 @@ def test_a_machine_without_a_record(server: MemberName, what: Known, expected: l
         pytest.param(name_of(1, installation="zzzzzz"), False, known(), [], id="of another installation"),
     ],
 )
-def test_a_seat_without_a_member(seated: MemberName, listed: bool, what: Known, expected: list[GarbageKind]) -> None:
+def test_a_registration_without_a_member(
+    seated: MemberName, listed: bool, what: Known, expected: list[GarbageKind]
+) -> None:
     items = found(what, *([a_machine()] if listed else []), seated=[seated])
     assert [item.kind for item in items] == expected
     assert not any(item.can_be_abandoned for item in items)

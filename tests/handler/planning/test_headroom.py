@@ -129,7 +129,7 @@ def test_no_more_are_made_than_fit(
     assert answer.quota == ("cores 40 of 40" if Wait.QUOTA in expected[1] else "")
 
 
-def test_who_was_intended_before_comes_first() -> None:
+def test_earlier_intents_come_first() -> None:
     open_intents = [a_member(number, Phase.INTENDED, None, disproved=True) for number in (1, 2, 3)]
     answer = planned(a_world(*open_intents), 5, 2)
 
@@ -137,7 +137,7 @@ def test_who_was_intended_before_comes_first() -> None:
     assert waiting(answer) == 3
 
 
-def test_parts_are_not_made_for_whom_there_is_no_room() -> None:
+def test_no_parts_are_created_for_members_without_room() -> None:
     definition = a_definition(parts=(FRONT,))
     world = a_world(a_member(1, Phase.INTENDED, None, disproved=True))
     world = replace(world, members=tuple(replace(member, lacking=(FRONT.name,)) for member in world.members))
@@ -149,13 +149,13 @@ def test_parts_are_not_made_for_whom_there_is_no_room() -> None:
     assert (steps(0).steps, waiting(steps(0))) == ((), 1)
 
 
-def test_those_who_leave_are_not_held_up() -> None:
+def test_leaving_members_are_not_delayed() -> None:
     world = a_world(*(a_member(number) for number in range(1, 5)), a_member(5, Phase.LEAVING), seats=[a_seat(5)])
     without, within = planned(world, 3, None), planned(world, 3, 0)
     assert (without.steps, without.waits) == (within.steps, within.waits)
 
 
-def test_a_roll_without_room_for_its_surge_says_so_and_takes_nobody_away() -> None:
+def test_a_roll_without_room_for_its_surge_reports_it_and_removes_no_member() -> None:
     answer = planned_roll(made_of(OLD, OLD, OLD), 3, ONE_MORE, headroom=room(0))
     assert said(answer) == ([], 0)
     assert dict(answer.waits) == {Wait.QUOTA: 1, Wait.ROLLING: 3}
@@ -166,7 +166,7 @@ def test_a_roll_that_may_miss_one_frees_a_place_first(roll: Rolling) -> None:
     assert said(planned_roll(made_of(OLD, OLD, OLD), 3, roll, headroom=room(0))) == ([1], 0)
 
 
-def test_whoever_is_to_be_replaced_by_name_serves_until_there_is_room() -> None:
+def test_a_member_to_be_replaced_by_name_serves_until_there_is_room() -> None:
     world = a_world(a_member(1, leaving=Leaving.REPLACED), a_member(2), seats=[a_seat(1), a_seat(2)])
     answer = planned(world, 2, 0)
     assert (answer.steps, waiting(answer)) == ((), 1)

@@ -1,4 +1,4 @@
-"""Who is replaced since it fails the health checks of its balancers, and when rather nobody is."""
+"""Which members are replaced for failing the health checks of their balancers, and when none is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USUAL = HealthRepair()
 
 
 def a_fleet(*healths: Health | None, since: float | None = LONG, **records: dict[str, Any]) -> World:
-    """Members 1, 2, … in service whose seats say so; those that fail have done so ``since`` then."""
+    """Members 1, 2, … in service with this health on the balancer; failing ones have failed ``since`` then."""
     members = []
     for number, health in enumerate(healths, 1):
         record = {"failing_since": since if health is FAILING else None, **records.get(f"m{number}", {})}
@@ -94,7 +94,7 @@ def test_a_mark_of_failing_is_taken_off_once_health_is_not_asked_for() -> None:
     assert planned(a_fleet(FAILING, HEALTHY), rule=None).steps == (noted(1, failing=False),)
 
 
-def test_a_time_of_warming_up_that_has_not_begun_spares_nobody() -> None:
+def test_a_warm_up_that_has_not_begun_protects_no_member() -> None:
     world = a_fleet(FAILING, HEALTHY, m1={"in_service_at": NOW + 3600})
     assert [*planned(world).steps] == replaced(1)
 
@@ -105,14 +105,14 @@ def test_a_protected_member_is_not_replaced() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_when_everybody_fails_it_is_not_their_fault(count: int) -> None:
+def test_when_all_members_fail_none_is_blamed(count: int) -> None:
     answer = planned(a_fleet(*[FAILING] * count), rule=HealthRepair(at_most=99))
     assert [*answer.steps] == [noted(number, failing=False) for number in range(1, count + 1)]
     assert dict(answer.waits) == {Wait.MANY_FAILING: count}
     assert "finds no member healthy: the fault may be its own" in answer.repair_stopped
 
 
-def test_not_even_a_person_has_everybody_replaced_at_once() -> None:
+def test_even_an_ordered_convergence_does_not_replace_all_members_at_once() -> None:
     answer = planned(a_fleet(*[FAILING] * 3, since=None), accept_vanished=True)
     assert (answer.steps, dict(answer.waits)) == ((), {Wait.MANY_FAILING: 3})
 
@@ -149,7 +149,7 @@ def test_a_person_can_order_to_believe_that_many_fail() -> None:
     assert marks == replaced(1, 2, 3)
 
 
-def test_a_person_who_converges_for_another_reason_has_nobody_replaced_before_the_time() -> None:
+def test_convergence_for_another_reason_replaces_no_member_before_its_time() -> None:
     answer = planned(a_fleet(FAILING, HEALTHY, since=JUST), accept_vanished=True)
     assert answer.steps == ()
 
@@ -177,13 +177,13 @@ def test_members_are_replaced_in_turns_while_others_are_missing() -> None:
         pytest.param({}, False, id="the listing is partial"),
     ],
 )
-def test_nobody_is_replaced_while_no_other_can_be_made(limit: dict[str, Any], complete: bool) -> None:
+def test_no_member_is_replaced_while_none_can_be_created(limit: dict[str, Any], complete: bool) -> None:
     world = replace(a_fleet(FAILING, HEALTHY), complete=complete)
     assert dict(planned(world, **limit).waits)[Wait.FAILING] == 1
     assert planned(world, **limit).steps == ()
 
 
-def test_whoever_fails_leaves_first_when_there_are_too_many() -> None:
+def test_failing_members_leave_first_when_there_are_too_many() -> None:
     answer = planned(a_fleet(HEALTHY, HEALTHY, FAILING, since=JUST), 2)
     assert [step.member for step in answer.steps if isinstance(step, MarkLeaving)] == [name_of(3)]
 
@@ -214,14 +214,14 @@ def test_each_balancer_is_believed_by_itself(edge: list[Health], back: list[Heal
     assert [step.member for step in steps if isinstance(step, MarkLeaving)] == [name_of(number) for number in gone]
 
 
-def test_a_seat_that_is_not_given_work_says_nothing_of_health() -> None:
+def test_a_registration_without_work_shows_no_health() -> None:
     world = a_fleet(FAILING, HEALTHY)
     seats = [a_seat(1, SeatState.DRAINING, health=FAILING), a_seat(2, health=HEALTHY)]
     assert not [s for s in planned(a_world(*world.members, seats=seats)).steps if isinstance(s, MarkLeaving)]
 
 
 @given(world=worlds(), size=SIZES, at_most=st.integers(1, 3), since=st.booleans())
-def test_of_any_world_no_more_are_replaced_than_the_budget_and_never_everybody(
+def test_in_any_world_no_more_members_are_replaced_than_the_budget_and_never_all(
     world: World, size: int | None, at_most: int, since: bool
 ) -> None:
     rule = HealthRepair(at_most=at_most, warm_up=0.0)

@@ -89,7 +89,7 @@ def test_of_many_each_needs_a_source_that_knew_it_works_and_is_silent(
     assert verdicts(3, *testimonies, how=how) == {verdict}
 
 
-def test_what_a_source_hears_is_not_gone_however_few_they_are_and_whoever_orders_it() -> None:
+def test_a_member_that_answers_a_source_is_not_gone_whatever_a_person_orders() -> None:
     ordered = replace(TERMS, accept_all=True)
     assert verdicts(1, told(HERE)) == verdicts(1, told(HERE), terms=ordered) == {HEARD}
     assert verdicts(1, told(HERE), proof=True) == {BELIEVED}

@@ -1,4 +1,4 @@
-"""When a listing is believed, when not, and what is said of it."""
+"""When a listing is believed, when not, and the message about it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHRUNK, CONTRADICTED, STALE, MANY_LOST, PARTIAL = (
 
 
 def lacking(*numbers: int, of: int, seats: SeatState | None = None, complete: bool = True, **changes: object) -> World:
-    """A fleet of which these are not listed; the balancer has them ``seats`` (``None``: not at all)."""
+    """A fleet of which these are not listed; ``seats`` are their registrations (``None``: none)."""
     fleet = range(1, of + 1)
     members = [a_member(n, Phase.IN_SERVICE, None if n in numbers else ServerState.RUNNING) for n in fleet]
     others = [a_seat(n) for n in fleet if n not in numbers]
@@ -111,21 +111,21 @@ def test_a_person_is_believed_more_than_all_but_a_partial_listing(changes: dict[
 
 
 @pytest.mark.parametrize("changes", [{"untraced": (name_of(8),)}, {"relisted": (name_of(8),)}])
-def test_from_a_listing_that_is_not_believed_nobody_is_surplus(changes: dict[str, object]) -> None:
+def test_from_a_listing_that_is_not_believed_no_member_is_surplus(changes: dict[str, object]) -> None:
     answer = plan(desired(1), lacking(of=3, **changes), a_definition(), limits(), NOW)  # type: ignore[arg-type]
     assert (answer.steps, answer.waits) == ((), ((Wait.DISTRUST, 1),))
     believed = plan(desired(1), lacking(of=3), a_definition(), limits(), NOW)
     assert [type(step) for step in believed.steps] == [MarkLeaving] * 2
 
 
-def test_nobody_is_made_while_a_balancer_gives_work_to_a_name_that_nobody_knows() -> None:
+def test_no_member_is_created_while_a_balancer_sends_work_to_an_unknown_name() -> None:
     world = lacking(of=1, untraced=(name_of(8),))
     assert plan(desired(3), world, a_definition(), limits(), NOW).steps == ()
     believed = plan(desired(3), world, a_definition(), limits(accept_vanished=True), NOW)
     assert [type(step) for step in believed.steps] == [Create] * 2
 
 
-def test_the_words_say_who_is_missing_what_would_settle_it_and_how_far_that_is() -> None:
+def test_the_message_names_missing_members_and_what_would_confirm_the_listing() -> None:
     missing = [a_member(n, Phase.IN_SERVICE, None, absent_listings=1, absent_at=NOW - 9) for n in (1, 2)]
     told = doubts(a_world(*missing, *HERE[:2], seats=[a_seat(1)]))
     assert told[SHRUNK].words == (
@@ -161,7 +161,7 @@ def test_a_streak_settles_a_matter_once_it_is_long_in_number_and_in_time(
     assert ListingStreak(listings=listings, since=NOW).is_settled(Instant(NOW + seconds)) is settled
 
 
-def test_a_balancer_that_cannot_be_read_contradicts_nobody() -> None:
+def test_an_unreadable_balancer_contradicts_no_listing() -> None:
     world = a_world(*(a_member(n) for n in range(1, 10)), a_member(10, Phase.IN_SERVICE, None), seats=None)
     assert doubts(world) == {}
     assert world.seatings[EDGE].seats is None

@@ -33,11 +33,11 @@ def test_it_shows_every_side() -> None:
     assert (seen.role, seen.why, seen.steps) == (Role.SERVING, "it serves", ())
 
 
-def test_a_member_that_nobody_knows_has_no_sides() -> None:
+def test_an_unknown_member_has_no_details() -> None:
     assert close_up(name_of(9), a_snapshot(a_fleet(2), 2)) is None
 
 
-def test_balancers_that_cannot_be_read_and_those_without_a_seat_are_told_apart() -> None:
+def test_unreadable_balancers_and_missing_registrations_are_distinguished() -> None:
     back = BalancerId("back")
     seatings = {EDGE: Seating(seats={}), back: Seating(seats=None, because="it is silent")}
     world = a_world(a_member(1, balancers=((EDGE, 80), (back, 81))), seatings=seatings)
@@ -69,7 +69,7 @@ def test_it_says_what_the_member_is_and_why(member: Member, role: Role, why: str
     assert seen.why.endswith(why)
 
 
-def test_every_role_but_those_told_with_their_cause_has_words() -> None:
+def test_every_role_but_those_described_by_their_cause_has_words() -> None:
     from handler.planning.member_details import _WHY
 
     assert set(Role) - set(_WHY) == {Role.LEAVING, Role.FAILING}

@@ -1,4 +1,4 @@
-"""A plan member by member: whose steps are calls, which balancers they change, and what each begins with."""
+"""A plan member by member: which steps are calls, which balancers they change, and what each begins with."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_balancers_are_named_once_and_in_one_order() -> None:
     assert changed([line(LEFT, GONE), line(Leave(member=TWO, balancer=BACK), LEFT)]) == [BACK, EDGE]
 
 
-def test_who_needs_no_call_is_parted_from_who_does() -> None:
+def test_members_without_calls_are_separated_from_those_with_calls() -> None:
     mark = MarkLeaving(member=ONE, why=Leaving.SURPLUS)
     served = EnterService(member=TWO)
     assert parted([line(mark), line(LEFT, served)]) == ([(ONE, mark)], [line(LEFT, served)])

@@ -26,7 +26,7 @@ MAKE_BOTH = ["make part m-1 data", "make part m-1 front"]
 
 
 def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
-    """What is planned for a group with one member, of which the cloud says that its machine is not there."""
+    """The plan of a group with one member whose machine does not exist in the cloud."""
     record = {"phase": "intended", "parts": BOTH, **member.pop("record", {})}
     listed = {"name": "m-1", "disproved": True, **member, "record": record}
     given = {"desired": size, "definition": {"parts": declared}, "world": {"members": [listed]}}
@@ -156,7 +156,7 @@ def test_of_a_member_that_the_cloud_will_not_make_no_part_is_left(call: str) -> 
     assert (bed.parts(), bed.retained()) == (set(), [])
 
 
-def test_whoever_was_given_up_with_its_parts_counts_never_again() -> None:
+def test_a_member_that_was_given_up_with_its_parts_never_counts_again() -> None:
     bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
     bed.cloud.faults.always["make_part"] = Transient("not now")
     bed.run()
@@ -170,7 +170,7 @@ def test_whoever_was_given_up_with_its_parts_counts_never_again() -> None:
     bed.expect(1)
 
 
-def test_a_long_back_off_between_parts_and_machine_makes_nobody_late() -> None:
+def test_a_long_back_off_between_parts_and_machine_makes_no_member_late() -> None:
     bed = Bed(size=2, definition=a_definition(parts=(FRONT,), build_timeout=60.0))
     bed.store.kept[WEB] = replace(bed.stored, failed_builds=9)
     bed.cloud.faults.script("make_part", None, Permanent("refused"))
@@ -179,7 +179,7 @@ def test_a_long_back_off_between_parts_and_machine_makes_nobody_late() -> None:
     assert ONE in bed.cloud.created
 
 
-def test_a_part_that_is_to_go_wears_nobody_out_while_the_endpoint_that_removes_it_is_left_alone() -> None:
+def test_removing_a_part_costs_no_attempt_while_its_endpoint_is_left_alone() -> None:
     bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
     bed.run()
     bed.redefine(a_definition())  # so the part is in the way
@@ -282,7 +282,7 @@ def test_parts_come_though_a_cloud_may_be_asked_for_little() -> None:
     bed.expect(4)
 
 
-def test_a_cloud_that_makes_no_parts_is_told_of_before_anything_is_made() -> None:
+def test_a_cloud_that_creates_no_parts_is_reported_before_anything_is_created() -> None:
     bed = Bed(size=1, definition=a_definition(parts=(DATA,)))
     bed.orchestrator = _Partless(bed.cloud)
     done = bed.run()

@@ -84,7 +84,7 @@ MIXED = {
             ["leave m-1 edge", "destroy m-1", "waiting: 1 deleting"],
             id="roles: ERROR trumps a drain mark",
         ),
-        # 1 to 4: counting, and who is surplus.
+        # 1 to 4: counting, and which members are surplus.
         pytest.param(
             told(5, MIXED),
             [_NOT_SERVING.format(4), "waiting: 1 building, 1 passing"],

@@ -221,7 +221,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(a_member(1, SERVED, DELETING), seats=[a_seat(1)]),
             [left(1), NEW],
             {Wait.DELETING: 1},
-            id="deleted by somebody else: unseated and replaced at once [Otter #1523]",
+            id="deleted by another party: deregistered and replaced at once [Otter #1523]",
         ),
         # Too many.
         pytest.param(2, a_fleet(3), [leave(1)], {}, id="one too many: the oldest is marked, and nothing else"),
@@ -426,11 +426,11 @@ LEAVER: dict[str, Any] = {"leaving_at": NOW - 1}
         ),
     ],
 )
-def test_nobody_is_destroyed_before_it_has_left(member, seats, steps: list[Step], waits) -> None:
+def test_no_member_is_destroyed_before_it_has_left_its_balancers(member, seats, steps: list[Step], waits) -> None:
     assert steps_of(0, a_world(member, seats=seats)) == (steps, waits)
 
 
-def test_a_member_to_be_replaced_stays_while_those_who_serve_are_leaving() -> None:
+def test_a_member_to_be_replaced_stays_while_serving_members_are_leaving() -> None:
     world = a_world(
         a_member(1), a_member(2, SERVED, ServerState.UNKNOWN), a_member(3, leaving=Leaving.REPLACED),
         seats=[a_seat(1), a_seat(2), a_seat(3)],
@@ -501,18 +501,18 @@ def test_when_many_vanish_at_once_nothing_is_forgotten_or_made(gone: int, of: in
     assert (steps == [], waits.get(Wait.MANY_VANISHED, 0)) == (stops, gone if stops else 0)
 
 
-def test_when_many_vanished_nobody_else_is_chosen_to_leave() -> None:
+def test_when_many_vanished_no_other_member_is_chosen_to_leave() -> None:
     assert steps_of(1, vanished(4, 6)) == ([], {Wait.MANY_VANISHED: 4})
 
 
 def broken(lost: int, of: int) -> World:
-    """A fleet of which the cloud says that the first ``lost`` members are broken, though balancers seat them all."""
+    """A fleet whose cloud reports the first ``lost`` members as broken, though all are registered with balancers."""
     numbers = range(1, of + 1)
     members = [a_member(n, SERVED, ERROR if n <= lost else RUNNING) for n in numbers]
     return a_world(*members, seats=[a_seat(n) for n in numbers])
 
 
-def test_when_a_cloud_calls_most_of_a_fleet_broken_at_once_nobody_is_destroyed_and_nobody_made() -> None:
+def test_when_a_cloud_reports_most_of_a_fleet_as_broken_no_member_is_destroyed_or_created() -> None:
     assert steps_of(5, broken(3, 5)) == ([], {Wait.MANY_VANISHED: 3})
     assert steps_of(6, broken(3, 6)) == ([], {Wait.MANY_VANISHED: 3})
     assert steps_of(6, broken(2, 6))[0] == [*(leave(n, Leaving.BROKEN) for n in (1, 2)), NEW, NEW]
@@ -569,7 +569,7 @@ def test_where_vanishing_shrinks_the_vanished_are_not_replaced() -> None:
     assert steps_of(2, dying, group=group) == ([], {Wait.DELETING: 1})
 
 
-def test_deleting_a_group_makes_everybody_leave() -> None:
+def test_deleting_a_group_makes_all_members_leave() -> None:
     world = a_world(
         a_member(1, protected=True),
         a_member(2, MADE, BUILDING, **FRESH),
@@ -590,7 +590,7 @@ def test_deleting_a_group_makes_everybody_leave() -> None:
     ]
 
 
-def test_deleting_a_group_on_a_partial_listing_chooses_nobody() -> None:
+def test_deleting_a_group_on_a_partial_listing_chooses_no_member() -> None:
     assert steps_of(2, replace(a_fleet(2), complete=False), deleting=True) == ([], {Wait.PARTIAL: 0})
 
 

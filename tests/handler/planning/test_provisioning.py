@@ -113,7 +113,7 @@ def test_what_came_to_nothing_is_a_persons_to_look_after() -> None:
     assert act == Stuck(why="balancer made: load balancer 7 is ERROR: delete it at the cloud by hand")
 
 
-def test_since_when_it_is_pending_without_a_break_is_remembered_and_told_when_it_is_too_long() -> None:
+def test_a_part_that_stays_pending_is_remembered_and_reported_when_it_lasts_too_long() -> None:
     first = bound(BalancerProvision(balancer=MADE), {LB: PENDING}, NOW)
     assert (dict(first.parts), first.pending_since) == ({"loadbalancer": "7"}, NOW)
     later = bound(first, {LB: ACTIVE, LISTENER: PENDING}, NOW + 59)

@@ -73,7 +73,7 @@ def test_a_removal_that_was_accepted_is_waited_for_and_then_asked_for_again(agai
     assert (told, restraint.held) == (Moves(left, frozenset({Wait.DELETING})), [])
 
 
-def test_who_orders_convergence_waits_for_no_back_off() -> None:
+def test_ordered_convergence_waits_for_no_back_off() -> None:
     moves, record = Moves((DESTROY,)), a_record(attempts=(failed("destroy"),))
     assert Restraint(limits(accept_vanished=True), NOW).restrained(moves, record) == moves
 

@@ -1,4 +1,4 @@
-"""Removals that do not end: who is STUCK, what that holds up (nothing), and when it is tried again."""
+"""Removals that do not end: when they are STUCK, what that delays (nothing), and when they are retried."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def planned(world: World, size: int | None, *, deleting: bool = False, **limit: 
         pytest.param({"phase": Phase.IN_SERVICE, "destroy_attempts": ATTEMPTS}, False, id="it does not leave"),
     ],
 )
-def test_who_is_stuck(fields: dict[str, Any], stuck: bool) -> None:
+def test_when_a_removal_is_stuck(fields: dict[str, Any], stuck: bool) -> None:
     assert is_stuck(a_record(1, **{"phase": Phase.LEAVING, **fields}), GRACE, NOW) is stuck
 
 
@@ -128,7 +128,7 @@ def test_a_stuck_member_that_is_gone_at_last_is_forgotten() -> None:
     assert planned(world, 0).steps == (Forget(member=ONE),)
 
 
-def test_a_stuck_member_that_somebody_seated_again_is_drained_first() -> None:
+def test_a_stuck_member_that_is_registered_again_by_hand_is_drained_first() -> None:
     world = a_world(
         stuck_member(1, ServerState.RUNNING, removal_tried_at=ago(7200)), seats=[a_seat(1, SeatState.SERVING)]
     )
@@ -220,7 +220,7 @@ def test_a_failure_of_a_stuck_removal_does_not_hold_back_the_next_pass() -> None
 
 
 def stuck_bed(size: int = 2) -> Bed:
-    """A bed that is to be empty, and whose members the cloud refused to remove until they were stuck."""
+    """A bed that is to be empty, with members that the cloud refused to remove until they were stuck."""
     bed = grown(size)
     failing(bed, Permanent("locked"))
     bed.desire(0)

@@ -1,4 +1,4 @@
-"""One table says what each member is; another what people are told."""
+"""One table gives the role of each member; another the state that people see."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ FRESH = {"intended_at": NOW - 10, "made_at": NOW - 5}
         pytest.param(
             a_member(1, SERVED, ServerState.PARKED, leaving=Leaving.REPLACED), Role.REPLACING, id="set aside, replaced"
         ),
-        pytest.param(a_member(1, SERVED, ServerState.DELETING), Role.DELETING, id="somebody deletes it (Otter #1523)"),
+        pytest.param(
+            a_member(1, SERVED, ServerState.DELETING), Role.DELETING, id="another party deletes it (Otter #1523)"
+        ),
         pytest.param(a_member(1, LEAVING, ServerState.ERROR), Role.LEAVING, id="chosen to leave, whatever its state"),
         pytest.param(a_member(1, LEAVING, None), Role.LEAVING, id="chosen to leave, not listed"),
         pytest.param(a_member(1, None, ServerState.RUNNING), Role.ARRIVING, id="unknown to the store, runs"),
@@ -66,7 +68,7 @@ def test_every_member_has_one_role(member: Member, expected: Role) -> None:
     assert role(member, a_world(member), a_definition(), NOW) is expected
 
 
-def test_a_partial_listing_proves_nobody_gone() -> None:
+def test_a_partial_listing_proves_no_member_gone() -> None:
     member = a_member(1, SERVED, None, disproved=True)
     assert role(member, a_world(member, complete=False), a_definition(), NOW) is Role.ABSENT
 
@@ -124,7 +126,7 @@ def test_an_open_intent_is_never_proved_absent_by_listings() -> None:
     assert not is_witnessed(member, a_world(member), limits(), NOW)
 
 
-def test_whoever_serves_or_will_is_counted() -> None:
+def test_members_that_serve_or_will_are_counted() -> None:
     left_out = {Role.REPLACING, Role.GONE, Role.BROKEN, Role.LATE, Role.UNREADY, Role.DELETING}
     left_out |= {Role.LEAVING, Role.STUCK}
     assert set(Role) - set(COUNTED) == left_out
@@ -139,7 +141,9 @@ def test_whoever_serves_or_will_is_counted() -> None:
         pytest.param(3600.0, None, Role.PASSING, id="not known for how long"),
     ],
 )
-def test_who_takes_too_long_between_two_states_is_broken_if_the_group_says_so(passing, for_so_long, expected) -> None:
+def test_a_member_that_is_too_long_between_two_states_is_broken_if_the_group_declares_it(
+    passing, for_so_long, expected
+) -> None:
     since = None if for_so_long is None else Instant(NOW - for_so_long)
     member = replace(a_member(1, state=ServerState.PASSING), passing_since=since)
     definition = a_definition(repair=Repair(passing=passing))

@@ -1,4 +1,4 @@
-"""Who leaves next in a roll, and how many are made meanwhile."""
+"""Which members leave next in a roll, and how many are created meanwhile."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_what_a_roll_does_now(world: World, roll: Rolling | None, expected: tupl
 
 
 @pytest.mark.parametrize("limited", [{"creates": 0}, {"back_off_until": NOW + 9}], ids=["budget", "back-off"])
-def test_nobody_leaves_ahead_of_one_that_cannot_be_made(limited) -> None:
+def test_no_member_leaves_before_one_that_cannot_be_created(limited) -> None:
     assert said(planned(made_of(OLD, OLD, OLD), 3, ONE_LESS, **limited)) == ([], 0)
     assert said(planned(made_of(OLD, OLD, OLD, NEW), 3, ONE_LESS, **limited)) == ([1], 0), "others serve already"
 
@@ -76,7 +76,7 @@ def test_a_removal_that_is_stuck_holds_up_no_repair() -> None:
 
 
 def test_members_that_do_not_serve_yet_are_waited_for() -> None:
-    """Whoever is set aside is not: nobody is made ahead of a person's decision."""
+    """A member that is set aside is not: no member is created before a person decides."""
     parked = replace(a_world(a_member(1, state=ServerState.PARKED, profile=OLD), seats=[a_seat(1)]), profile=NEW)
     plan = planned(parked, 1)
     assert (said(plan), plan.waits) == (([], 0), ((Wait.ROLLING, 1),))
@@ -84,7 +84,7 @@ def test_members_that_do_not_serve_yet_are_waited_for() -> None:
     assert said(planned(replace(a_world(building), profile=NEW), 1)) == ([], 1)
 
 
-def test_one_that_reboots_serves_nobody_and_leaves_as_soon_as_it_is_one_more_than_desired() -> None:
+def test_a_rebooting_member_does_no_work_and_leaves_as_soon_as_there_are_more_than_desired() -> None:
     reboots = a_member(1, state=ServerState.PASSING, profile=OLD)
     three = made_of(OLD, OLD, NEW)
     assert said(planned(replace(three, members=(reboots, *three.members[1:])), 3)) == ([], 1)
@@ -102,7 +102,7 @@ def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go
     assert said(planned(ailing, 3)) == ([], 0)
 
 
-def test_while_nobody_passes_the_health_checks_a_roll_takes_nobody() -> None:
+def test_while_no_member_passes_the_health_checks_a_roll_removes_none() -> None:
     """It may be the check that is broken."""
     world = made_of(OLD, OLD, OLD, NEW)
     ill = [replace(a_seat(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
@@ -111,7 +111,7 @@ def test_while_nobody_passes_the_health_checks_a_roll_takes_nobody() -> None:
     assert said(planned(replace(world, seatings=a_world(seats=one).seatings), 3)) == ([1], 0), "three others serve"
 
 
-def test_a_roll_says_how_many_are_to_come_and_who_is_protected() -> None:
+def test_a_roll_reports_how_many_are_to_come_and_which_are_protected() -> None:
     plan = planned(made_of(OLD, OLD, OLD, NEW, m3=KEPT), 3)
     assert dict(plan.waits) == {Wait.ROLLING: 1, Wait.PROTECTED: 1}
 
@@ -122,13 +122,13 @@ def test_the_words_of_one_that_leaves_say_that_it_is_rolled() -> None:
     assert (step.why, step.because) == (Leaving.REPLACED, "rolled: it does not use the current profile")
 
 
-def test_whoever_still_leaves_takes_up_room_on_a_partial_listing_too() -> None:
+def test_leaving_members_use_quota_on_a_partial_listing_too() -> None:
     world = made_of(OLD, OLD, OLD, m1={"phase": Phase.LEAVING, "leaving": Leaving.REPLACED})
     for seen in (world, replace(world, complete=False)):
         assert said(planned(seen, 3, ONE_LESS)) == ([], 0)
 
 
-def test_progress_counts_who_serves_and_who_is_left() -> None:
+def test_progress_counts_serving_and_remaining_members() -> None:
     world = made_of(OLD, OLD, NEW, NEW, m1=KEPT)
     in_service = {name_of(number) for number in (1, 2, 3)}
     progress = rolled(world, in_service)
@@ -162,7 +162,7 @@ def test_the_order_of_members_does_not_matter_to_a_roll(world: World, size: int 
     assert planned(world, size, roll) == planned(turned, size, roll)
 
 
-def test_a_seat_that_drains_is_no_service() -> None:
+def test_a_draining_registration_is_no_service() -> None:
     world = made_of(OLD, OLD, NEW)
     drained = replace(world, seatings=a_world(seats=[a_seat(1), a_seat(2, SeatState.DRAINING), a_seat(3)]).seatings)
     assert said(planned(drained, 2, ONE_MORE)) == ([1], 0)

@@ -1,4 +1,4 @@
-"""Settled members are passed over by planning: no rule may have anything to say of them."""
+"""Planning skips settled members: no rule may have a step or a wait for them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_fleet_that_serves_is_settled() -> None:
         pytest.param(a_member(1, balancers=((EDGE, 80), ("back", 81))), [a_seat(1)], id="on half of its balancers"),
     ],
 )
-def test_whoever_needs_a_look_is_not_settled(member: Member, seats) -> None:
+def test_a_member_that_needs_planning_is_not_settled(member: Member, seats) -> None:
     assert sifted(a_world(member, seats=seats)) == ([], [member])
 
 
@@ -70,7 +70,7 @@ def test_whoever_needs_a_look_is_not_settled(member: Member, seats) -> None:
     count=st.integers(-1, 10),
     order=st.sampled_from(Victims),
 )
-def test_nobody_who_would_leave_is_passed_over(
+def test_no_member_that_would_leave_is_passed_over(
     members: list[tuple[int, bool, str]], count: int, order: Victims
 ) -> None:
     everybody = [

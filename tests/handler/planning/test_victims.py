@@ -1,4 +1,4 @@
-"""Who leaves: the least useful first, by identity, never a protected one."""
+"""Which members leave: the least useful first, by identity, never a protected one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_least_useful_leave_first(candidates, count: int, order: Victims, ex
 
 
 def numbers(candidates: list[MemberRole], count: int, order: Victims, world: World | None = None, revision: int = 7):
-    """Who leaves, in turn, by number."""
+    """The members that leave, in order, by number."""
     return [member.record.sequence for member, _ in turns(candidates, count, order, world, revision)]
 
 
@@ -162,7 +162,7 @@ def test_connections_are_counted_on_every_balancer(front, back, expected: int | 
     assert connections_of(member, world) == expected
 
 
-def test_nobody_knows_the_connections_of_a_member_without_balancers() -> None:
+def test_the_connections_of_a_member_without_balancers_are_not_known() -> None:
     assert connections_of(a_member(1, balancers=()), a_world()) is None
 
 
@@ -172,7 +172,7 @@ def test_what_is_not_known_of_builds_does_not_matter_among_those_in_service() ->
     assert numbers([*candidates, *builds], 2, Victims.LEAST_CONNECTIONS, world) == [9, 2]
 
 
-def test_who_goes_before_its_turn_since_it_does_not_serve_is_told_so() -> None:
+def test_the_reason_says_that_a_member_leaves_early_because_it_does_not_serve() -> None:
     young: list[MemberRole] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
     told = turns([*serving(a_member(1), a_member(2)), *young], 2, Victims.OLDEST)
     assert [(member.name, words) for member, words in told] == [
@@ -198,7 +198,7 @@ def test_the_fullest_zone_gives_first(zones: str, count: int, expected: list[int
     assert numbers(serving(*members), count, Victims.ZONE_BALANCE) == expected
 
 
-def test_those_who_stay_count_in_their_zones() -> None:
+def test_members_that_stay_count_in_their_zones() -> None:
     kept = [in_zone(number, "a", protected=True) for number in (1, 2, 3)]
     free = [in_zone(4, "a"), in_zone(5, "b"), in_zone(6, "b")]
     assert numbers(serving(*kept, *free), 2, Victims.ZONE_BALANCE) == [4, 5]
@@ -224,7 +224,7 @@ def test_a_lot_is_the_same_for_one_revision_and_another_for_the_next() -> None:
     assert drawn[0] != sorted(drawn[0])
 
 
-def test_by_lot_everybody_is_as_likely() -> None:
+def test_by_lot_every_member_is_as_likely() -> None:
     candidates = serving(*(a_member(number) for number in range(1, 6)))
     times = Counter(numbers(candidates, 1, Victims.RANDOM, revision=revision)[0] for revision in range(1000))
     assert set(times) == {1, 2, 3, 4, 5}
@@ -236,7 +236,7 @@ def test_by_lot_everybody_is_as_likely() -> None:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[list[MemberRole], World]:
-    """Any candidates, and what the balancer says of them."""
+    """Any candidates, and their registrations on the balancer."""
     roles: list[MemberRole] = []
     seats = []
     for number in draw(st.lists(st.integers(1, 30), unique=True, max_size=9)):
@@ -265,7 +265,7 @@ def test_the_order_of_the_candidates_never_matters(scene, count: int, order: Vic
 
 
 @given(scene=scenes(), count=st.integers(0, 10), order=st.sampled_from(Victims))
-def test_nobody_is_chosen_who_is_protected_or_not_known_and_no_more_than_asked(scene, count, order: Victims) -> None:
+def test_no_protected_or_unknown_member_is_chosen_and_no_more_than_requested(scene, count, order: Victims) -> None:
     roles, world = scene
     free = {
         member_role[0].name
@@ -279,7 +279,7 @@ def test_nobody_is_chosen_who_is_protected_or_not_known_and_no_more_than_asked(s
 
 @given(scene=scenes(), count=st.integers(1, 10))
 def test_whatever_a_group_prefers_the_same_ranks_leave_first(scene, count: int) -> None:
-    """The preference decides among those who are alike, and never between a build and a member that serves."""
+    """The preference decides within a rank, and never between a build and a member that serves."""
     roles, world = scene
     as_good = {Role.UNSURE, Role.REPLACING, Role.LEAVING}  # as one that serves, if they have served
     serving = {

@@ -119,7 +119,7 @@ def test_a_redirection_is_an_answer_and_is_not_followed(cloud: responses.Request
     assert len(cloud.calls) == 1
 
 
-def test_nothing_is_asked_for_and_nobody_is_named(cloud: responses.RequestsMock) -> None:
+def test_the_request_has_no_body_and_no_credentials(cloud: responses.RequestsMock) -> None:
     cloud.get(ENDPOINT, headers=AGREES)
     look()
     (call,) = cloud.calls

@@ -26,7 +26,7 @@ Sequel = Sequence[tuple[float, GroupCondition]]
 
 
 def told(sequel: Sequel, group: Group | None = None, *, restarts: frozenset[int] = frozenset()) -> list[Notice]:
-    """Look at a group at these instants; before the looks in ``restarts`` only what was told is still known."""
+    """Look at a group at these instants; before the looks in ``restarts`` only the sent notices are still known."""
     watch, notices = Watch(), list[Notice]()
     for number, (seconds, condition) in enumerate(sequel):
         if number in restarts:
@@ -90,20 +90,20 @@ def words(notices: Sequence[Notice]) -> list[tuple[str, str, float]]:
         "a-second-outage-is-told-again",
     ],
 )
-def test_trouble_is_told_once_when_it_begins_and_once_when_it_is_over(
+def test_trouble_gives_one_notice_when_it_begins_and_one_when_it_is_over(
     sequel: Sequel, expected: list[tuple[str, str, float]]
 ) -> None:
     assert words(told(sequel)) == expected
 
 
-def test_of_warnings_nobody_is_told_who_asked_for_errors_only() -> None:
+def test_a_target_for_errors_only_gets_no_warnings() -> None:
     sequel = [(0, C.WARNING), (30, C.WARNING), (60, C.ERROR), (90, C.WARNING), (120, C.WARNING)]
     only = a_watched_group(on=(Severity.ERROR,))
     assert words(told(sequel, only)) == [("entered", "error", 60), ("left", "error", 120)]
     assert told(sequel, a_watched_group(on=())) == []
 
 
-def test_without_notify_nothing_is_told_and_nothing_remembered() -> None:
+def test_without_notify_no_notice_is_sent_or_stored() -> None:
     group = Group(id=a_watched_group().id, profile=a_watched_group().profile, minimum=1, maximum=2)
     assert look(Watch(turned_at=NOW), group, C.ERROR, (), NOW) == (Watch(), None)
 

@@ -17,7 +17,7 @@ from tests.support.worlds import name_of
         (-40, "ended by signal 40"),
     ],
 )
-def test_an_end_is_told_in_words(status: int, said: str) -> None:
+def test_an_ending_is_described_in_words(status: int, said: str) -> None:
     assert ending_of(status) == said
 
 

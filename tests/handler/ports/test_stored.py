@@ -18,7 +18,7 @@ def test_a_message_of_something_else_is_a_pause_of_everything() -> None:
 
 @pytest.mark.parametrize("because", ["", "storage moves; later more", "decisions only"])
 @pytest.mark.parametrize("pause", [pause for pause in Pause if pause is not Pause.NO])
-def test_what_history_tells_of_the_whole_fleet_is_read_again(pause: Pause, because: str) -> None:
+def test_history_of_the_fleet_pause_is_read_again(pause: Pause, because: str) -> None:
     assert fleet_pause_of(told_of_fleet(pause, because)) == (pause, because)
 
 

@@ -51,7 +51,7 @@ class SlowStore(MemoryStore):
 
 
 class Entrance:
-    """A door, the room behind it, and a fleet of two in service."""
+    """A decision queue, one group runtime, and a fleet of two in service."""
 
     def __init__(self, store: Store, catalogue: Catalogue = CATALOGUE) -> None:
         self.catalogue = catalogue
@@ -186,7 +186,7 @@ def test_a_decision_counts_only_once_it_is_written() -> None:
     play(store, scene)
 
 
-def test_nothing_counts_if_the_write_fails_and_the_door_works_again_afterwards() -> None:
+def test_nothing_counts_if_the_write_fails_and_the_queue_works_again_afterwards() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
@@ -254,7 +254,7 @@ def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_nobodys_ans
     play(store, scene)
 
 
-def test_what_was_written_counts_even_if_nobody_waits_for_it_any_more() -> None:
+def test_a_stored_decision_counts_even_if_its_caller_is_gone() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
@@ -315,7 +315,7 @@ def test_a_pause_that_is_being_written_is_written_before_the_next_may_pass() -> 
     play(store, scene)
 
 
-def test_a_defect_in_one_decision_leaves_nobody_waiting_for_ever() -> None:
+def test_a_defect_in_one_decision_leaves_no_caller_waiting_for_ever() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
@@ -362,7 +362,7 @@ def test_a_look_at_changed_bounds_clamps_at_once(bounds: tuple[int, int], clampe
     play(an_open_store(), scene)
 
 
-def test_the_real_store_has_what_the_door_says(tmp_path: Path) -> None:
+def test_the_real_store_has_what_the_queue_answers(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "trimtab.sqlite", installation=INSTALLATION)
 
     async def scene(entrance: Entrance) -> None:

@@ -14,7 +14,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_second_daemon_on_one_state_directory_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_daemon_on_one_state_directory_reports_the_holder(tmp_path: Path) -> None:
     first, second = StateDirectory(tmp_path / "state"), StateDirectory(tmp_path / "state")
     first.hold()
     with pytest.raises(Refused, match=f"held by process {os.getpid()}"):

@@ -88,7 +88,7 @@ def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(house: House) ->
     house.run(scene)
 
 
-def test_a_person_with_force_changes_the_size_and_nobody_carries_it_out_before_the_fleet_goes_on(house: House) -> None:
+def test_a_forced_size_is_stored_and_not_carried_out_before_the_fleet_resumes(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await stop(up)
@@ -117,7 +117,7 @@ def test_one_direction_of_the_fleet_pauses_and_goes_on(house: House) -> None:
     house.run(scene)
 
 
-def test_what_cannot_be_written_down_stops_nobody(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_written_down_stops_nobody(house: House, monkeypatch: pyt
     house.run(scene)
 
 
-def test_why_status_and_metrics_say_who_stopped_the_fleet_and_why(house: House) -> None:
+def test_why_status_and_metrics_show_who_paused_the_fleet_and_why(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert b'trimtab_fleet_pause{pause="all"} 0.0' in up.desk.metrics()

@@ -34,7 +34,7 @@ def a_room(
     return GroupRuntime(id=WEB, definition=definition, state=GroupState(), seen=seen, addresses=addresses or {})
 
 
-def test_before_the_first_pass_nothing_is_listed_and_nobody_is_asked() -> None:
+def test_before_the_first_pass_nothing_is_listed_and_no_member_is_polled() -> None:
     room = a_room(None)
     assert not room.fleet().listed
     assert room.roster(NOW).members == ()

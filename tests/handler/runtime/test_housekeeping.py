@@ -1,4 +1,4 @@
-"""Jobs at times of the wall clock, on an event loop whose time does not pass by itself."""
+"""Jobs at times of the wall clock, on an event loop with simulated time."""
 
 from __future__ import annotations
 

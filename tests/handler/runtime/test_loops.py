@@ -22,7 +22,7 @@ def log() -> Iterator[io.StringIO]:
 
 
 def rounds(*outcomes: Exception | None) -> list[str | None]:
-    """What the rounds of one guarded loop give, each of which fails as told."""
+    """The log of the rounds of one guarded loop, each of which fails as given."""
     guard = Guard("tick", group="web")
 
     async def play() -> list[str | None]:
@@ -40,14 +40,14 @@ def test_a_round_that_fails_does_not_stop_the_loop(log: io.StringIO) -> None:
     assert rounds(ValueError("odd"), None) == [None, "done"]
 
 
-def test_trouble_is_told_when_it_begins_and_when_it_ends_and_not_in_between(log: io.StringIO) -> None:
+def test_trouble_is_logged_when_it_begins_and_when_it_ends_and_not_in_between(log: io.StringIO) -> None:
     rounds(None, *[StoreError("no room")] * 5, None, None, StoreError("no room"))
     told = [line.split(" ", 2)[2] for line in log.getvalue().splitlines()]
     began = 'event=tick_not_recorded error="no room" group=web'
     assert told == [began, "event=tick_works_again group=web", began]
 
 
-def test_other_trouble_is_told_too(log: io.StringIO) -> None:
+def test_other_trouble_is_reported_too(log: io.StringIO) -> None:
     rounds(StoreError("no room"), ValueError("odd"))
     assert 'event=tick_failed error="ValueError: odd"' in log.getvalue()
 
@@ -91,7 +91,7 @@ def test_the_event_or_the_span_ends_the_waiting() -> None:
     assert asyncio.run(scene()) == [False, True]
 
 
-def test_whoever_is_cancelled_is_so_only_after_the_work() -> None:
+def test_a_cancellation_takes_effect_only_after_the_work() -> None:
     done: list[str] = []
 
     async def scene() -> None:
@@ -140,7 +140,7 @@ def _as_before() -> Iterator[None]:
 
 
 def _settled(monkeypatch: pytest.MonkeyPatch, pauses: int, busy: int = 0) -> list[str]:
-    """What the collector was told, until as many pauses are over; ``busy``: how many looks find somebody waiting."""
+    """The calls to the collector, until so many pauses are over; ``busy``: how many looks find a waiting request."""
     told: list[str] = []
     looks = iter([True] * busy)
     monkeypatch.setattr(gc, "collect", lambda generation=2: told.append(f"collect {generation}"))
@@ -177,7 +177,7 @@ def test_every_few_hours_all_of_it_is_searched(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_a_search_of_all_waits_until_nobody_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_collection_waits_until_it_delays_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     told = _settled(monkeypatch, pauses=4, busy=2)
     assert told[6:] == ["pause 21600", "pause 1", "pause 1", "unfreeze", "collect 2", "freeze"]
 

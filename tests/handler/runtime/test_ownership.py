@@ -1,4 +1,4 @@
-"""What `trimtab run` says of a state directory that is not safely its own."""
+"""The messages of `trimtab run` about a state directory that is not safely its own."""
 
 from __future__ import annotations
 

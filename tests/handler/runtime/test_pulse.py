@@ -35,7 +35,7 @@ def test_a_slow_listener_hears_of_a_group_once() -> None:
     play(scene())
 
 
-def test_who_listens_to_one_group_does_not_hear_of_others() -> None:
+def test_a_listener_of_one_group_gets_no_news_of_others() -> None:
     async def scene() -> None:
         pulse = Pulse(heartbeat=0.01)
         with pulse.listen(WEB) as listener:

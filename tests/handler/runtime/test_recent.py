@@ -61,7 +61,7 @@ def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) 
     house.run(scene)
 
 
-def test_whoever_listens_hears_of_ticks_and_of_a_deleted_group(tmp_path: Path) -> None:
+def test_a_listener_gets_ticks_and_the_deletion_of_a_group(tmp_path: Path) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         with up.desk.pulse.listen(WEB) as listener:

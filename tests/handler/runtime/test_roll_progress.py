@@ -139,7 +139,7 @@ def test_a_change_under_a_pass_is_still_to_be_done_when_the_pass_has_converged()
 
 
 @pytest.mark.parametrize("wholly", [True, False])
-def test_a_definition_is_good_to_go_back_to_only_if_everybody_is_made_of_it(wholly: bool) -> None:
+def test_a_definition_is_good_to_go_back_to_only_if_every_member_uses_it(wholly: bool) -> None:
     bed = grown(2)
     if not wholly:
         recipe = ProcessRecipe(command=("serve", "43"))
@@ -150,7 +150,7 @@ def test_a_definition_is_good_to_go_back_to_only_if_everybody_is_made_of_it(whol
     assert news_of(stored, done, (), NOW).wholly is wholly
 
 
-def test_nothing_converges_while_there_is_something_to_do_or_nobody_is_there() -> None:
+def test_nothing_counts_as_converged_while_there_is_something_to_do_or_no_member_exists() -> None:
     bed = Bed(size=2)
     assert news_of(bed.store.kept[WEB], bed.run(), (), NOW).converged is None
     empty = Bed(size=0)

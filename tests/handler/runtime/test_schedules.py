@@ -1,4 +1,4 @@
-"""Schedules in a whole engine: what a restart, a crash and a reload make of the times that pass."""
+"""Schedules in a complete engine: passing times during a restart, a crash and a reload."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_once(house:
     assert last_words(house) == ["scaled_out"]
 
 
-def test_a_time_whose_decision_could_not_be_written_down_is_neither_lost_nor_repeated(house: House) -> None:
+def test_a_scheduled_time_without_a_stored_decision_is_neither_lost_nor_repeated(house: House) -> None:
     house.run(seen)
     with contextlib.closing(sqlite3.connect(house.path)) as connection, connection:
         connection.execute(

@@ -40,7 +40,7 @@ KINDS = (
 
 
 def test_every_field_that_is_an_instant_is_known_to_be_one() -> None:
-    """A field that is declared otherwise would be left where it is: a person who adds one reads this."""
+    """A field that is declared otherwise would not be moved: a person who adds one reads this."""
     named = {
         (kind.__name__, field.name)
         for kind in KINDS
@@ -82,7 +82,7 @@ def test_the_times_of_a_calendar_stay_where_they_are() -> None:
 
 
 FUTURE = at(DAY)
-"""As a store has it whose machine's clock was a day ahead."""
+"""As in a store from a machine with a clock a day ahead."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The one word for how a group is, and what a person is told with it."""
+"""The state of a group, and the messages with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trigger.requests import Fleet, GroupState, Pause
 
 
 def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> GroupRuntime:
-    """A room whose last pass found this many members in service, just as they should be."""
+    """A group runtime whose last pass found this many members in service, as desired."""
     definition = a_definition(mode=mode)
     world = replace(a_fleet(found) if found else a_world(), complete=complete)
     seen = LastPass(
@@ -111,7 +111,7 @@ def serving_none(size: int = 4, **changes: object) -> GroupRuntime:
 
 
 def of_intents(*attempts: int) -> GroupRuntime:
-    """A group whose members are intended, each after so many calls that failed."""
+    """A group with intended members, each after so many failed calls."""
     room = serving_none()
     assert room.seen is not None
     members = (

@@ -1,4 +1,4 @@
-"""An engine whose machine's clock is set while it runs, or while it does not: spans keep their lengths."""
+"""An engine on a machine whose clock is set while it runs, or while it does not: spans keep their lengths."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_housekeeping_is_due_within_the_hour_when_the_clock_was_set(
     house: House, monkeypatch: pytest.MonkeyPatch, step: float
 ) -> None:
     class Machine(datetime):
-        """What APScheduler reads: the clock of the house's machine."""
+        """The clock that APScheduler reads: that of the simulated machine."""
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
