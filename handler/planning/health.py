@@ -79,14 +79,14 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
     unbelieved = {name for name, (_, believed) in said.items() if not believed}
     failing = {name for name, (health, believed) in said.items() if believed and health is Health.FAILING}
     leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in roles)
-    everybody = bool(failing) and len(failing) == len(serving) + settled
+    all_fail = bool(failing) and len(failing) == len(serving) + settled
     too_many = bool(failing) and len(failing) + leaving > terms.at_most
-    if everybody or (too_many and not terms.accepted):
+    if all_fail or (too_many and not terms.accepted):
         doubted = frozenset(unbelieved | failing)
         return Checkup(
             doubted=doubted,
             over=frozenset(marked & doubted) | _answering(said, marked),
-            stopped=_because(doubted, terms, all_of=everybody),
+            stopped=_because(doubted, terms, all_of=all_fail),
         )
     return Checkup(
         failing=frozenset(failing),

@@ -116,7 +116,7 @@ class EditStore(Protocol):
     """The file as it was taken last, and what was edited for each group."""
 
     def statement(self) -> Statement | None:
-        """What the file said that was taken last; ``None``: none was, or by a release that did not keep it."""
+        """The content of the file that was loaded last; ``None``: none was, or by a release that did not keep it."""
         ...
 
     def edits(self, group: GroupId, limit: int) -> tuple[GroupEdit, ...]:

@@ -156,7 +156,7 @@ class GroupRuntime:
 
     @property
     def evaluation(self) -> Evaluation | None:
-        """What the policies said at the last tick."""
+        """The answers of the policies at the last tick."""
         return self.judged if self.resting is None else self.resting.evaluation
 
     @property

@@ -1,4 +1,4 @@
-"""Groups at rest: ticks that bring the same answer as the one before, which is worked out only when somebody asks.
+"""Groups at rest: ticks that bring the same answer as the one before, which is worked out only on demand.
 
 # Note [At rest in the daemon]
 
@@ -95,7 +95,7 @@ class RestingTick:
         self.values = values
         self._frames = frames
         self._made: tuple[Evaluation, Explanation] | None = None
-        """``None``: nobody has asked."""
+        """``None``: not needed so far."""
 
     @property
     def evaluation(self) -> Evaluation:

@@ -1,6 +1,6 @@
 """Read the payloads of Alertmanager (version "4") and Grafana (version "1"), distinguished by content.
 
-Strict about the shape, since whoever sends another one must hear of it, and silent about what it does not need: both
+Strict about the shape, since the sender of another one must learn of it, and silent about what it does not need: both
 senders add fields from release to release. Nothing here is trusted: labels are compared, never used as names.
 
 Sources: Alertmanager's webhook receiver and Grafana's webhook contact point, as documented by each.

@@ -100,7 +100,7 @@ def test_what_the_file_or_members_say_otherwise_is_refused(listed, records, port
     ("listed", "records", "says"),
     [
         pytest.param((SIDE,), [a_record(1, balancers=BEHIND)], "model.yaml:9 has group web behind side", id="file"),
-        pytest.param((), [a_record(1)], "group web is not behind side", id="nobody is there"),
+        pytest.param((), [a_record(1)], "group web is not behind side", id="no member is there"),
         pytest.param((), [a_record(1, balancers=BEHIND, detaching=(SIDE,))], "leaving side already", id="leaving"),
     ],
 )

@@ -66,7 +66,7 @@ def test_when_it_began_is_written_down_once() -> None:
     [
         pytest.param(HEALTHY, True, id="answers again"),
         pytest.param(None, True, id="is checked no more"),
-        pytest.param(UNKNOWN, False, id="nobody says"),
+        pytest.param(UNKNOWN, False, id="no result"),
     ],
 )
 def test_its_time_is_over_as_soon_as_it_answers(health: Health | None, over: bool) -> None:
@@ -79,8 +79,8 @@ def test_its_time_is_over_as_soon_as_it_answers(health: Health | None, over: boo
     ("rule", "world"),
     [
         pytest.param(None, a_fleet(FAILING, HEALTHY, since=None), id="it is not asked for"),
-        pytest.param(HealthRepair(), a_fleet(None, None, None), id="nobody is checked"),
-        pytest.param(HealthRepair(), a_fleet(UNKNOWN, UNKNOWN), id="nobody says"),
+        pytest.param(HealthRepair(), a_fleet(None, None, None), id="no member is checked"),
+        pytest.param(HealthRepair(), a_fleet(UNKNOWN, UNKNOWN), id="no result"),
         pytest.param(
             HealthRepair(), a_fleet(FAILING, HEALTHY, since=None, m1={"in_service_at": NOW - 299}), id="it warms up"
         ),
@@ -203,10 +203,12 @@ def two_balancers(edge: Iterable[Health | None], back: Iterable[Health | None] |
     [
         pytest.param([FAILING, HEALTHY], [HEALTHY, HEALTHY], [1], id="one balancer is enough"),
         pytest.param([FAILING, HEALTHY], [FAILING, HEALTHY], [1], id="both"),
-        pytest.param([FAILING, FAILING], [HEALTHY, HEALTHY], [], id="a balancer that fails everybody is not believed"),
+        pytest.param(
+            [FAILING, FAILING], [HEALTHY, HEALTHY], [], id="a balancer that fails all members is not believed"
+        ),
         pytest.param([FAILING, HEALTHY], [FAILING, FAILING], [1], id="what the other says still is"),
-        pytest.param([FAILING, HEALTHY], [HEALTHY, FAILING], [], id="each fails somebody: that is everybody"),
-        pytest.param([FAILING, HEALTHY], None, [1], id="a dead balancer keeps nobody from repair by the other"),
+        pytest.param([FAILING, HEALTHY], [HEALTHY, FAILING], [], id="each fails one member: together all"),
+        pytest.param([FAILING, HEALTHY], None, [1], id="a dead balancer does not prevent repair by the other"),
     ],
 )
 def test_each_balancer_is_believed_by_itself(edge: list[Health], back: list[Health] | None, gone: list[int]) -> None:

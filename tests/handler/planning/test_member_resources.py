@@ -65,7 +65,9 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
             id="never made: in reverse, and nothing is kept",
         ),
         pytest.param(told(0, lacking=["data", "front"], record=UNMADE), ["forget m-1"], id="never made: nothing left"),
-        pytest.param(told(0, record=UNMADE), ["waiting: 1 unconfirmed"], id="never made: nobody knows what is left"),
+        pytest.param(
+            told(0, record=UNMADE), ["waiting: 1 unconfirmed"], id="never created: it is not known what is left"
+        ),
         pytest.param(
             told(0, parts=READY, record={"phase": "leaving"}),
             ["remove part m-1 front", "release part m-1 data", "waiting: 1 deleting"],

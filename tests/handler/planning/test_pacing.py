@@ -36,7 +36,7 @@ def told(step: Step, result: StepResult = StepResult.DONE, retry_after: float | 
             [], [told(CREATE, StepResult.FAILED)], 30.0, id="a refused create is over, and looked at much later"
         ),
         pytest.param(
-            [], [told(JOIN), told(ENABLE, StepResult.LIMITED, 8.0)], 0.2, id="a failure holds nobody else back"
+            [], [told(JOIN), told(ENABLE, StepResult.LIMITED, 8.0)], 0.2, id="a failure delays no other member"
         ),
         pytest.param([Wait.BUDGET], [told(ENABLE, StepResult.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"),
         pytest.param([], [told(CREATE, StepResult.RETRY, 77.0)], 77.0, id="what the other side asks for"),

@@ -80,7 +80,7 @@ ARRIVED = a_member(1, MADE, ready=True)
     [
         # Nothing to do.
         pytest.param(3, a_fleet(3), [], {}, id="as desired: nothing"),
-        pytest.param(0, a_world(), [], {}, id="nobody, and nobody desired"),
+        pytest.param(0, a_world(), [], {}, id="no member, and none desired"),
         # No desired size.
         pytest.param(None, a_fleet(2), [], {Wait.NO_DESIRED: 2}, id="no desired size: nothing is made or removed"),
         pytest.param(
@@ -175,7 +175,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(ARRIVED, seats=None),
             [],
             {Wait.BALANCER_UNKNOWN: 1},
-            id="a balancer that cannot be read takes nobody in",
+            id="no member joins an unreadable balancer",
         ),
         # Staying in service.
         pytest.param(
@@ -196,7 +196,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             1, a_world(a_member(1, ready=False)), [], {Wait.NOT_READY: 1}, id="a lost seat waits for a denying probe"
         ),
         pytest.param(
-            1, a_world(a_member(1, ready=False), seats=[a_seat(1)]), [], {}, id="a failing probe removes nobody"
+            1, a_world(a_member(1, ready=False), seats=[a_seat(1)]), [], {}, id="a failing probe removes no member"
         ),
         pytest.param(
             1, a_world(a_member(1, SERVED, ServerState.UNKNOWN)), [], {Wait.UNCONFIRMED: 1}, id="unsure: left alone"
@@ -230,17 +230,17 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(a_member(1, protected=True), a_member(2, protected=True), seats=[a_seat(1), a_seat(2)]),
             [],
             {Wait.PROTECTED: 1},
-            id="only protected ones: nobody",
+            id="only protected ones: none leaves",
         ),
         pytest.param(
-            1, replace(a_fleet(3), complete=False), [], {Wait.PARTIAL: 0}, id="nobody is chosen on a partial listing"
+            1, replace(a_fleet(3), complete=False), [], {Wait.PARTIAL: 0}, id="no member is chosen on a partial listing"
         ),
         pytest.param(
             1,
             a_world(a_member(1), a_member(2, None), seats=[a_seat(1)]),
             [TakeUp(member=name_of(2))],
             {},
-            id="nobody is chosen while there is a stranger",
+            id="no member is chosen while a machine has no record",
         ),
         pytest.param(
             1,
@@ -636,14 +636,14 @@ def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | 
             case Destroy(member=name):
                 record = members[name].record
                 assert record is not None
-                assert record.phase is LEAVING, "nobody is destroyed who was not chosen, durably"
-                assert seats is not None, "nobody behind a balancer that cannot be read"
-                assert name not in seats or name in leaving, "nobody who has not left"
+                assert record.phase is LEAVING, "no member is destroyed that was not chosen, durably"
+                assert seats is not None, "no member of a balancer that cannot be read"
+                assert name not in seats or name in leaving, "no member that has not left"
             case MarkLeaving(why=Leaving.SURPLUS | Leaving.REPLACED | Leaving.DELETED):
-                assert world.complete, "nobody is chosen on a partial listing"
+                assert world.complete, "no member is chosen on a partial listing"
             case Forget(member=name):
                 assert world.complete
-                assert members[name].server is None, "nobody who is listed is forgotten"
+                assert members[name].server is None, "no listed member is forgotten"
             case Create(member=None):
                 assert size is not None
                 assert not deleting

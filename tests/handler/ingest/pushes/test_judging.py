@@ -43,7 +43,7 @@ def reading(
         pytest.param(application(WEB, API), said(member="42"), reading(of=TWO), id="the-group-of-a-clouds-id"),
     ],
 )
-def test_what_can_be_taken_is_a_reading_of_whom_it_is(
+def test_an_accepted_value_is_a_reading_of_its_member_or_group(
     speaker: Speaker, told: PushedEntry, expected: PushReading
 ) -> None:
     assert judge(speaker, told, listeners=BOTH) == (expected,)
@@ -138,7 +138,7 @@ def test_what_cannot_be_taken_is_refused_with_what_would_help(
 
 
 @pytest.mark.parametrize("speaker", [member(), application()], ids=["a-member", "an-application"])
-def test_until_members_are_listed_whoever_speaks_for_one_comes_back(speaker: Speaker) -> None:
+def test_until_members_are_listed_their_senders_have_to_try_again_later(speaker: Speaker) -> None:
     listeners = {WEB: PushListener(reads=a_listener().reads, members=None, fresh=90.0)}
     told = judge(speaker, said(member=ONE), listeners=listeners)
     assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group web are not listed yet")

@@ -96,7 +96,7 @@ def test_what_is_not_exactly_a_token_by_the_key_is_nobodys(token: str) -> None:
     assert bearer_of([KEY], token) is None
 
 
-def test_without_a_key_nobody_is_known() -> None:
+def test_without_a_key_no_token_is_valid() -> None:
     assert bearer_of([], TOKEN) is None
 
 

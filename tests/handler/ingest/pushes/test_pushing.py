@@ -40,7 +40,7 @@ def test_a_member_speaks_for_itself_with_the_token_of_its_environment(tmp_path: 
     play(tmp_path, scene)
 
 
-def test_a_member_speaks_for_nobody_else_and_not_for_the_group(tmp_path: Path) -> None:
+def test_a_member_pushes_for_itself_only_and_not_for_the_group(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         token = senders.token(ONE)
         for body in ({"member": TWO, "values": {"JOBS": 7}}, {"group": "api", "values": {"JOBS": 7}},
@@ -285,7 +285,7 @@ def test_what_the_gate_does_not_let_in(tmp_path: Path, headers: dict[str, str], 
     play(tmp_path, scene)
 
 
-def test_whoever_knocks_too_often_is_told_to_come_back_and_others_are_not(
+def test_a_sender_above_its_rate_has_to_try_again_later_and_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pushing, "_MEMBER", Rate(per_second=0.001, at_once=3.0))
@@ -378,7 +378,7 @@ def test_so_many_at_once_and_then_so_many_in_the_long_run() -> None:
     assert admitted(PushRate(), 0, 0, 0, 0, 0.25, 0.5, 0.6, 1.0) == [True, True, True, False, False, True, False, True]
 
 
-def test_whoever_kept_still_may_knock_as_often_as_at_first() -> None:
+def test_a_quiet_sender_may_make_as_many_requests_as_at_first() -> None:
     assert admitted(PushRate(), 0, 0, 0, 0, 100, 100, 100, 100) == [True, True, True, False, True, True, True, False]
 
 
@@ -396,7 +396,7 @@ def test_the_buckets_of_those_who_are_quiet_are_forgotten(monkeypatch) -> None:
 
 
 @given(st.lists(st.floats(0, 100)))
-def test_nobody_ever_has_more_than_the_rate_allows(times: list[float]) -> None:
+def test_no_sender_ever_exceeds_its_rate(times: list[float]) -> None:
     times = sorted(times)
     let = [time for time, ok in zip(times, admitted(PushRate(), *times), strict=True) if ok]
     for first, begin in enumerate(let):

@@ -194,7 +194,7 @@ def test_what_was_taken_is_told_in_json_and_to_onegate_with_nothing() -> None:
         (PushResult.OVERLOADED, 503, ("retry-after", "2")),
     ],
 )
-def test_a_refusal_is_worded_for_whoever_asks(result: PushResult, status: int, header: tuple[str, str] | None) -> None:
+def test_a_refusal_is_worded_for_its_sender(result: PushResult, status: int, header: tuple[str, str] | None) -> None:
     taker = Taker(reply=refused(PushRefusal(result=result, message="no ü")))
     answer = ask(taker, "PUT", "/push", FORM)
     assert (answer[0], json.loads(answer[2])) == (status, {"error": "no ü"})
