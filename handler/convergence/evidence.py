@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from collector.clients.parallel import abreast
+from collector.clients.concurrency import in_parallel
 from config.model.catalogue import ReadyProbe
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.ledger import LossLedger
@@ -205,7 +205,7 @@ class Witnesses:
     ) -> dict[MemberName, Saying]:
         places = {member.name: sightings.address(member) for member in members}
         asked = {name: address for name, address in places.items() if address is not None}
-        answers = abreast([partial(self._probe, address, ready) for address in asked.values()], self._lanes)
+        answers = in_parallel([partial(self._probe, address, ready) for address in asked.values()], self._lanes)
         return sightings.hear(dict(zip(asked, answers, strict=True)), at)
 
     def _is_heard_otherwise(self, world: World, interval: Seconds) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from collector.clients.parallel import abreast
+from collector.clients.concurrency import in_parallel
 from config.errors import DriverError, Full, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
 from handler.convergence.balancer_locks import Leases
@@ -115,11 +115,11 @@ class Execution:
                 lines.setdefault(step.member, []).append((step.member, step))
         notices, called = parted(lines.values())
         noted = self._noted_all(notices)
-        lanes = self._tools.traffic.abreast(self._tools.definition.cloud, self._tools.workers)
+        lanes = self._tools.traffic.in_parallel(self._tools.definition.cloud, self._tools.workers)
         with self._tools.leases.taken(changed(called), self._world.group, self._tools.clock) as self._may_change:
             batched, left = self._in_batches(called)
-            moved = abreast([partial(self._line, line) for line in left], lanes)
-        born = abreast([partial(self._line, birth) for birth in births.values()], lanes)
+            moved = in_parallel([partial(self._line, line) for line in left], lanes)
+        born = in_parallel([partial(self._line, birth) for birth in births.values()], lanes)
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _in_batches(self, lines: Sequence[Line]) -> tuple[list[StepOutcome], list[Line]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from collector.clients.parallel import abreast
+from collector.clients.concurrency import in_parallel
 from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
@@ -89,7 +89,7 @@ class Gatherer:
         servers = {name: server for name, server in {**listed, **found}.items() if name not in silent}
         members = tuple(self._timed(group, _members(records, servers, found, lately), at))
         admitted = partial(self.traffic.look, definition.cloud, self.clock)
-        lanes = self.traffic.abreast(definition.cloud, self.workers)
+        lanes = self.traffic.in_parallel(definition.cloud, self.workers)
         members = with_parts(members, orchestrator, definition, admitted, lanes)
         ours = frozenset(member.name for member in members)
         world = World(
@@ -187,7 +187,9 @@ class Gatherer:
             except DriverError:
                 return ()  # nothing was proved
 
-        answers = abreast([partial(ask, name) for name in sorted(names)], self.traffic.abreast(cloud, self.workers))
+        answers = in_parallel(
+            [partial(ask, name) for name in sorted(names)], self.traffic.in_parallel(cloud, self.workers)
+        )
         return dict(answer for said in answers for answer in said)
 
     def _seatings(
@@ -196,7 +198,9 @@ class Gatherer:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        answers = abreast([partial(self._seating, definition, balancer, mends=mends) for balancer in ids], self.workers)
+        answers = in_parallel(
+            [partial(self._seating, definition, balancer, mends=mends) for balancer in ids], self.workers
+        )
         return dict(zip(ids, answers, strict=True))
 
     def _seating(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> Seating:
@@ -233,7 +237,7 @@ class Gatherer:
             for member in world.members
             if member.server is not None and member.server.address is not None and _is_asked(member, world)
         }
-        answers = abreast([partial(self.probe, address, ready) for address in asked.values()], self.workers)
+        answers = in_parallel([partial(self.probe, address, ready) for address in asked.values()], self.workers)
         said = dict(zip(asked, answers, strict=True))
         if not said:
             return world, {}

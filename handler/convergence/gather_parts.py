@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from collector.clients.parallel import abreast
+from collector.clients.concurrency import in_parallel
 from config.errors import DriverError
 from config.units import GroupId, MemberName, PartName
 from handler.planning.desired import Definition
@@ -47,7 +47,7 @@ def _told(
     yield from listed.items()
     expected = (key for member in members for key in _expected(member, definition, complete=listing.complete))
     missing = [key for key in expected if key not in listed]
-    for said in abreast([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
+    for said in in_parallel([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
         yield from said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from collector.clients.parallel import abreast
+from collector.clients.concurrency import in_parallel
 from config.errors import DriverError
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Catalogue, Cloud
@@ -42,12 +42,12 @@ class GarbageSweep:
         definitions = {stored.id: stored.definition for stored in self.store.groups()}
         clouds = {each.cloud.id: each.cloud for each in definitions.values()} | dict(catalogue.clouds)
         balancers = _balancers(definitions.values()) | dict(catalogue.balancers)
-        told = abreast([partial(self._listing, each) for each in clouds.values()], _WORKERS)
+        told = in_parallel([partial(self._listing, each) for each in clouds.values()], _WORKERS)
         listings = dict(zip(clouds, told, strict=True))
         making = [each for each in clouds.values() if each.id in _with_parts(definitions.values(), catalogue)]
-        shown = abreast([partial(self._parts, each) for each in making], _WORKERS)
+        shown = in_parallel([partial(self._parts, each) for each in making], _WORKERS)
         parts = {cloud.id: listing for cloud, listing in zip(making, shown, strict=True) if listing is not None}
-        read = abreast([partial(self._seated, each) for each in balancers.values()], _WORKERS)
+        read = in_parallel([partial(self._seated, each) for each in balancers.values()], _WORKERS)
         seats = dict(zip(balancers, read, strict=True))
         items = garbage_of(
             self._known(definitions, listings.values()),

@@ -88,7 +88,7 @@ class CloudTraffic:
         return until if now < until else None
 
     @staticmethod
-    def abreast(cloud: Cloud, workers: int) -> int:
+    def in_parallel(cloud: Cloud, workers: int) -> int:
         """How many of so many workers may call the cloud side by side."""
         return workers if cloud.calls is None else min(workers, cloud.calls.at_once)
 

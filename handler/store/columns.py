@@ -1,4 +1,4 @@
-"""What stands in one column: an enum by its value, a frozen dataclass as JSON."""
+"""What the columns of all tables share: names of constraints, instants, enums by value, frozen dataclasses as JSON."""
 
 from __future__ import annotations
 
@@ -7,13 +7,33 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import TypeVar, cast
 
-from sqlalchemy import Dialect, Text, TypeDecorator
+from sqlalchemy import DOUBLE_PRECISION, REAL, Column, Dialect, ForeignKey, MetaData, Text, TypeDecorator
+from sqlalchemy.types import TypeEngine
 
 from config.errors import StoreError
 from handler.store.codec import from_text, to_text
 
 E = TypeVar("E", bound=enum.Enum)
 D = TypeVar("D")
+
+
+SECONDS: TypeEngine[float] = REAL().with_variant(DOUBLE_PRECISION(), "postgresql")
+"""An instant or a span. PostgreSQL's own REAL would round an instant to two minutes; SQLite's has eight bytes."""
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def group_column(*, primary_key: bool = False, of_groups: bool = False) -> Column[str]:
+    """Make the column that names the group; ``of_groups``: rows go when their group does."""
+    owner = [ForeignKey("groups.id", ondelete="CASCADE")] if of_groups else []
+    return Column("group_id", Text, *owner, key="group", primary_key=primary_key, nullable=False)
 
 
 class Word(TypeDecorator[E]):

@@ -22,15 +22,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 from sqlalchemy import (
-    DOUBLE_PRECISION,
-    REAL,
     Boolean,
     Column,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Select,
     Table,
     Text,
@@ -39,7 +35,6 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.types import TypeEngine
 
 from config.model.access import SecretRef
 from config.model.catalogue import QuietScope
@@ -56,7 +51,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
 from handler.ports.alerts import AlertStatus, TokenHash
 from handler.ports.notices import Notice
-from handler.store.columns import JsonColumn, Word
+from handler.store.columns import METADATA, SECONDS, JsonColumn, Word, group_column
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import Given
 from trigger.reasons import Reason
@@ -65,24 +60,6 @@ from trigger.verdicts import Direction
 
 HEAD = "0025"
 """The revision that this release reads and writes."""
-
-_SECONDS: TypeEngine[float] = REAL().with_variant(DOUBLE_PRECISION(), "postgresql")
-"""An instant or a span. PostgreSQL's own REAL would round an instant to two minutes; SQLite's has eight bytes."""
-
-METADATA = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    }
-)
-
-
-def _group(*, primary_key: bool = False, of_groups: bool = False) -> Column[str]:
-    owner = [ForeignKey("groups.id", ondelete="CASCADE")] if of_groups else []
-    return Column("group_id", Text, *owner, key="group", primary_key=primary_key, nullable=False)
-
 
 meta = Table(
     "meta",
@@ -100,7 +77,7 @@ groups = Table(
     Column("revision", Integer, nullable=False),
     Column("forced", Boolean, nullable=False),
     Column("kept", Boolean, nullable=False),
-    Column("grown_at", _SECONDS),
+    Column("grown_at", SECONDS),
     Column("pause", Word(Pause), nullable=False),
     Column("orphaned", Boolean, nullable=False),
     Column("moves", JsonColumn(tuple[SizeChange, ...]), nullable=False, server_default="[]"),
@@ -112,91 +89,91 @@ groups = Table(
     Column("shrunk", JsonColumn(Shrunk)),
     Column("deleting", Boolean, nullable=False),
     Column("failed_builds", Integer, nullable=False),
-    Column("back_off_until", _SECONDS),
+    Column("back_off_until", SECONDS),
     Column("builds_of", Text),
 )
 
 sequences = Table(
     "sequences",
     METADATA,
-    _group(primary_key=True),
+    group_column(primary_key=True),
     Column("last", Integer, nullable=False),
 )
 
 quiets = Table(
     "quiets",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("ordinal", Integer, primary_key=True),
     Column("policy", Text),
     Column("scope", Word(QuietScope), nullable=False),
     Column("direction", Word(Direction), nullable=False),
-    Column("until", _SECONDS, nullable=False),
-    Column("lasts", _SECONDS),
+    Column("until", SECONDS, nullable=False),
+    Column("lasts", SECONDS),
 )
 
 signals = Table(
     "signals",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("alert", Text, primary_key=True),
     Column("key", Text, primary_key=True),
     Column("kind", Word(SignalKind), primary_key=True),
     Column("size", Integer),
-    Column("since", _SECONDS, nullable=False),
-    Column("until", _SECONDS, nullable=False),
-    Column("lasts", _SECONDS),
+    Column("since", SECONDS, nullable=False),
+    Column("until", SECONDS, nullable=False),
+    Column("lasts", SECONDS),
 )
 
 attachments = Table(
     "attachments",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("balancer", Text, primary_key=True),
     Column("port", Integer, nullable=False),
     Column("by", Text, nullable=False),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
 )
 
 definitions = Table(
     "definitions",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("number", Integer, primary_key=True),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
     Column("definition", JsonColumn(Definition), nullable=False),
-    Column("converged_at", _SECONDS),
+    Column("converged_at", SECONDS),
 )
 
 pins = Table(
     "pins",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("revision", Integer, nullable=False),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
     Column("by", Text, nullable=False),
 )
 
 rolls = Table(
     "rolls",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("roll", JsonColumn(Roll), nullable=False),
 )
 
 converged = Table(
     "converged",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("size", Integer, nullable=False),
     Column("definition", Integer, nullable=False),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
 )
 
 bindings = Table(
     "bindings",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("balancer", Text, primary_key=True),
     Column("binding", JsonColumn(BalancerProvision), nullable=False),
 )
@@ -204,35 +181,35 @@ bindings = Table(
 members = Table(
     "members",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("name", Text, primary_key=True),
     Column("cloud", Text, nullable=False),
     Column("sequence", Integer, nullable=False),
     Column("phase", Word(Phase), nullable=False),
-    Column("intended_at", _SECONDS, nullable=False),
+    Column("intended_at", SECONDS, nullable=False),
     Column("server_id", Text),
-    Column("made_at", _SECONDS),
-    Column("in_service_at", _SECONDS),
+    Column("made_at", SECONDS),
+    Column("in_service_at", SECONDS),
     Column("balancers", JsonColumn(tuple[tuple[BalancerId, int], ...]), nullable=False),
     Column("seats", JsonColumn(tuple[tuple[BalancerId, str], ...]), nullable=False, server_default="[]"),
     Column("detaching", JsonColumn(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
-    Column("leaving_at", _SECONDS),
-    Column("drained_at", _SECONDS),
+    Column("leaving_at", SECONDS),
+    Column("drained_at", SECONDS),
     Column("protected", Boolean, nullable=False),
     Column("absent_listings", Integer, nullable=False),
-    Column("absent_at", _SECONDS),
+    Column("absent_at", SECONDS),
     Column("create_attempts", Integer, nullable=False),
     Column("destroy_attempts", Integer, nullable=False),
-    Column("gone_at", _SECONDS),
+    Column("gone_at", SECONDS),
     Column("profile", Text),
-    Column("failing_since", _SECONDS),
+    Column("failing_since", SECONDS),
     Column("attempts", JsonColumn(tuple[Attempts, ...]), nullable=False, server_default="[]"),
     Column("given", Boolean, nullable=False, server_default=false()),
-    Column("removal_at", _SECONDS),
-    Column("removal_tried_at", _SECONDS),
+    Column("removal_at", SECONDS),
+    Column("removal_tried_at", SECONDS),
     Column("parts", JsonColumn(tuple[tuple[PartName, OnDelete], ...]), nullable=False, server_default="[]"),
-    Column("lost_at", _SECONDS),
+    Column("lost_at", SECONDS),
     UniqueConstraint("group", "sequence"),
     Index(None, "phase"),
     Index(None, "intended_at"),
@@ -242,10 +219,10 @@ abandoned = Table(
     "abandoned",
     METADATA,
     Column("name", Text, primary_key=True),
-    _group(),
+    group_column(),
     Column("cloud", Text, nullable=False),
     Column("server_id", Text),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
     Column("by", Text, nullable=False),
 )
 
@@ -253,11 +230,11 @@ steps = Table(
     "steps",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("member", Text),
-    Column("ended_at", _SECONDS),
+    Column("ended_at", SECONDS),
     Column("result", Word(StepResult)),
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
@@ -270,8 +247,8 @@ decisions = Table(
     "decisions",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("desired_from", Integer),
@@ -286,8 +263,8 @@ givens = Table(
     "givens",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("given", JsonColumn(Given), nullable=False),
     Index(None, "at"),
 )
@@ -297,8 +274,8 @@ notes = Table(
     "notes",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("desired_from", Integer),
@@ -311,9 +288,9 @@ notes = Table(
 answers = Table(
     "answers",
     METADATA,
-    _group(primary_key=True),
+    group_column(primary_key=True),
     Column("request", Text, primary_key=True),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
     Column("reason", Word(Reason), nullable=False),
     Column("desired_from", Integer),
     Column("desired_to", Integer),
@@ -327,29 +304,29 @@ hooks = Table(
     Column("name", Text, nullable=False),
     Column("token", JsonColumn(TokenHash), nullable=False),
     Column("old_token", JsonColumn(TokenHash)),
-    Column("old_until", _SECONDS),
+    Column("old_until", SECONDS),
     Column("groups", JsonColumn(tuple[GroupId, ...]), nullable=False),
     Column("effects", JsonColumn(tuple[EffectKind, ...]), nullable=False),
     Column("directions", JsonColumn(tuple[Direction, ...]), nullable=False),
     Column("hmac_secret", JsonColumn(SecretRef)),
     Column("pushes", Boolean, nullable=False),
-    Column("created_at", _SECONDS, nullable=False),
-    Column("revoked_at", _SECONDS),
-    Column("last_used_at", _SECONDS),
+    Column("created_at", SECONDS, nullable=False),
+    Column("revoked_at", SECONDS),
+    Column("last_used_at", SECONDS),
     UniqueConstraint("name"),
 )
 
 deliveries = Table(
     "deliveries",
     METADATA,
-    _group(primary_key=True),
+    group_column(primary_key=True),
     Column("alert", Text, primary_key=True),
     Column("fingerprint", Text, primary_key=True),
-    Column("starts_at", _SECONDS, primary_key=True),
+    Column("starts_at", SECONDS, primary_key=True),
     Column("status", Word(AlertStatus), primary_key=True),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
     Column("decision", Text, nullable=False),
-    Column("last_at", _SECONDS, nullable=False),
+    Column("last_at", SECONDS, nullable=False),
     Index(None, "last_at"),
 )
 
@@ -358,13 +335,13 @@ notices = Table(
     METADATA,
     Column("number", Integer, primary_key=True),  # the order of filing, whatever the clock did meanwhile
     Column("id", Text, nullable=False),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("notice", JsonColumn(Notice), nullable=False),
     Column("target", JsonColumn(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("next_at", _SECONDS),
-    Column("delivered_at", _SECONDS),
+    Column("next_at", SECONDS),
+    Column("delivered_at", SECONDS),
     UniqueConstraint("id"),
     Index(None, "group"),
     Index(None, "next_at"),
@@ -374,9 +351,9 @@ spans = Table(
     "spans",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("first_at", _SECONDS, nullable=False),
-    Column("last_at", _SECONDS, nullable=False),
+    group_column(),
+    Column("first_at", SECONDS, nullable=False),
+    Column("last_at", SECONDS, nullable=False),
     Column("ticks", Integer, nullable=False),
     Column("first", JsonColumn(Explanation), nullable=False),
     Column("least", JsonColumn(tuple[float | None, ...]), nullable=False),
@@ -390,10 +367,10 @@ spans = Table(
 states = Table(
     "states",
     METADATA,
-    _group(primary_key=True, of_groups=True),
+    group_column(primary_key=True, of_groups=True),
     Column("member", Text, primary_key=True),
     Column("state", Word(MemberState), nullable=False),
-    Column("at", _SECONDS, nullable=False),
+    Column("at", SECONDS, nullable=False),
 )
 """Since when each member is in the state that it is shown in."""
 
@@ -409,8 +386,8 @@ edits = Table(
     "edits",
     METADATA,
     Column("id", Integer, primary_key=True),
-    _group(),
-    Column("at", _SECONDS, nullable=False),
+    group_column(),
+    Column("at", SECONDS, nullable=False),
     Column("by", Text, nullable=False),
     Column("edits", JsonColumn(tuple[Edit, ...]), nullable=False),
     Index(None, "group", "at"),

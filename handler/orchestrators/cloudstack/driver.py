@@ -17,7 +17,7 @@ from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import Jobs, wait
 from collector.clients.cloudstack.parsing import JobState, refusal, text
-from collector.clients.keyed_lock import KeyedLock
+from collector.clients.concurrency import KeyedLock
 from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.keyed_lock import KeyedLock
+from collector.clients.concurrency import KeyedLock
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import NotAllowed, NotThere, WrongState
 from collector.clients.shared import Shared

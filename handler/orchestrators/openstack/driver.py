@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from collector.clients.circuits import Circuits
-from collector.clients.keyed_lock import KeyedLock
+from collector.clients.concurrency import KeyedLock
 from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import OpenstackIds
 from config.errors import Permanent, Transient

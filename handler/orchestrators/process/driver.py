@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from collector.clients.keyed_lock import KeyedLock
+from collector.clients.concurrency import KeyedLock
 from config.causes import FailureCause
 from config.errors import Permanent, Transient
 from config.model.catalogue import ProcessCloud, ProcessRecipe, Profile

@@ -74,7 +74,7 @@ def test_only_so_many_calls_run_side_by_side_and_others_do_not_wait() -> None:
         assert traffic.left(BOX, clock()) == 7
     with traffic.call(BOX, clock) as again:
         assert again
-    assert traffic.abreast(BOX, 8) == 3
+    assert traffic.in_parallel(BOX, 8) == 3
 
 
 def test_a_cloud_that_asks_for_time_gets_it_and_others_are_called() -> None:
