@@ -1,1 +1,1 @@
-"""Stage 1, world to Scrape: asks every source, invents nothing."""
+"""Stage 1, from sources to Scrape: reads every source, invents nothing."""

@@ -1,4 +1,4 @@
-"""Numbers and JSON that arrive as text, read strictly: what is not sure to be meant is refused."""
+"""Read numbers and JSON from text strictly: ambiguous input is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def number(text: str) -> float | Reply:
 
 
 class DuplicateKey(ValueError):
-    """A key is there twice."""
+    """A JSON object has the same key twice."""
 
 
 def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
@@ -42,9 +42,9 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
     collector.parsing.DuplicateKey: the key 'c' is there twice
 
     Raises:
-        Twice: a key is there twice.
-        ValueError: it is not JSON.
-        RecursionError: it is too deep.
+        DuplicateKey: an object has the same key twice.
+        ValueError: the text is not JSON.
+        RecursionError: the document is nested too deeply.
     """
     return json.loads(text, object_pairs_hook=_once)
 

@@ -1,8 +1,8 @@
-"""What one poll brought back, column by column.
+"""The result of one poll, column by column.
 
-A `Layout` names the series and is the *same object* from tick to tick while nobody comes or goes, so that every
-later stage may keep what it worked out for it. A `Scrape` holds one row of readings in that order. A reading that
-did not come is not a number: its `Reply` says why, and its value must not be looked at.
+A `Layout` names the series and is the *same object* from tick to tick until a member comes or goes, so later stages may
+cache what they derive from it. A `Scrape` holds one row of readings in that order. A missing reading is not a number:
+its `Reply` gives the reason, and its value must not be used.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Codes = npt.NDArray[np.uint8]
 
 
 AHEAD_AT_MOST: Seconds = 60.0
-"""How far a sample's time may be ahead of the clock of the machine that sends it, or pushes it."""
+"""How far a sample's time may be ahead of the sender's clock."""
 _LONGEST_SAID = 200
 
 
 class Reply(enum.IntEnum):
-    """What became of one question. Only OK carries a value; TIMEOUT is what silence is called."""
+    """The outcome of one question. Only OK carries a value; TIMEOUT means silence."""
 
     TIMEOUT = 0
     OK = 1
@@ -39,29 +39,29 @@ class Reply(enum.IntEnum):
     AUTH = 3
     NO_SUCH_COUNTER = 4
     MALFORMED = 5
-    """Including NaN and infinities: a value is finite."""
+    """Includes NaN and infinities: a value is finite."""
     UNREACHABLE = 6
-    """The source itself (a balancer's socket, say) did not answer; no member is to blame."""
+    """The source itself (a balancer's socket, say) did not answer; no member has failed."""
     RATE_LIMITED = 7
-    """Asked too often, by the source's own word."""
+    """The source reports too many requests."""
     STALE = 8
-    """An answer, but of a time that is over."""
+    """An answer, but an outdated one."""
     INCOMPLETE = 9
-    """By the source's own word not the whole answer: a warning, or a partial response."""
+    """The source itself reports an incomplete answer: a warning, or a partial response."""
     UNTRUSTED = 10
-    """The other side's certificate is expired, for another name, or signed by nobody whom we believe."""
+    """The server's certificate has expired, is for another name, or has no trusted signer."""
     AMBIGUOUS = 11
-    """Several values where one is due."""
+    """Several values where one is expected."""
     OUTSIDE_RANGE = 12
-    """A number, but outside the range that its counter declares: it was not heard."""
+    """A number outside its counter's declared range: it counts as no answer."""
     FUTURE = 13
-    """Stamped with a time that is still to come, by more than clocks differ."""
+    """The sample's time is in the future, by more than clocks may differ."""
     PUT_OFF = 14
-    """Not read: answers of this kind have cost more processor time than their share."""
+    """Not read: such answers have cost more processor time than their share."""
 
     @property
     def word(self) -> str:
-        """What it is called in recordings, metrics, answers and the log."""
+        """Return its name in recordings, metrics, answers and the log."""
         return _WORDS[self]
 
 
@@ -85,7 +85,7 @@ _WORDS: Final[Mapping[Reply, str]] = {
 
 
 class Series(NamedTuple):
-    """One counter of one member, or (``member`` is ``None``) of the group as a whole."""
+    """One counter of one member, or (``member`` is ``None``) of the whole group."""
 
     group: GroupId
     counter: CounterId
@@ -98,7 +98,7 @@ class Layout:
 
     series: tuple[Series, ...]
     counted: Bools
-    """(series,) False: polled to have a baseline, but warming up and left out of metrics."""
+    """(series,) False: the member is warming up; it is polled for a baseline, but left out of metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,17 +113,17 @@ class Scrape:
     replied_at: Floats
     """Steady seconds at which the answer arrived; 0.0 unless OK."""
     uptime: Floats
-    """Seconds since the answering agent began to count; NaN where the source cannot tell."""
+    """Seconds since the answering agent began to count; NaN: the source does not report it."""
     reply: Codes
     """`Reply` codes."""
     said: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What a failure was in the source's own words, by row; for people. Only where it has any."""
+    """A failure in the source's own words, by row, for people; only if there are any."""
 
 
 class Sheet:
-    """A scrape in the making: everything is TIMEOUT until someone puts an answer.
+    """A scrape in the making: every row is TIMEOUT until a source writes an answer.
 
-    Sources write to it as answers arrive, so a deadline needs no book-keeping: what is not there did not come.
+    Sources write answers as they arrive, so a deadline needs no bookkeeping: a missing answer did not arrive.
     """
 
     __slots__ = ("layout", "replied_at", "reply", "said", "uptime", "value")
@@ -138,12 +138,12 @@ class Sheet:
         self.said: dict[int, str] = {}
 
     def put(self, index: int, value: float, *, at: float, uptime: float = np.nan) -> None:
-        """Write down an answer; one that is not finite, or of no finite time, becomes MALFORMED."""
+        """Record an answer; a value or a time that is not finite becomes MALFORMED."""
         if not math.isfinite(value):
-            self.fail(index, Reply.MALFORMED, f"{value} is not a number to count with")
+            self.fail(index, Reply.MALFORMED, f"{value} is not a finite number")
             return
         if not math.isfinite(at):
-            self.fail(index, Reply.MALFORMED, f"{at} is not a time at which anything was measured")
+            self.fail(index, Reply.MALFORMED, f"{at} is not a valid time of measurement")
             return
         self.value[index] = value
         self.replied_at[index] = at
@@ -152,19 +152,19 @@ class Sheet:
         self.said.pop(index, None)
 
     def fail(self, index: int, reply: Reply, said: str = "") -> None:
-        """Write down why there is no answer.
+        """Record why there is no answer.
 
         Args:
             index: the row.
             reply: anything but OK.
-            said: the source's own words, without secrets; put on one line, and cut off after 200 characters.
+            said: the source's own words, without secrets; shortened to one line of 200 characters.
         """
         self.reply[index] = reply
         if said:
             self.said[index] = one_line(said)
 
     def close(self, at: Moment) -> Scrape:
-        """Hand over what came; later answers change nothing, since the arrays are copied."""
+        """Return the answers so far; later ones change nothing, since the arrays are copied."""
         return Scrape(
             layout=self.layout,
             at=at,
@@ -176,7 +176,7 @@ class Sheet:
         )
 
 
-@functools.lru_cache(maxsize=1024)  # a refused answer says the same of all its rows
+@functools.lru_cache(maxsize=1024)  # a refused answer gives all its rows the same words
 def one_line(said: str) -> str:
     r"""Make foreign words fit to be shown in a log or a terminal.
 

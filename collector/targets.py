@@ -1,4 +1,4 @@
-"""Whom to ask: the roster of each group, the layout of the poll that follows, and the port to what can answer."""
+"""The members to ask: each group's roster, the layout of the next poll, and the port to sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from config.units import CounterId, GroupId, MemberName, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTarget:
-    """A member that ought to answer."""
+    """A member that should answer."""
 
     name: MemberName
     address: str
@@ -28,14 +28,14 @@ class MemberTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roster:
-    """Who the members of a group are now, as the last convergence pass saw them, sorted by name."""
+    """A group's members, as the last convergence pass saw them, sorted by name."""
 
     group: GroupId
     members: tuple[MemberTarget, ...]
 
 
 def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
-    """Which counters anyone will ask for in this group: those of its policies' conditions, sorted."""
+    """Return the counters that a group needs: those of its policies' conditions, sorted."""
     policies = (catalogue.policies[policy] for policy in catalogue.groups[group].policies)
     conditions = (catalogue.conditions[condition] for policy in policies for condition in policy.when)
     wanted = {counter for condition in conditions for counter in condition.counters}
@@ -49,8 +49,8 @@ def layout_for(
 
     Args:
         catalogue: declares the groups and counters.
-        rosters: whom to ask.
-        wanted: what to ask each group for, sorted; ``None``: what its policies need.
+        rosters: the members to ask.
+        wanted: each group's counters, sorted; ``None``: those that its policies need.
     """
     rows: list[tuple[Series, bool]] = []
     for roster in sorted(rosters, key=lambda roster: roster.group):
@@ -75,7 +75,7 @@ class Target:
 
 
 def targets_of(layout: Layout, rosters: Mapping[GroupId, Roster]) -> tuple[Target, ...]:
-    """Turn the layout around: per member, which counters to ask and where their answers go."""
+    """Return each member's counters and the rows of their answers."""
     members = {(group, member.name): member for group, roster in rosters.items() for member in roster.members}
     rows: dict[tuple[GroupId, MemberName], dict[CounterId, int]] = {}
     for index, series in enumerate(layout.series):
@@ -87,9 +87,9 @@ def targets_of(layout: Layout, rosters: Mapping[GroupId, Roster]) -> tuple[Targe
 
 
 def whole_rows(layout: Layout, counters: Collection[CounterId]) -> Iterator[tuple[int, GroupId, CounterId]]:
-    """Find the rows that these counters have for whole groups, as (row, group, counter).
+    """Yield the rows of these counters for whole groups, as (row, group, counter).
 
-    A layout is sorted, so members' rows are never walked through.
+    The layout is sorted, so members' rows are skipped.
     """
     series, start = layout.series, 0
     while counters and start < len(series):
@@ -105,7 +105,7 @@ def whole_rows(layout: Layout, counters: Collection[CounterId]) -> Iterator[tupl
 def rows_of(
     layout: Layout, targets: Iterable[Target], counters: Collection[CounterId]
 ) -> Iterator[tuple[int, CounterId, GroupId, MemberTarget | None]]:
-    """Find every row that these counters have, as (row, counter, group, member); ``None``: of the whole group."""
+    """Yield every row of these counters, as (row, counter, group, member); ``None``: the whole group."""
     for row, group, counter in whole_rows(layout, counters):
         yield row, counter, group, None
     for target in targets if counters else ():
@@ -116,25 +116,25 @@ def rows_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One round of polling, as every source is given it."""
+    """One round of polling, as each source receives it."""
 
     catalogue: Catalogue
     targets: Sequence[Target]
-    """Every member to ask, with the row of the sheet for each of its counters, of whatever source."""
+    """Every member to ask, with the row of the sheet for each of its counters, of any source."""
     sheet: Sheet
     """Where the answers go; its layout is that of the targets' rows."""
     clock: Callable[[], Moment]
     """Read when an answer arrives, to stamp it."""
     read_secret: Callable[[SecretRef], str]
-    """Raises `TrimtabError` or `OSError` where the secret is not there."""
+    """Raises `TrimtabError` or `OSError` if the secret is missing."""
 
 
 class Source(Protocol):
     """Answers for the counters of its own kind and leaves all other rows alone.
 
-    `fetch` writes each answer to the sheet when it arrives: the caller may cancel it at any moment, and keeps what is
-    there. What nobody fills stays TIMEOUT. A member or a source that fails is a `Reply`, never an exception. Rounds
-    of different groups may run side by side.
+    `fetch` writes each answer to the sheet when it arrives: the caller may cancel it at any moment, and keeps the
+    answers so far. Rows without an answer stay TIMEOUT. A failing member or source is a `Reply`, never an exception.
+    Rounds of different groups may run side by side.
     """
 
     async def fetch(self, asked: Round) -> None:
@@ -142,5 +142,5 @@ class Source(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back every socket. No round is running, and none follows."""
+        """Close every socket. No round is running, and none follows."""
         ...

@@ -1,1 +1,1 @@
-"""Values that come in by themselves, and wait here for the next poll."""
+"""Values that senders push, kept for the next poll."""

@@ -1,7 +1,7 @@
-"""Numbers that alerts have brought, for the source of such counters to read.
+"""Keep the numbers that alerts have brought until the source of such counters reads them.
 
-It is written as alerts come in and read at every poll, both on the event loop, so nothing guards it. It is not kept
-over a restart: until the alert is told again its value is absent, and absence decides nothing.
+Alerts write and polls read, both on the event loop, so no lock is needed. Nothing survives a restart: until an alert is
+repeated its value is absent, and an absent value decides nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from config.units import AlertId, GroupId, Instant, Moment
 
 _AT_MOST = 1000
-"""Numbers of one rule for one group; whoever floods us with more costs no more memory."""
+"""Numbers of one rule for one group; a flood of alerts costs no more memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +21,19 @@ class Brought:
     group: GroupId
     alert: AlertId
     key: str
-    """Of this one alert of the rule (its fingerprint): the same again replaces its number."""
+    """The fingerprint of this one alert of the rule: a repeated alert replaces its number."""
     value: float
     """Before scale; finite."""
     at: Moment
-    """When it was told."""
+    """When the alert arrived."""
     until: Instant
-    """It is over from then on, even if nobody says so."""
+    """The number is over from then on, even if no message says so."""
 
     def over(self, now: Moment) -> bool:
-        """Whether its time has passed, by the clock that says so first.
+        """Return whether its time is over, by the wall clock or the steady clock, whichever is first.
 
-        A wall clock that is set back must not let a number stand that nobody has told again; a steady one may stand
-        still while the machine is suspended.
+        A wall clock that is set back must not keep a number that no alert has repeated; a steady clock may stand still
+        while the machine is suspended.
         """
         return now.wall >= self.until or now.steady - self.at.steady >= self.until - self.at.wall
 
@@ -41,17 +41,17 @@ class Brought:
 class Board:
     """The last number of every alert that fires, of a thousand for each rule and group.
 
-    Where several alerts of one rule fire for a group (one per queue, say), the greatest counts: every one of them
-    claims that things are at least so bad, and a sum would grow with how finely they are cut.
+    If several alerts of one rule fire for a group (one per queue, say), the greatest counts: each alert claims that the
+    load is at least this high, and a sum would depend on how finely the alerts are split.
     """
 
     def __init__(self) -> None:
         self._brought: dict[tuple[GroupId, AlertId], dict[str, Brought]] = {}
 
     def put(self, brought: Brought) -> None:
-        """Write a number down. What was told before it does not replace it, though it come later.
+        """Record a number. An older number that arrives later does not replace it.
 
-        Where there are too many, the one that would be over first is forgotten.
+        If there are too many, the number that ends first is forgotten.
         """
         kept = self._brought.setdefault((brought.group, brought.alert), {})
         before = kept.get(brought.key)
@@ -61,14 +61,14 @@ class Board:
             del kept[min(kept, key=lambda key: (kept[key].until, kept[key].value))]
 
     def drop(self, group: GroupId, alert: AlertId, key: str) -> None:
-        """Take a number away: its alert is resolved."""
+        """Remove a number: its alert is resolved."""
         kept = self._brought.get((group, alert), {})
         kept.pop(key, None)
         if not kept:
             self._brought.pop((group, alert), None)
 
     def value(self, group: GroupId, alert: AlertId, now: Moment) -> float | None:
-        """The greatest number that is not over; ``None``: there is none. What is over is forgotten."""
+        """Return the greatest number that is not over; ``None``: there is none. Numbers that are over are forgotten."""
         kept = self._brought.get((group, alert), {})
         for brought in [brought for brought in kept.values() if brought.over(now)]:
             self.drop(group, alert, brought.key)

@@ -1,9 +1,9 @@
-"""Numbers that members and applications have pushed, until the source of such counters reads them.
+"""Keep the numbers that members and applications have pushed until the source of such counters reads them.
 
-It is written as pushes come in and read at every poll, both on the event loop, so nothing guards it. It is not kept
-over a restart: until a value is pushed again it is absent, and absence decides nothing.
+Pushes write and polls read, both on the event loop, so no lock is needed. Nothing survives a restart: until a value is
+pushed again it is absent, and an absent value decides nothing.
 
-What it holds is bounded by whoever writes to it: values only of groups, members and names that somebody reads.
+The writer bounds the size: it accepts only values of groups, members and names that some counter reads.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from config.units import GroupId, MemberName, Moment, Seconds
 
 _Speaker = MemberName | None
-"""A member, or (``None``) the group as a whole."""
+"""A member, or (``None``) the whole group."""
 
 
 class Pushed(NamedTuple):
-    """The last number that came under one name."""
+    """The last number that arrived under one name."""
 
     value: float
     """Before rates and scale; finite."""
@@ -27,7 +27,7 @@ class Pushed(NamedTuple):
     """When it arrived, by our clocks."""
 
     def age(self, now: Moment) -> Seconds:
-        """How long ago it arrived, by the clock that says longer.
+        """Return the time since its arrival, by the clock that shows more.
 
         The steady clock stands still while the machine is suspended, and the wall clock may be set back.
         """
@@ -38,7 +38,7 @@ _NOTHING: Mapping[str, Pushed] = MappingProxyType({})
 
 
 class Pushes:
-    """The last number of every name, by group and by who said it."""
+    """The last number of every name, by group and sender."""
 
     def __init__(self) -> None:
         self._held: dict[GroupId, dict[_Speaker, dict[str, Pushed]]] = {}
@@ -46,26 +46,26 @@ class Pushes:
 
     @property
     def count(self) -> int:
-        """How many numbers are held; may be asked from any thread."""
+        """Return how many numbers are held; any thread may call."""
         return self._count
 
     def put(self, group: GroupId, member: MemberName | None, name: str, pushed: Pushed) -> None:
-        """Have a number in place of the one before it."""
+        """Record a number in place of the previous one."""
         said = self._held.setdefault(group, {}).setdefault(member, {})
         self._count += name not in said
         said[name] = pushed
 
     def drop(self, group: GroupId, member: MemberName | None, name: str) -> None:
-        """Take a number away: whoever said it does not say it any more."""
+        """Remove a number: its sender has withdrawn it."""
         if self._held.get(group, {}).get(member, {}).pop(name, None) is not None:
             self._count -= 1
 
     def of(self, group: GroupId, member: MemberName | None) -> Mapping[str, Pushed]:
-        """All that a member (or, ``None``, somebody for the whole group) has said, by name. Not to be kept."""
+        """Return all numbers of a member, or (``None``) of the whole group, by name. The caller must not keep it."""
         return self._held.get(group, {}).get(member, _NOTHING)
 
     def keep(self, group: GroupId, members: Collection[MemberName], names: Collection[str]) -> None:
-        """Forget what members have said that are there no more, and what nobody reads any more."""
+        """Forget numbers of members that are gone, and names that no counter reads any more."""
         held = self._held.pop(group, {})
         kept: dict[_Speaker, dict[str, Pushed]] = {}
         for member, said in held.items():

@@ -1,4 +1,4 @@
-"""When an endpoint that answers nobody is left alone, and when it is tried again. Pure.
+"""Decide when calls to an unresponsive endpoint stop, and when the endpoint is tried again. Pure.
 
 ::
 
@@ -9,10 +9,10 @@
 Of a half-open circuit (PROBING) there is exactly one call. A pause is no longer than a call may take: an endpoint that
 swallows calls holds one thread, half of the time, and one that is back is noticed within two deadlines.
 
-Whatever is *answered* proves that somebody is there and closes the circuit, refusals included, and also by a call that
-was begun long before. A failure counts only if its call was begun in the era that it would end: those that were under
-way when a circuit opened, or closed, say nothing of what came after. A call that has not ended by its deadline has
-failed, whether or not anybody still waits for it.
+Any *answer*, a refusal included, proves that the endpoint works and closes the circuit, even if its call began long
+before. A failure counts only if its call began in the current era: calls that were under way when the circuit opened or
+closed say nothing about the endpoint now. A call that has not ended by its deadline has failed, whether or not its
+caller still waits.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FAILURES = 5
 """Calls in a row that fail before nothing is sent any more."""
 FIRST_PAUSE: Seconds = 1.0
 _SOON: Seconds = 1.0
-"""When to ask again while a probe is under way."""
+"""When a caller may ask again while a probe is under way."""
 LATE = "no answer in time"
 
 
 class Position(enum.Enum):
-    """What people and dashboards are told of a circuit."""
+    """The state of a circuit, as people and dashboards see it."""
 
     CLOSED = "closed"
     HALF_OPEN = "half_open"
@@ -45,9 +45,9 @@ class FailureRun:
 
     count: int
     since: Moment
-    """When the first of them was known."""
+    """When the first failure was noticed."""
     last: str
-    """What became of the last one."""
+    """How the last call failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +79,12 @@ State = Closed | Open | Probing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitCall:
-    """One that was begun."""
+    """A call under way."""
 
     number: int
     era: int
     due: Monotonic
-    """When it has failed, if it has not ended."""
+    """The deadline: a call that has not ended by then has failed."""
     within: Seconds
 
 
@@ -100,7 +100,7 @@ class Circuit:
 
     @property
     def position(self) -> Position:
-        """Whether calls are made."""
+        """Return the circuit's state for people."""
         match self.state:
             case Closed():
                 return Position.CLOSED
@@ -122,7 +122,7 @@ class CircuitRefusal:
 
 
 def begun(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, CircuitCall | CircuitRefusal]:
-    """Ask to make a call that may take so long."""
+    """Begin a call that may take ``within`` seconds, or return why it may not be made."""
     circuit = overdue(circuit, now)
     match circuit.state:
         case Closed():
@@ -138,7 +138,7 @@ def begun(circuit: Circuit, now: Moment, within: Seconds) -> tuple[Circuit, Circ
 
 
 def answered(circuit: Circuit, call: CircuitCall) -> Circuit:
-    """Take in that a call was answered, if only by a refusal."""
+    """Record that a call was answered; a refusal is an answer, too."""
     circuit = _without(circuit, call)
     if isinstance(circuit.state, Closed):
         return replace(circuit, state=Closed())
@@ -146,7 +146,7 @@ def answered(circuit: Circuit, call: CircuitCall) -> Circuit:
 
 
 def failed(circuit: Circuit, call: CircuitCall, how: str, now: Moment) -> Circuit:
-    """Take in that nobody answered a call."""
+    """Record that a call was not answered."""
     counts = call in circuit.under_way and call.era == circuit.era
     circuit = _without(circuit, call)
     if not counts:
@@ -168,7 +168,7 @@ def failed(circuit: Circuit, call: CircuitCall, how: str, now: Moment) -> Circui
 
 
 def overdue(circuit: Circuit, now: Moment) -> Circuit:
-    """Take in which calls have not ended in time."""
+    """Record calls that are past their deadline as failed."""
     for call in [call for call in circuit.under_way if call.due <= now.steady]:
         circuit = failed(circuit, call, LATE, now)
     return circuit

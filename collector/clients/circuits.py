@@ -1,7 +1,7 @@
 """The circuits of all endpoints that drivers call. Any thread may call.
 
-An endpoint is a place, not a service of ours: whoever calls the same one, for a cloud, for a balancer or for another
-project, shares its circuit. The rule is in `collector.clients.circuit`.
+An endpoint is an address, not a declared service: all clouds, balancers and projects that call the same address share
+its circuit. The rule is in `collector.clients.circuit`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from config.errors import Unsent
 from config.units import Instant, Moment, Monotonic, Seconds
 
 _FORGOTTEN_AFTER: Seconds = 3600.0
-"""Without a call. It may have been declared no more."""
+"""An endpoint without a call for so long is forgotten: the file may no longer declare it."""
 _PORTS = {"http": 80, "https": 443}
 _VERSION = re.compile(r"v\d[\w.]*")
 _BROKEN = range(500, 600)
@@ -40,14 +40,14 @@ _GATEWAYS = frozenset({502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointStatus:
-    """One endpoint for a person."""
+    """The circuit of one endpoint, for people."""
 
     endpoint: str
     position: Position
     because: str
-    """Why it is left alone; empty: it is not."""
+    """Why calls are held back; empty: they are not."""
     unsent: int
-    """Calls that were not sent, since it was first called."""
+    """Calls that were not sent, since the endpoint was first called."""
 
 
 _NEW = Circuit()
@@ -61,22 +61,22 @@ class _Entry:
 
 
 class Sending:
-    """One call that is made. Whoever makes it tells what became of it; of whom nothing is heard, it failed."""
+    """One call under way. The caller reports how it ended; a call without a report has failed."""
 
     def __init__(self) -> None:
-        self.how: str | None = "it was broken off"
+        self.how: str | None = "the call was interrupted"
 
-    def heard(self, nobody: str | None = None) -> None:
-        """Tell of an answer, if only a refusal; ``nobody``: how it shows that it is none, if it does."""
-        self.how = nobody
+    def answered(self, gateway: str | None = None) -> None:
+        """Report an answer, a refusal included; ``gateway``: the error of a gateway that answered instead."""
+        self.how = gateway
 
     def failed(self, how: str) -> None:
-        """Tell that nobody did, and how that showed."""
+        """Report that no answer came, and how the call failed."""
         self.how = how
 
 
 class Circuits:
-    """Says whether an endpoint may be called. ``clock`` is read at each call's beginning and end."""
+    """Decides whether an endpoint may be called. ``clock`` is read when a call begins and ends."""
 
     def __init__(self, clock: Callable[[], Moment]) -> None:
         self._clock = clock
@@ -85,14 +85,14 @@ class Circuits:
 
     @contextlib.contextmanager
     def sending(self, endpoint: str, within: Seconds) -> Iterator[Sending]:
-        """Around one call.
+        """Wrap one call.
 
         Args:
-            endpoint: as people are told of it; see `endpoint_of`.
-            within: how long the call may take, all of it.
+            endpoint: its name in messages; see `endpoint_of`.
+            within: how long the call may take in total.
 
         Raises:
-            Unsent: it may not be made now.
+            Unsent: the call may not be made now.
         """
         call = self._begun(endpoint, within)
         sending = Sending()
@@ -101,8 +101,8 @@ class Circuits:
         finally:
             self._ended(endpoint, call, sending.how)
 
-    def told(self) -> tuple[EndpointStatus, ...]:
-        """Every endpoint that was called not long ago."""
+    def statuses(self) -> tuple[EndpointStatus, ...]:
+        """Return the status of every endpoint that was called recently."""
         now = self._clock()
         with self._turn:
             self._entries = {
@@ -134,7 +134,7 @@ class Circuits:
 
 @contextlib.contextmanager
 def sending(circuits: Circuits | None, endpoint: str, within: Seconds) -> Iterator[Sending]:
-    """Around one call, where there are circuits and where there are none. Raises as `Circuits.sending`."""
+    """Wrap one call, with or without circuits. Raises as `Circuits.sending`."""
     if circuits is None:
         yield Sending()
         return
@@ -143,9 +143,9 @@ def sending(circuits: Circuits | None, endpoint: str, within: Seconds) -> Iterat
 
 
 def endpoint_of(url: str) -> str:
-    """What answers at an address, or does not: scheme, host, port, and what the path begins with.
+    """Return the endpoint of an address: scheme, host, port, and the first part of the path.
 
-    Of several services behind one port, that tells which it is; a version tells nothing.
+    The path tells apart several services behind one port; a version is left out.
 
     >>> endpoint_of("https://user:secret@Cloud.example/client/api?signature=x")
     'https://cloud.example:443/client'
@@ -162,27 +162,27 @@ def endpoint_of(url: str) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}{service}"
 
 
-def nobody(status: int, body: bytes, wish: Seconds | None) -> str | None:
-    """Why an answer of HTTP is not by the service that was asked, but by what stands before it; ``None``: it is.
+def gateway_error(status: int, body: bytes, pause: Seconds | None) -> str | None:
+    """Return why an HTTP answer is a gateway's and not the service's; ``None``: the service answered.
 
-    Services say in JSON what is wrong with them, OneFlow in plain text; a gateway answers with a page, or in its own
-    text. Whoever asks to be left alone for a while is there.
+    Services describe their errors in JSON, OneFlow in plain text; a gateway answers with a page, or in its own text. An
+    answer that asks for a pause (``Retry-After``) comes from the service.
 
-    >>> nobody(502, b"upstream connect error", None), nobody(500, b"<html>Internal Server Error", None)
+    >>> gateway_error(502, b"upstream connect error", None), gateway_error(500, b"<html>Internal Server Error", None)
     ('HTTP 502', 'HTTP 500')
-    >>> nobody(500, b'{"computeFault": {"code": 500}}', None), nobody(500, b"Service cannot be scaled", None)
+    >>> gateway_error(500, b'{"computeFault": {"code": 500}}', None), gateway_error(500, b"cannot be scaled", None)
     (None, None)
-    >>> nobody(503, b"busy", 7.0), nobody(404, b"<html>", None)
+    >>> gateway_error(503, b"busy", 7.0), gateway_error(404, b"<html>", None)
     (None, None)
     """
-    if status not in _BROKEN or wish is not None:
+    if status not in _BROKEN or pause is not None:
         return None
     try:
-        said: object = json.loads(body)
+        decoded: object = json.loads(body)
     except (ValueError, RecursionError):
-        said = None
+        decoded = None
     is_text = status not in _GATEWAYS and bool(body.strip()) and not body.lstrip().startswith(b"<")
-    return None if is_text or (isinstance(said, Mapping) and said) else f"HTTP {status}"
+    return None if is_text or (isinstance(decoded, Mapping) and decoded) else f"HTTP {status}"
 
 
 def _status(endpoint: str, entry: _Entry, now: Moment) -> EndpointStatus:
@@ -196,7 +196,7 @@ def _status(endpoint: str, entry: _Entry, now: Moment) -> EndpointStatus:
 
 
 def _words(endpoint: str, refusal: CircuitRefusal, now: Moment) -> str:
-    return f"{endpoint} is left alone: {_row(refusal.row)}; {_next(refusal, now)}"
+    return f"calls to {endpoint} are held back: {_row(refusal.row)}; {_next(refusal, now)}"
 
 
 def _row(row: FailureRun) -> str:
@@ -205,8 +205,8 @@ def _row(row: FailureRun) -> str:
 
 def _next(refusal: CircuitRefusal, now: Moment) -> str:
     if refusal.probing:
-        return "one is being tried now"
-    return f"the next is tried at {_at(Instant(now.wall + max(refusal.again_in, 0.0)))}"
+        return "a call is being tried now"
+    return f"the next call is tried at {_at(Instant(now.wall + max(refusal.again_in, 0.0)))}"
 
 
 def _at(instant: Instant) -> str:

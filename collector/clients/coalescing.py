@@ -1,4 +1,4 @@
-"""Does in one go what several threads ask for at about the same time."""
+"""Combine requests that several threads make at about the same time into one call."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ROUNDS = 10
 
 
 class Together(Generic[A, B]):
-    """Whoever asks first waits until nobody else has come for a moment, and then does it for all who have.
+    """Combines requests: the first caller waits for others for a moment, then makes one call for all.
 
-    Who comes while that is done is served by the next go.
+    Requests that arrive during a call are served by the next one.
 
     Args:
-        do: does it for several; who is not in its answer got none. A `DriverError` in it is that one's alone, one that
-            is raised is everybody's.
+        do: makes the call for several requests; a request missing from its answer was not carried out. A `DriverError`
+        in the answer fails that request alone, a raised one fails all.
     """
 
     def __init__(self, do: Callable[[Sequence[A]], Mapping[A, B | DriverError]]) -> None:
@@ -35,18 +35,18 @@ class Together(Generic[A, B]):
 
     @property
     def waiting(self) -> int:
-        """How many wait for the next go."""
+        """Return how many requests wait for the next call."""
         with self._condition:
             return len(self._waiting)
 
     def ask(self, question: A) -> B:
-        """Have it done. Nobody else may ask the same at the same time.
+        """Carry out one request. Two threads must not make the same request at the same time.
 
         Raises:
-            DriverError: it was not done.
+            DriverError: the request was not carried out.
         """
         with self._condition:
-            self._answers.pop(question, None)  # of somebody who did not stay to hear it
+            self._answers.pop(question, None)  # left by a caller that stopped waiting
             self._waiting.append(question)
             self._condition.notify_all()
             self._condition.wait_for(lambda: question in self._answers or not self._busy)
@@ -63,7 +63,7 @@ class Together(Generic[A, B]):
     def _lead(self) -> None:
         asked = self._gathered()
         answers: Mapping[A, B | DriverError] = {}
-        nothing: DriverError = Transient("it was not carried through")
+        nothing: DriverError = Transient("the request was not carried out")
         try:
             answers = self._do(asked)
         except DriverError as error:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def in_parallel(calls: Sequence[Callable[[], T]], workers: int) -> tuple[T, ...]:
-    """Make all calls, at most ``workers`` at a time, and answer in their order.
+    """Make all calls, at most ``workers`` at a time, and return their results in order.
 
     One worker makes them one after the other in the caller's own thread, in their order. What a call raises is raised
     when all have ended.
@@ -26,7 +26,7 @@ def in_parallel(calls: Sequence[Callable[[], T]], workers: int) -> tuple[T, ...]
 
 
 class KeyedLock:
-    """Calls for different members run side by side; of one member, one after the other."""
+    """Runs calls for different members side by side, and those for one member one after the other."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -34,7 +34,7 @@ class KeyedLock:
 
     @contextmanager
     def of(self, name: MemberName) -> Iterator[None]:
-        """Wait for the others of this name, and let the next one in afterwards."""
+        """Hold the lock of a name."""
         with self._condition:
             self._condition.wait_for(lambda: name not in self._busy)
             self._busy.add(name)

@@ -1,4 +1,4 @@
-"""Libraries that not every installation has: each is needed for one kind of cloud only."""
+"""Import optional libraries: each is needed for one kind of cloud only."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from config.errors import Permanent
 
 
 def library(name: str, *, of: str, extra: str, needs: str) -> ModuleType:
-    """Import what drivers of one kind of cloud are made with.
+    """Import the library that one kind of cloud needs.
 
     Args:
-        name: of the module.
-        of: whom the error is about.
-        extra: of ours, that installs it.
+        name: the module.
+        of: the subject of the error.
+        extra: the extra of trimtab that installs it.
         needs: the requirement, as `pip` takes it.
 
     Raises:
-        Permanent: it is not installed.
+        Permanent: the library is not installed.
     """
     try:
         return importlib.import_module(name)

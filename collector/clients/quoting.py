@@ -1,4 +1,4 @@
-"""What another side said, fit to be repeated. Pure."""
+"""Make foreign text fit to be repeated. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _LONGEST = 300
 
 
 def shown(said: str) -> str:
-    r"""What another side said, fit for one line of a message.
+    r"""Make a foreign text fit for one line of a message.
 
     >>> shown(" no\nhost ")
     'no host'

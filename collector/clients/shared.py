@@ -1,4 +1,4 @@
-"""One reading for all who want one at the same time."""
+"""Share one reading among callers that need it at the same time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Gives each caller what was read from a moment on at which it had already asked.
+    """Gives each caller a reading that began after its request.
 
-    So nobody is given what is older than its question, and two readings serve however many ask at once: the one that is
-    under way serves none who came later, and the next one all of them.
+    So no caller gets data older than its request, and two readings serve any number of concurrent callers: the reading
+    under way serves none that came later, and the next one serves all of them.
 
     Args:
-        ask: reads; a `DriverError` is everybody's who waited for that reading.
+        ask: reads; a `DriverError` goes to every caller that waited for that reading.
     """
 
     def __init__(self, ask: Callable[[], T]) -> None:
@@ -26,14 +26,14 @@ class Shared(Generic[T]):
         self._condition = threading.Condition()
         self._busy = False
         self._begun = self._ended = 0
-        """How many readings; of those that ended, the last one's number."""
+        """How many readings began, and the number of the last one that ended."""
         self._outcome = ask
 
     def read(self) -> T:
-        """Read, or wait for somebody else's reading that begins after this call.
+        """Read, or wait for another caller's reading that begins after this call.
 
         Raises:
-            DriverError: of that reading.
+            DriverError: that reading failed.
         """
         with self._condition:
             wanted = self._begun + 1

@@ -1,1 +1,1 @@
-"""What was not heard, since when, what it means, and what to do about it."""
+"""Unanswered channels: since when, what it means, and what to do about it."""

@@ -1,7 +1,7 @@
-"""When each member last answered its sources, kept from poll to poll: evidence that a member is there, or is not.
+"""Keep when each member last answered its sources: evidence that a member exists, or does not.
 
-`collector.outages.outages` tells of silence. This tells what came before the silence, and whether what came instead of
-a value was silence at all. Only what did not answer costs anything to keep.
+`collector.outages.outages` reports silence. This module records the time before the silence, and whether a missing
+value was silence at all. Only unanswered channels take memory.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collector.samples import Reply, Scrape
 from config.units import GroupId, Instant, MemberName
 
 _ANSWERS = (Reply.OK, Reply.OUTSIDE_RANGE)
-"""A number came from the member: one outside its counter's range is not used, but no dead member sends it."""
+"""The member sent a number. One outside its counter's range proves that the member lives, too."""
 _SILENCE = (Reply.TIMEOUT, Reply.REFUSED, Reply.UNREACHABLE, Reply.STALE)
-"""Nothing answered, or nothing has for long. Every other failure is an answer that brings no value."""
+"""No answer, or none for long. Every other failure is an answer without a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,9 @@ class Unanswered:
     """A channel that brought no number at the last poll."""
 
     heard_at: Instant | None
-    """When the last poll began that it brought one at; ``None``: it never did."""
+    """When the last poll with a number began; ``None``: there was none."""
     silent_since: Instant | None
-    """When the first poll began that nothing answered, and nothing has since; ``None``: something does, and it is no
+    """When the first unanswered poll of the present silence began; ``None``: the channel answers, but without a
     value."""
 
 
@@ -38,21 +38,21 @@ class Heard:
     """One group's channels at its last poll."""
 
     at: Instant | None = None
-    """When it began; ``None``: there was none."""
+    """When that poll began; ``None``: there was none."""
     asked: Mapping[str, Set[MemberName]] = field(default_factory=lambda: MappingProxyType({}))
-    """Members that were asked, by the word for the source."""
+    """Members that were asked, by the name of the source."""
     unanswered: Mapping[Channel, Unanswered] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, words: Set[str]) -> Heard:
-    """Return what was heard, after one more poll, of a group's members by some sources.
+    """Return a group's channels of some sources after one more poll.
 
     Args:
-        before: as after the group's last poll.
+        before: the result of the group's last poll.
         scrape: of any groups.
         hearing: of the scrape's layout.
-        group: whose members.
-        words: what those sources are called that the members themselves answer.
+        group: the group.
+        words: the names of the sources that members themselves answer.
     """
     rows = hearing.rows.get(group, slice(0, 0))
     at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
@@ -60,7 +60,7 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
     ok = np.isin(reply, _ANSWERS)
     if not own or ok.all():
         return Heard(at=at, asked=own)
-    answered = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to
+    answered = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, for index -1
     answered[channel[ok]] = True
     spoke = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)
     spoke[channel[~np.isin(reply, _SILENCE)]] = True

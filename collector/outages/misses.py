@@ -1,4 +1,4 @@
-"""What one poll did not bring, or brought and was not heard, by counter and kind of failure."""
+"""Gather the values that one poll lacks or refuses, by counter and kind of failure."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from config.units import CounterId, GroupId, MemberName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """One counter that some members, or the group, did not answer in one way."""
+    """One kind of failure of one counter, for some members or for the group."""
 
     counter: CounterId
     reply: Reply
     count: int
-    """Of members; 1 for the group as a whole."""
+    """Number of members; 1 for the whole group."""
     member: MemberName | None
-    """One of them; ``None``: the group as a whole."""
+    """One of them; ``None``: the whole group."""
     said: str
-    """What was said of this one, where anything was."""
+    """The source's own words for this member, if any."""
 
 
 UNBELIEVED = frozenset({Reply.OUTSIDE_RANGE, Reply.FUTURE})
-"""Answers that came in a right form, and were not heard, since what they say cannot be."""
+"""Well-formed answers that are refused because they cannot be true."""
 
 
 def misses_of(scrape: Scrape, hearing: OutageLayout, group: GroupId) -> tuple[Miss, ...]:
-    """Gather one group's failures of a scrape, in the order of counters, the most frequent of each first.
+    """Return one group's failures of a scrape, in the order of counters, the most frequent of each first.
 
     >>> from collector.outages.outages import hearing_of
     >>> from collector.samples import Layout, Series, Sheet
@@ -76,15 +76,15 @@ def _miss(scrape: Scrape, row: int, count: int) -> Miss:
 
 
 def without(scrape: Scrape, outside: Mapping[int, float], counters: Mapping[CounterId, Counter]) -> Scrape:
-    """Take the values out of a scrape that lie outside their counter's range, and say so of each.
+    """Remove values outside their counter's range from a scrape, with the reason for each.
 
     Args:
-        scrape: as it was polled.
-        outside: the value of each such row, in the counter's unit; of a counter that rises, the rate.
-        counters: as they are declared.
+        scrape: as polled.
+        outside: the value of each such row, in the counter's unit; for a counter that rises, the rate.
+        counters: as declared.
 
     Returns:
-        A scrape of the same layout; the very same one where there is nothing to take out.
+        A scrape with the same layout; the same object if there is nothing to remove.
     """
     if not outside:
         return scrape
@@ -99,13 +99,13 @@ def without(scrape: Scrape, outside: Mapping[int, float], counters: Mapping[Coun
 
 
 def words(counter: Counter, value: float) -> str:
-    """Say why a value was not heard.
+    """Return why a value is refused.
 
     Args:
-        counter: that it is of.
+        counter: the value's counter.
         value: in the counter's unit.
     """
     if counter.range is None or not np.isfinite(value):
-        return f"{value:g} is not a number to count with"
+        return f"{value:g} is not a finite number"
     low, high = counter.range
     return f"{value:g} is outside range {low:g}..{high:g}" + (f" {counter.unit}" if counter.unit else "")

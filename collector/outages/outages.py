@@ -1,8 +1,8 @@
-"""What has fallen silent, since when, and what changed: an outage is told once when it begins and once when it ends.
+"""Track outages: each is reported once when it begins and once when it ends.
 
-Two things can be out. A *channel* is one source of one member (its SNMP agent, say), or one source of the group as a
-whole: it is silent when nothing that it is asked is answered. A *counter* is lost when nobody answers it though
-channels that carry it are heard: a name that no agent has, a query that finds nothing.
+Two things can fail. A *channel* is one source of one member (its SNMP agent, say), or one source of the whole group: it
+is silent when none of its counters is answered. A *counter* is lost when it has no answer although channels that carry
+it answer: a name that no agent has, a query that finds nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Ints = npt.NDArray[np.intp]
 
 
 class Channel(NamedTuple):
-    """One source of one member, or (``member`` is ``None``) of the group as a whole."""
+    """One source of one member, or (``member`` is ``None``) of the whole group."""
 
     group: GroupId
     source: str
@@ -35,12 +35,12 @@ Asked = tuple[GroupId, CounterId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """What is out."""
+    """A group's present outages."""
 
     since: Mapping[Channel, Instant] = field(default_factory=lambda: MappingProxyType({}))
-    """Silent channels: when the first poll began that each of them did not answer."""
+    """Silent channels, each with the begin of the first poll that it did not answer."""
     lost: Mapping[Asked, Instant] = field(default_factory=lambda: MappingProxyType({}))
-    """Counters that nobody answers, likewise."""
+    """Counters without an answer, likewise."""
 
     @property
     def is_over(self) -> bool:
@@ -50,18 +50,18 @@ class Silence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutageBegan:
-    """An outage begins: of a channel, or (then ``channel`` is ``None``) of a counter."""
+    """An outage begins: of a channel, or (``channel`` is ``None``) of a counter."""
 
     group: GroupId
     channel: Channel | None
     source: str
-    """What the source is called."""
+    """The name of the source."""
     counter: CounterId
-    """The one that is lost; of a channel, one of those that it carries."""
+    """The lost counter; for a channel, one of its counters."""
     reply: Reply
-    """What most of its questions came back with; of equals, the one that says most (silence says least)."""
+    """The most frequent failure; among equals the most specific one (silence is the least specific)."""
     said: str
-    """The source's own words, where it has any."""
+    """The source's own words, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,24 +71,24 @@ class Ended:
     group: GroupId
     channel: Channel | None
     counter: CounterId | None
-    """The one that was lost; ``None`` where a channel was silent."""
+    """The lost counter; ``None``: a channel was silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutageLayout:
-    """What can be out, of one layout; made once for it."""
+    """The channels and counters of one layout; built once per layout."""
 
     layout: Layout
     channels: Sequence[Channel]
     channel: _Ints
-    """(series,) which channel carries it; -1: its absence is no outage."""
+    """(series,) index of its channel; -1: its absence is no outage."""
     counters: Sequence[Asked]
     counter: _Ints
-    """(series,) which counter it is of."""
+    """(series,) index of its counter."""
     rows: Mapping[GroupId, slice]
     """Each group's run of series."""
     members: Mapping[GroupId, Mapping[str, Set[MemberName]]]
-    """Each group's members that are asked, by what the source is called."""
+    """Each group's members that are asked, by the name of the source."""
 
 
 def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> OutageLayout:
@@ -96,7 +96,7 @@ def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> OutageLayout:
 
     Args:
         layout: sorted by group.
-        words: what the source of each counter is called; one that is not named may be absent without an outage.
+        words: the name of each counter's source; a counter without one may be absent without an outage.
     """
     channels: dict[Channel, int] = {}
     counters: dict[Asked, int] = {}
@@ -135,18 +135,18 @@ def troubled(scrape: Scrape) -> Set[GroupId]:
 def observe(
     silence: Silence, scrape: Scrape, hearing: OutageLayout, group: GroupId
 ) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
-    """Take note of one group's part of a scrape.
+    """Update a group's outages with its part of a scrape.
 
-    What is not asked any more is forgotten, and nothing is told: leaving is no outage.
+    A channel or counter that is no longer asked is forgotten without a report: leaving is no outage.
 
     Args:
-        silence: of this group, as after its last scrape.
+        silence: of this group, after its last scrape.
         scrape: of any groups.
         hearing: of the scrape's layout.
-        group: whose part.
+        group: the group.
 
     Returns:
-        The group's silence now, and what changed: channels before counters, each in order.
+        The group's present outages, and the changes: channels before counters, each in order.
     """
     rows = hearing.rows.get(group, slice(0, 0))
     ok = (scrape.reply[rows] == Reply.OK) | (hearing.channel[rows] < 0)
@@ -162,7 +162,7 @@ def observe(
 
 
 def unheard(silence: Silence, now: Instant, longer_than: Seconds) -> tuple[Channel, ...]:
-    """The channels that have been silent for longer than a span: those of the whole group first, then by member.
+    """Return channels that have been silent for longer than a span: the whole group's first, then by member.
 
     >>> silence = Silence(since={Channel(GroupId("web"), "snmp", MemberName("a")): Instant(100.0)})
     >>> unheard(silence, Instant(400.0), 300.0), [channel.member for channel in unheard(silence, Instant(401.0), 300.0)]
@@ -173,12 +173,12 @@ def unheard(silence: Silence, now: Instant, longer_than: Seconds) -> tuple[Chann
 
 
 def members_of(channels: Iterable[Channel]) -> tuple[MemberName, ...]:
-    """Whose channels these are, each once, sorted."""
+    """Return the members of some channels, each once, sorted."""
     return tuple(sorted({channel.member for channel in channels if channel.member is not None}))
 
 
 def silent_since(silence: Silence) -> Mapping[MemberName, Instant]:
-    """Since when a member has had a silent channel."""
+    """Return since when each member has had a silent channel."""
     since: dict[MemberName, Instant] = {}
     for channel, began in silence.since.items():
         if channel.member is not None:
@@ -187,9 +187,9 @@ def silent_since(silence: Silence) -> Mapping[MemberName, Instant]:
 
 
 def _out(hearing: OutageLayout, rows: slice, ok: Bools) -> tuple[Sequence[int], Sequence[int]]:
-    """Channels without any answer; counters without any, of which some channel is heard."""
+    """Return channels without any answer, and counters without one although a channel of theirs answers."""
     channel, counter = hearing.channel[rows], hearing.counter[rows]
-    heard = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, which -1 leads to
+    heard = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, for index -1
     heard[channel[ok]] = True
     answered = np.zeros(len(hearing.counters), dtype=np.bool_)
     answered[counter[ok]] = True
@@ -213,7 +213,7 @@ def _began(
 
 
 def _rows_of(index: _Ints, places: Sequence[int]) -> Iterable[_Ints]:
-    """The rows of each of these places; one sort for all, since ten thousand agents may fall silent at once."""
+    """Yield the rows of each of these places; one sort serves thousands of silent agents."""
     if not places:
         return ()
     order = np.argsort(index, kind="stable")
@@ -239,7 +239,7 @@ def _told(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel |
 
 
 def _ended(before: Silence, now: Silence, hearing: OutageLayout, rows: slice) -> Iterable[Ended]:
-    """What was out, is no more, and is still asked."""
+    """Yield outages that have ended and whose channel or counter is still asked."""
     channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist() if place >= 0}
     counters = {hearing.counters[place] for place in np.unique(hearing.counter[rows]).tolist()}
     for channel in before.since:

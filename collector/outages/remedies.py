@@ -1,4 +1,4 @@
-"""What a failure means and what to do about it, in words: for logs, `why` and `probe`.
+"""Explain failures and what to do about them, in words for people: for logs, `why` and `probe`.
 
 >>> remedy("snmp", Reply.REFUSED)
 'nothing listens at the SNMP port: start the agent, or set snmp: {port: ...} in the profile'
@@ -16,123 +16,123 @@ from collector.samples import Reply
 from config.units import CounterId
 
 _ANY: Final = ""
-_SNMP_AUTH = (
-    "look at user, auth and priv in the profile's snmp, at the secrets that they name, and at the agent's users"
-)
-_CREDENTIALS = "look at user and password, or bearer, and at the secrets that they name"
+_SNMP_AUTH = "check user, auth and priv in the profile's snmp, the secrets that they name, and the agent's users"
+_CREDENTIALS = "check user and password, or bearer, and the secrets that they name"
 _REMEDIES: Mapping[tuple[str, Reply], str] = MappingProxyType(
     {
-        (_ANY, Reply.TIMEOUT): "no answer in time: look whether it runs, and whether it can be reached from here",
-        (_ANY, Reply.REFUSED): "it was refused: look whether the server runs, and at address and port",
+        (_ANY, Reply.TIMEOUT): "no answer in time: check that it runs, and that it can be reached from here",
+        (_ANY, Reply.REFUSED): "connection refused: check that the server runs, and its address and port",
         (_ANY, Reply.AUTH): _CREDENTIALS,
-        (_ANY, Reply.NO_SUCH_COUNTER): "there is no such value: look at what the counter names",
+        (_ANY, Reply.NO_SUCH_COUNTER): "there is no such value: check the name in the counter",
         (
             _ANY,
             Reply.MALFORMED,
-        ): "what came back is no number: look at what the counter names, and at what answers there",
-        (_ANY, Reply.UNREACHABLE): "the source cannot be reached: look at its address, its name, and the way there",
-        (_ANY, Reply.RATE_LIMITED): "asked too often: lengthen the interval, or raise the source's limit",
-        (_ANY, Reply.STALE): "the value is older than the group's freshness: look why the source has no newer one",
-        (_ANY, Reply.INCOMPLETE): "the source itself says that its answer is not whole: look at its own health",
+        ): "the answer is not a number: check the name in the counter, and what answers at the address",
+        (_ANY, Reply.UNREACHABLE): "the source cannot be reached: check its address, its name, and the network",
+        (_ANY, Reply.RATE_LIMITED): "too many requests: lengthen the interval, or raise the source's limit",
+        (_ANY, Reply.STALE): "the value is older than the group's freshness: find out why the source has no newer one",
+        (_ANY, Reply.INCOMPLETE): "the source itself reports that its answer is incomplete: check its health",
         (
             _ANY,
             Reply.UNTRUSTED,
-        ): "its certificate is not believed: renew it, name its authority with ca, or insecure: true",
+        ): "its certificate is not trusted: renew it, name its authority with ca, or set insecure: true",
         (
             _ANY,
             Reply.OUTSIDE_RANGE,
-        ): "a value that cannot be counts as no answer: repair what measures it, or correct the counter's range",
+        ): "an impossible value counts as no answer: repair the sensor, or correct the counter's range",
         (
             _ANY,
             Reply.PUT_OFF,
-        ): "let the endpoint show less, ask for another one, or lengthen the group's interval",
+        ): "let the endpoint return less, use another endpoint, or lengthen the group's interval",
         (_ANY, Reply.FUTURE): "set the clocks: the sample's time is more than a minute ahead of the clock here",
-        (_ANY, Reply.AMBIGUOUS): "several values where one is due: narrow it, or say with rows how they become one",
-        ("snmp", Reply.TIMEOUT): "no answer: look whether the agent runs, whether UDP reaches it from here, and at the "
-        "community: a wrong one is answered by silence",
+        (
+            _ANY,
+            Reply.AMBIGUOUS,
+        ): "several values where one is expected: narrow it, or set rows to combine them",
+        ("snmp", Reply.TIMEOUT): "no answer: check that the agent runs, that UDP reaches it from here, and the "
+        "community: agents ignore requests with a wrong one",
         ("snmp", Reply.REFUSED): "nothing listens at the SNMP port: start the agent, or set snmp: {port: ...} in the "
         "profile",
         ("snmp", Reply.AUTH): _SNMP_AUTH,
-        ("snmp", Reply.NO_SUCH_COUNTER): "the agent has no such object: look at name and instance, and whether the "
-        "agent's view shows it (snmpget asks the same)",
-        ("snmp", Reply.MALFORMED): "the object is no number: choose another object",
+        ("snmp", Reply.NO_SUCH_COUNTER): "the agent has no such object: check name and instance, and that the "
+        "agent's view shows it (snmpget makes the same request)",
+        ("snmp", Reply.MALFORMED): "the object is not a number: choose another object",
         ("snmp", Reply.UNREACHABLE): "the member has no address that can be reached over UDP from here",
-        ("haproxy", Reply.REFUSED): "HAProxy knows no server of the member's name in the group's backend: it is not "
-        "seated, or HAProxy was reloaded without it",
-        ("haproxy", Reply.UNREACHABLE): "HAProxy does not answer: look whether it runs, at the socket's path or the "
-        "page's address, and whether we may open it",
+        ("haproxy", Reply.REFUSED): "HAProxy has no server with the member's name in the group's backend: it is not "
+        "registered, or HAProxy was reloaded without it",
+        ("haproxy", Reply.UNREACHABLE): "HAProxy does not answer: check that it runs, the socket's path or the "
+        "page's address, and that Trimtab may open it",
         (
             "haproxy",
             Reply.NO_SUCH_COUNTER,
         ): "HAProxy leaves this column empty here: it needs a health check, a limit or "
         "HTTP mode, or this version lacks it",
-        ("netscaler", Reply.REFUSED): "the appliance knows no such member: look at service_group and virtual_server",
-        ("netscaler", Reply.AUTH): "the appliance refuses the user: look at user and password of the source",
+        ("netscaler", Reply.REFUSED): "the appliance has no such member: check service_group and virtual_server",
+        ("netscaler", Reply.AUTH): "the appliance refuses the user: check user and password of the source",
         (
             "prometheus",
             Reply.NO_SUCH_COUNTER,
-        ): "the query finds nothing (for this member): try it in Prometheus itself, and look at label",
-        ("prometheus", Reply.MALFORMED): "Prometheus makes no number of the query: try it in Prometheus itself",
+        ): "the query finds nothing (for this member): try it in Prometheus itself, and check label",
+        ("prometheus", Reply.MALFORMED): "the query does not return a number: try it in Prometheus itself",
         (
             "opennebula",
             Reply.REFUSED,
-        ): "OpenNebula has no running machine that is the member: look at its state, and whether it was renamed",
-        ("opennebula", Reply.AUTH): "OpenNebula refuses the user: look at user and password of the cloud",
+        ): "OpenNebula has no running machine for the member: check its state, and that it was not renamed",
+        ("opennebula", Reply.AUTH): "OpenNebula refuses the user: check user and password of the cloud",
         (
             "opennebula",
             Reply.NO_SUCH_COUNTER,
-        ): "the machine has no such attribute: onevm show tells which it has; measured ones come after a while",
-        ("opennebula", Reply.STALE): "the hypervisors have not measured for so long: look at OpenNebula's monitoring",
+        ): "the machine has no such attribute: onevm show lists them; measured ones appear after a while",
+        ("opennebula", Reply.STALE): "the hypervisors have not measured for so long: check OpenNebula's monitoring",
         (
             "cloudstack",
             Reply.REFUSED,
-        ): "CloudStack has no running machine that is the member: look at its state, and whether it was renamed",
+        ): "CloudStack has no running machine for the member: check its state, and that it was not renamed",
         (
             "cloudstack",
             Reply.AUTH,
-        ): "look at api_key and secret of the cloud, at both clocks, and whether its role has "
-        "listVirtualMachinesMetrics",
+        ): "check api_key and secret of the cloud, both clocks, and that its role has listVirtualMachinesMetrics",
         (
             "cloudstack",
             Reply.NO_SUCH_COUNTER,
-        ): "CloudStack does not have it (yet): look whether its own page of the machine shows it",
+        ): "CloudStack does not have it (yet): check that its own page of the machine shows it",
         (
             "cloudstack",
             Reply.STALE,
-        ): "CloudStack measures nothing new: look at vm.stats.interval (lag allows for a longer one) and at the host",
-        ("nova", Reply.REFUSED): "no running server of the project is the member: look at its state and its metadata",
+        ): "CloudStack measures nothing new: check vm.stats.interval (lag allows for a longer one) and the host",
+        ("nova", Reply.REFUSED): "the project has no running server for the member: check its state and its metadata",
         (
             "nova",
             Reply.AUTH,
-        ): "look at the credentials of the cloud, and whether Nova's policy lets its user look at diagnostics: as it "
-        "is delivered, only administrators may (os_compute_api:os-server-diagnostics)",
+        ): "check the credentials of the cloud, and that Nova's policy lets its user read diagnostics: by "
+        "default, only administrators may (os_compute_api:os-server-diagnostics)",
         (
             "nova",
             Reply.NO_SUCH_COUNTER,
-        ): "the hypervisor does not tell: openstack server show --diagnostics shows what it does",
+        ): "the hypervisor does not report it: openstack server show --diagnostics lists what it reports",
         (
             "gnocchi",
             Reply.REFUSED,
-        ): "no server of the project is the member: look at its state and its metadata",
-        ("gnocchi", Reply.AUTH): "look at the credentials of the cloud, and whether Gnocchi lets its user read metrics",
+        ): "the project has no server for the member: check its state and its metadata",
+        ("gnocchi", Reply.AUTH): "check the credentials of the cloud, and that Gnocchi lets its user read metrics",
         (
             "gnocchi",
             Reply.NO_SUCH_COUNTER,
-        ): "Gnocchi has no such metric, aggregation or granularity of the server (yet): look at the server's resource "
-        "there, and at the archive policy of its metric",
+        ): "Gnocchi has no such metric, aggregation or granularity of the server (yet): check the server's resource "
+        "there, and the archive policy of its metric",
         (
             "gnocchi",
             Reply.STALE,
-        ): "nothing newer has been measured: look at Ceilometer and gnocchi-metricd; lag allows for their usual delay",
-        ("push", Reply.TIMEOUT): "nothing has been pushed yet: look whether the sender runs, and at its token",
-        ("push", Reply.STALE): "nothing new has been pushed: look whether the sender still runs",
+        ): "there is no newer measurement: check Ceilometer and gnocchi-metricd; lag allows for their usual delay",
+        ("push", Reply.TIMEOUT): "no value has been pushed yet: check that the sender runs, and its token",
+        ("push", Reply.STALE): "no new value has been pushed: check that the sender still runs",
         ("alert", Reply.TIMEOUT): "no alert brings a value now: while none fires, there is none",
     }
 )
 
 
 def remedy(source: str, reply: Reply) -> str:
-    """What to do about a kind of failure of a kind of source; starts in lower case, without a full stop.
+    """Return the advice for a failure of a kind of source; it starts in lower case and has no full stop.
 
     Raises:
         KeyError: for OK, which is no failure.
@@ -141,11 +141,11 @@ def remedy(source: str, reply: Reply) -> str:
 
 
 def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[str, ...]:
-    """Lines for people, in order: counters that one silence took from the same members share a line.
+    """Return lines for people, in order: counters that the same silence affects on the same members share a line.
 
     Args:
         misses: of one group.
-        sources: what the source of each counter is called; a counter without one is left out.
+        sources: the name of each counter's source; a counter without one is left out.
     """
     alike: dict[tuple[str, Miss], list[CounterId]] = {}
     for miss in misses:
@@ -157,7 +157,7 @@ def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[s
 
 
 def say(miss: Miss, source: str) -> str:
-    """One line for people: which counter, whose, what was said, what to do."""
+    """Return one line for people: the counter, the members, the source's words, the advice."""
     kind = miss.reply.word.replace("_", " ")
     words = f" ({miss.said})" if miss.said else ""
     return f"{whose(miss)}: {kind}{words}; {remedy(source, miss.reply)}"

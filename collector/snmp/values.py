@@ -68,7 +68,7 @@ def described(raw: Raw) -> str:
         case str():
             return f"an OID or an address where a number is due: {raw[:_LONGEST_QUOTE]}"
         case _:
-            return f"{raw} is not a number to count with"
+            return f"{raw} is not a finite number"
 
 
 def _opaque(tag: bytes, body: bytes) -> float | Reply:

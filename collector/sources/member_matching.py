@@ -1,4 +1,4 @@
-"""Which rows of the sheet a cloud answers for: those of the members that are its machines."""
+"""Find the rows of the sheet that a cloud answers for: those of members that are its machines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CloudSheetRow(Generic[SourceT]):
     series: Series
     counter: Counter
     source: SourceT
-    """That of the counter."""
+    """The counter's source."""
     interval: Seconds
     """Between two polls of the group."""
     limit: Seconds
@@ -36,7 +36,7 @@ Wishes = Mapping[MemberName, Sequence[CloudSheetRow[SourceT]]]
 
 
 def wishes_of(asked: Round, cloud_kind: type[CloudT], source_kind: type[SourceT]) -> Mapping[CloudT, Wishes[SourceT]]:
-    """Find the rows that each cloud of a kind answers for by counters of a kind, by member."""
+    """Return the rows that each cloud of a kind answers for with counters of a kind, by member."""
     catalogue = asked.catalogue
     mine = {counter.id: counter for counter in catalogue.counters.values() if isinstance(counter.source, source_kind)}
     found: dict[CloudT, dict[MemberName, list[CloudSheetRow[SourceT]]]] = {}
@@ -68,7 +68,7 @@ def _as(kind: type[SourceT], source: object) -> SourceT | None:
 
 
 def fail_all(sheet: Sheet, wishes: Wishes[SourceT], failure: HttpFailure) -> None:
-    """Write down why none of these rows has an answer."""
+    """Record why none of these rows has an answer."""
     for each in wishes.values():
         for wish in each:
             sheet.fail(wish.row, failure.reply, failure.said)

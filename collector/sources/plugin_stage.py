@@ -1,4 +1,4 @@
-"""Where one plugin plays: a thread with an event loop of its own, which can be left alone if it never ends."""
+"""Run one plugin in a thread with its own event loop; a plugin that never ends is abandoned there."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _CLOSING: Seconds = 2.0
 
 
 class Play:
-    """One thing that a plugin does; made in the event loop that waits for it."""
+    """One call of a plugin; created in the event loop that waits for it."""
 
     def __init__(self) -> None:
         self.done = False
         self.error: BaseException | None = None
-        """What it raised; ``None``: nothing, or not yet."""
+        """The exception; ``None``: none, or not yet."""
         self._waiting = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def ended(self) -> None:
-        """Wait until the plugin is done, whatever became of it. To be cancelled here does not stop the plugin."""
+        """Wait until the call has ended, in any way. Cancelling the wait does not stop the plugin."""
         await self._ended.wait()
 
     def begin(self, task: asyncio.Task[None]) -> None:
-        """Say what it is that the plugin does; called in the plugin's thread."""
+        """Set the call's task; called in the plugin's thread."""
         self._task = task
         task.add_done_callback(self._finish)
 
     def stop(self) -> None:
-        """Ask the plugin to end; called in its thread."""
+        """Cancel the call; called in the plugin's thread."""
         if self._task is not None:
             self._task.cancel()
 
     def end(self, error: BaseException | None) -> None:
-        """Say that the plugin is done; called in any thread."""
+        """Record that the call has ended; called in any thread."""
         self.error = error
         self.done = True
-        with contextlib.suppress(RuntimeError):  # whoever waited has closed its loop
+        with contextlib.suppress(RuntimeError):  # the waiting loop is closed
             self._waiting.call_soon_threadsafe(self._ended.set)
 
     def _finish(self, task: asyncio.Task[None]) -> None:
@@ -54,8 +54,8 @@ class Stage:
     """A plugin and its thread. The thread is a daemon: a plugin that never ends does not keep the process.
 
     Args:
-        name: of the plugin.
-        make: loads it; called in its thread, again for every round until it succeeds.
+        name: the plugin's name.
+        make: loads the plugin; called in its thread, in every round until it succeeds.
     """
 
     def __init__(self, name: str, make: Callable[[], object]) -> None:
@@ -70,27 +70,27 @@ class Stage:
 
     @property
     def dead(self) -> bool:
-        """Whether the plugin has ended its thread: it wanted to end the process."""
+        """Return whether the plugin has ended its thread by trying to exit the process."""
         return self._over
 
     @property
     def stuck(self) -> bool:
-        """Whether it is still busy with what it was asked to stop."""
+        """Return whether the plugin is still busy with a cancelled call."""
         self._stopped = [play for play in self._stopped if not play.done]
         return bool(self._stopped)
 
     def play(self, asked: Round) -> Play:
-        """Give it a round."""
+        """Start a round."""
         return self._begin(lambda: self._fetch(asked))
 
     def stop(self, play: Play) -> None:
-        """Ask it to end what it does."""
+        """Cancel a call."""
         self._stopped.append(play)
         with contextlib.suppress(RuntimeError):  # its thread has just ended
             self._loop.call_soon_threadsafe(play.stop)
 
     async def close(self) -> None:
-        """Close it, and end its thread if it lets go."""
+        """Close the plugin, and end its thread if the plugin returns."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._begin(self._close).ended(), _CLOSING)
         with contextlib.suppress(RuntimeError):
@@ -117,7 +117,7 @@ class Stage:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # out of a task these end the loop, and no more here
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # raised in a task, these only end the loop
             self._loop.run_forever()
         self._over = True
         for task in asyncio.all_tasks(self._loop):

@@ -1,13 +1,13 @@
-"""Counters whose sources somebody else wrote: entry points of the group ``trimtab.sources``.
+"""Run counter sources from other packages: entry points of the group ``trimtab.sources``.
 
-An entry point is called without arguments and gives an object with the methods of `collector.targets.Source`.
-Each plugin runs in a thread and an event loop of its own, and is given its own rows only, on a sheet of its own. So one
-that raises, hangs, blocks its thread, ignores that it is cancelled or writes nonsense fails in its own rows:
+An entry point is called without arguments and returns an object with the methods of `collector.targets.Source`. Each
+plugin runs in its own thread and event loop, and gets only its own rows, on a separate sheet. So a plugin that raises,
+hangs, blocks its thread, ignores cancellation or writes nonsense fails in its own rows only:
 
-* it raises, or cannot be loaded: UNREACHABLE for what it has not answered, with its words, but without the secrets that
-  it was given; told once when that begins and once when it is over;
-* it is not done in time, or done without an answer: TIMEOUT. It is asked again when it has ended;
-* it is still busy with an earlier round although that was cancelled: UNREACHABLE.
+* it raises, or cannot be loaded: UNREACHABLE for its unanswered rows, with its own text but without the secrets that it
+read; reported once when that begins and once when it ends;
+* it is late, or ends without an answer: TIMEOUT. It is asked again when it has ended;
+* it is still busy with an earlier, cancelled round: UNREACHABLE.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from config.model.access import SecretRef
 from config.model.counters import PluginValue
 
 Teller = Callable[[str, str | None], None]
-"""(plugin, what is wrong; ``None``: it answers again)."""
+"""(plugin, its failure; ``None``: it answers again)."""
 
 
 class PluginSource:
-    """Asks plugins; keeps each of them, in a thread, from its first round on.
+    """Runs plugins; keeps each in a thread from its first round on.
 
     Args:
         tell: called when a plugin begins to fail, and when it answers again.
@@ -43,13 +43,13 @@ class PluginSource:
         self._failing: set[str] = set()
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every plugin of the round; what it wrote counts, whether it ends, fails or is cut off."""
+        """Run every plugin of the round; its answers count even if it fails or is cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for plugin, rows in _rows(asked).items():
                 tasks.create_task(self._ask(plugin, asked, rows))
 
     async def close(self) -> None:
-        """Close every plugin, and let go of those that do not end by themselves."""
+        """Close every plugin, and abandon those that do not end."""
         await asyncio.gather(*(stage.close() for stage in self._stages.values()))
         self._stages = {}
 
@@ -72,15 +72,15 @@ class PluginSource:
                 self._judge(plugin, play.error, asked.sheet, rows, secrets)
             else:
                 stage.stop(play)
-                _refuse(asked.sheet, rows, Reply.TIMEOUT, "the plugin was not done in time")
+                _refuse(asked.sheet, rows, Reply.TIMEOUT, "the plugin did not end in time")
 
     def _judge(
         self, plugin: str, error: BaseException | None, sheet: Sheet, rows: Mapping[int, int], secrets: set[str]
     ) -> None:
-        """Say what became of the rows that have no answer."""
+        """Record why rows have no answer."""
         if error is None:
             self._report(plugin, None)
-            _refuse(sheet, rows, Reply.TIMEOUT, "the plugin was done without an answer")
+            _refuse(sheet, rows, Reply.TIMEOUT, "the plugin ended without an answer")
             return
         words = _without(secrets, f"{type(error).__name__}: {error}").removesuffix(": ")
         _refuse(sheet, rows, Reply.UNREACHABLE, words)
@@ -96,15 +96,17 @@ class PluginSource:
 
 
 def _made(plugin: str) -> object:
-    """Load a plugin and have it make its source. Whatever it raises is its own."""
+    """Load a plugin and create its source. Exceptions are the plugin's own."""
     found = tuple(entry_points(group=ENTRY_POINTS, name=plugin))
     if not found:
-        raise LookupError(f"there is no entry point {plugin} in the group {ENTRY_POINTS}: install what provides it")
+        raise LookupError(
+            f"there is no entry point {plugin} in the group {ENTRY_POINTS}: install the package that provides it"
+        )
     return found[0].load()()
 
 
 def _rows(asked: Round) -> Mapping[str, Mapping[int, int]]:
-    """For every plugin of the round: row of the round's sheet → row of its own."""
+    """Return for each plugin: row of the round's sheet → row of the plugin's sheet."""
     counters = asked.catalogue.counters.values()
     mine = {counter.id: counter.source.plugin for counter in counters if isinstance(counter.source, PluginValue)}
     found: dict[str, list[int]] = {}
@@ -114,7 +116,7 @@ def _rows(asked: Round) -> Mapping[str, Mapping[int, int]]:
 
 
 def _own_round(asked: Round, rows: Mapping[int, int], secrets: set[str]) -> Round:
-    """The part of a round that one plugin sees; the secrets that it reads are kept to be taken out of its words."""
+    """Return one plugin's part of a round; secrets that it reads are recorded, to be masked in its text."""
 
     def read_secret(ref: SecretRef) -> str:
         secret = asked.read_secret(ref)
@@ -137,7 +139,7 @@ def _own_target(target: Target, rows: Mapping[int, int]) -> Target:
 
 
 def _copy(own: Sheet, asked: Round, rows: Mapping[int, int], secrets: set[str]) -> None:
-    """Take over what the plugin wrote, but no secret. It may still be writing; and no answer is younger than now."""
+    """Copy the plugin's answers, without secrets. It may still be writing; no answer may be newer than now."""
     said, now = own.said.copy(), asked.clock().steady
     for row, place in rows.items():
         code = int(own.reply[place])
@@ -152,11 +154,11 @@ def _copy(own: Sheet, asked: Round, rows: Mapping[int, int], secrets: set[str]) 
         elif code in Reply._value2member_map_:
             asked.sheet.fail(row, Reply(code), _without(secrets, str(said.get(place, ""))))
         else:
-            asked.sheet.fail(row, Reply.MALFORMED, f"the plugin answers with a kind that does not exist, {code}")
+            asked.sheet.fail(row, Reply.MALFORMED, f"the plugin returned an unknown kind of reply, {code}")
 
 
 def _refuse(sheet: Sheet, rows: Mapping[int, int], reply: Reply, said: str) -> None:
-    """Say of every row that has no answer why."""
+    """Record a failure for every row without an answer."""
     for row in rows:
         if sheet.reply[row] == Reply.TIMEOUT and not sheet.said.get(row):
             sheet.fail(row, reply, said)
@@ -169,6 +171,6 @@ def _without(secrets: set[str], words: str) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Where it was raised; the innermost line is the plugin's, or of what it calls."""
+    """Return where the exception was raised; the innermost line is the plugin's, or of a library that it calls."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"

@@ -1,4 +1,4 @@
-"""The collector's shell: all sources side by side, until all have answered or the time is up."""
+"""Run all sources side by side, until all have answered or the time is up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from config.units import CounterId, GroupId, Moment, Seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """What follows from a catalogue and rosters, kept while they are equal."""
+    """The layout and targets of a catalogue and rosters, kept while these are equal."""
 
     catalogue: Catalogue
     rosters: Mapping[GroupId, Roster]
@@ -30,9 +30,9 @@ class Poller:
 
     Args:
         clock: read when a poll begins and when an answer arrives.
-        read_secret: turns a reference into the secret, when it is needed.
+        read_secret: turns a reference into the secret, on demand.
         sources: closed together with the poller.
-        http: what sources ask through; closed after them.
+        http: the sources' HTTP client; closed after them.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class Poller:
         *,
         timeout: Seconds,  # noqa: ASYNC109  it does not fail the poll, it ends it
     ) -> Scrape:
-        """Ask every member of these groups for all that their policies need.
+        """Read from every member of these groups all counters that their policies need.
 
-        The scrape's layout is the same object as last time while the catalogue and these groups' rosters are equal.
+        The scrape's layout stays the same object while the catalogue and these groups' rosters are equal.
 
         Args:
             catalogue: declares every group of ``rosters``.
-            rosters: whom to ask, by group.
-            timeout: when it has passed, what came is the answer; the rest is TIMEOUT, or the source's own word.
+            rosters: the members to ask, by group.
+            timeout: ends the poll; rows without an answer are then TIMEOUT, or the source's own failure.
 
         Returns:
             One entry per series, whatever failed. Failures of members and sources are never exceptions.
@@ -78,12 +78,12 @@ class Poller:
         *,
         timeout: Seconds,  # noqa: ASYNC109  as `poll`
     ) -> Scrape:
-        """Ask out of turn, and for any counters; otherwise as `poll`.
+        """Poll outside the schedule, and for any counters; otherwise as `poll`.
 
         Args:
             catalogue: declares every group of ``rosters`` and every counter that is wanted.
-            rosters: whom to ask, by group.
-            wanted: what to ask each of these groups for, sorted.
+            rosters: the members to ask, by group.
+            wanted: each group's counters, sorted.
             timeout: as in `poll`.
         """
         layout = layout_for(catalogue, rosters.values(), wanted)
@@ -102,14 +102,14 @@ class Poller:
             clock=self._clock,
             read_secret=self._read_secret,
         )
-        with contextlib.suppress(TimeoutError):  # only our own: a source's would come in an ExceptionGroup
+        with contextlib.suppress(TimeoutError):  # our own: a source's would be in an ExceptionGroup
             async with asyncio.timeout(timeout), asyncio.TaskGroup() as tasks:
                 for source in self._sources:
                     tasks.create_task(source.fetch(asked))
         return sheet.close(at)
 
     async def close(self) -> None:
-        """Give back every socket, after the last poll."""
+        """Close every socket, after the last poll."""
         for source in self._sources:
             await source.close()
         if self._http is not None:
@@ -125,6 +125,6 @@ class Poller:
         fresh = _Questions(
             catalogue=catalogue, rosters=dict(rosters), layout=layout, targets=targets_of(layout, rosters)
         )
-        # What another catalogue asked is never asked again.
+        # Questions of an older catalogue are never used again.
         self._known = {key: kept for key, kept in self._known.items() if kept.catalogue is catalogue} | {groups: fresh}
         return fresh

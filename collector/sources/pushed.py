@@ -1,12 +1,11 @@
-"""Counters whose readings are brought, pushed or by alerts: read where they wait, nobody is asked.
+"""Read counters whose values members, applications or alerts send: nothing is requested.
 
-A pushed number is an answer of the moment at which it arrived: the same one again is no new answer, so a rising counter
-has no rate until the next one comes. A gauge stands until it is as old as the group's freshness allows; then it is
-STALE. Under a name that nothing has been pushed under yet there is nothing, and no zero is made up.
+A pushed number is an answer at its time of arrival: reading it again gives no new answer, so a rising counter has no
+rate until the next push. A gauge counts until it is as old as the group's freshness allows; then it is STALE. A name
+without a push has no value, never a made-up zero.
 
-A number of an alert stands from the moment that the alert brought it until its time to live is over. For that long it
-is a fresh answer at every poll: the alert still says so. Without one, and once it is over, the row stays TIMEOUT: that
-nobody complains is not a measurement, and no zero is made up.
+An alert's number counts from its arrival until its time to live is over. Until then it is a fresh answer at every poll,
+since the alert still fires. Without an alert the row stays TIMEOUT: the absence of an alert is not a measurement.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from config.model.counters import AlertedValue, PushedValue
 from config.units import AlertId, CounterId, GroupId, MemberName, Moment, Seconds, format_span
 
 _AT_ONCE = 2_000
-"""Members between two breaths: the event loop is not held for longer than that takes."""
+"""Members that are read before the event loop gets a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,7 @@ class _Asked:
     """One counter of one group."""
 
     name: str
-    """Under which it is pushed."""
+    """The name of its pushes."""
     longest: Seconds
     """The age at which a number is still fresh."""
     missing: str
@@ -40,10 +39,10 @@ class _Asked:
 
 
 class PushedSource:
-    """Reads what was pushed.
+    """Reads pushed values.
 
     Args:
-        pushes: written to by whoever takes pushes in.
+        pushes: the endpoint for pushes writes to it.
     """
 
     def __init__(self, pushes: Pushes) -> None:
@@ -85,7 +84,7 @@ def _of(
     group: GroupId,
     counters: Mapping[CounterId, PushedValue],
 ) -> Mapping[CounterId, _Asked]:
-    """What a group asks for, worked out once a round."""
+    """Return a group's pushed counters; called once a round."""
     known = groups.get(group)
     if known is None:
         declared = catalogue.groups[group]
@@ -101,8 +100,8 @@ def _asked(name: str, longest: Seconds) -> _Asked:
     return _Asked(
         name=name,
         longest=longest,
-        missing=one_line(f"nothing has been pushed under {name} yet"),
-        stale=one_line(f"nothing new has been pushed under {name} for more than {format_span(longest)}"),
+        missing=one_line(f"no value has been pushed under {name} yet"),
+        stale=one_line(f"no new value has been pushed under {name} for more than {format_span(longest)}"),
     )
 
 
@@ -117,22 +116,22 @@ def _fill(sheet: Sheet, row: int, asked: _Asked, said: Mapping[str, Pushed], now
 
 
 class AlertedSource:
-    """Reads the board.
+    """Reads the numbers of alerts.
 
     Args:
-        board: written to by whoever takes alerts in.
+        board: the endpoint for alerts writes to it.
     """
 
     def __init__(self, board: Board) -> None:
         self._board = board
 
     async def fetch(self, asked: Round) -> None:
-        """Fill the rows of whole groups whose alert has brought a number that is not over."""
+        """Fill the rows of whole groups whose alert has a number that is not over."""
         now, alerts = asked.clock(), _alerts(asked.catalogue)
         for row, group, counter in whole_rows(asked.sheet.layout, alerts):
             value = self._board.value(group, alerts[counter], now)
             if value is None:
-                asked.sheet.fail(row, Reply.TIMEOUT, f"no number of the alert {alerts[counter]} stands now")
+                asked.sheet.fail(row, Reply.TIMEOUT, f"the alert {alerts[counter]} has no number now")
             else:
                 asked.sheet.put(row, value, at=now.steady)
 

@@ -1,4 +1,4 @@
-"""Several rows of one answer (of a path, a query, a page) that become one reading."""
+"""Combine several rows of one answer (of a path, a query, a page) into one reading."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class RowNumber(NamedTuple):
 
     value: float
     name: str | None
-    """By which the row is known again in the next answer; ``None``: it has none."""
+    """Identifies the row in the next answer; ``None``: it has no name."""
 
 
 class ReducedRows(NamedTuple):
-    """What the rows come to."""
+    """The combined rows."""
 
     value: float
     uptime: Seconds
-    """For how long it has been counting; NaN: unknown."""
+    """How long the count has run; NaN: unknown."""
 
 
 class Reducer:
-    """Makes one reading of an answer's rows; remembers the rows of counts that rise for ever.
+    """Combines an answer's rows into one reading; remembers the rows of counts that rise for ever.
 
-    Such counts are added up by how much each row has risen since it was last read, so that a row that begins anew,
-    comes or goes is never a jump of the sum. For that a row must have a name.
+    Such counts are summed by each row's rise since it was last read, so that a row that restarts, comes or goes never
+    makes the sum jump. This needs rows with names.
     """
 
     def __init__(self) -> None:
@@ -59,13 +59,13 @@ class Reducer:
     def reading(
         self, series: Series, counter: Counter, rows: Sequence[RowNumber], *, at: float, interval: Seconds
     ) -> ReducedRows | HttpFailure:
-        """Make one of several rows.
+        """Combine several rows into one reading.
 
         Args:
-            series: whose rows; the next answer's are compared with these.
-            counter: says how.
+            series: owns the rows; the next answer's rows are compared with these.
+            counter: declares how to combine them.
             rows: at least one, in the order of the answer.
-            at: steady seconds that the rows belong to; the same as before means the same rows as before.
+            at: the rows' time in steady seconds; the same time as before means the same rows.
             interval: between two polls.
         """
         values = [row.value for row in rows]
@@ -77,7 +77,7 @@ class Reducer:
         named = {row.name: row.value for row in rows if row.name is not None}
         if len(named) < len(rows):
             return HttpFailure(
-                reply=Reply.AMBIGUOUS, said="counts of a list, whose places are no names to know them by"
+                reply=Reply.AMBIGUOUS, said="rising counts in a list: positions do not identify its entries"
             )
         if not all(map(math.isfinite, values)):
             return ReducedRows(math.nan, math.nan)
@@ -95,7 +95,7 @@ class Reducer:
 
 
 def reduced(values: Sequence[float], how: Reduce) -> float:
-    """Make one of several values, at least one, in the order of the answer; NaN if one of them is not finite.
+    """Combine values, at least one, in the order of the answer; NaN if one of them is not finite.
 
     >>> [reduced([1.0, 2.0, 6.0], how) for how in Reduce]
     [3.0, 1.0, 6.0, 9.0, 6.0, 3.0]

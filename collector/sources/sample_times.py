@@ -1,4 +1,4 @@
-"""When samples were taken that carry a time of the other side's clock."""
+"""Convert the times of samples from the server's clock to ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from config.units import Moment, Seconds
 
 _KEPT: Seconds = 900.0
 _AGREEING: Seconds = 2.0
-"""Clocks that differ by less are taken for one: a ``Date`` has whole seconds only."""
+"""Clocks that differ by less count as equal: a ``Date`` has whole seconds only."""
 
 
 class _Known(NamedTuple):
@@ -21,22 +21,22 @@ class _Known(NamedTuple):
 
 
 class SampleTimes:
-    """Keeps the same sample at the same instant of our clock, however long each answer was under way.
+    """Keeps one sample at one instant of our clock, whatever the delay of each answer.
 
-    A count that rises, read twice between two of its samples, has not stood still: it has not been counted. With two
-    instants a few milliseconds apart its rate would be a made-up zero.
+    A rising count that is read twice between two samples has not stood still: it was not counted. With two instants a
+    few milliseconds apart its rate would be a made-up zero.
     """
 
     def __init__(self) -> None:
         self._known: dict[Series, _Known] = {}
 
     def instant(self, series: Series, taken: float, *, at: float, now: float) -> float:
-        """Say when a sample was taken, in steady seconds.
+        """Return when a sample was taken, in steady seconds.
 
         Args:
-            series: whose sample.
-            taken: when, by the other side's clock.
-            at: what that comes to by our clock, with the error of the way.
+            series: the sample's series.
+            taken: the sample's time, by the server's clock.
+            at: the same time by our clock, including the network's delay.
             now: steady seconds.
         """
         before = self._known.get(series)
@@ -45,11 +45,11 @@ class SampleTimes:
         return instant
 
     def tidy(self, now: float) -> None:
-        """Forget the series that nobody has asked for in a quarter of an hour, by steady seconds."""
+        """Forget series that were not requested for a quarter of an hour, by steady seconds."""
         self._known = {series: known for series, known in self._known.items() if known.asked > now - _KEPT}
 
 
 def clock_of(answer: HttpResponse, now: Moment) -> float:
-    """What time it was over there, in seconds since the epoch: by its own word where our clock is another."""
+    """Return the server's time in seconds since the epoch: its ``Date``, if that differs from our clock."""
     date = instant_of(answer.headers.get("date", ""))
     return now.wall if date is None or abs(date - now.wall) <= _AGREEING else date

@@ -1,9 +1,9 @@
 """SNMP v1, v2c and v3: one request per agent for all its objects, and walks for columns, on sessions that are kept.
 
-What the failures are called: an agent that is silent is TIMEOUT, also where it does not know our community; a closed
-port is REFUSED; a user or password of v3 that is not believed is AUTH; a name that cannot be resolved is UNREACHABLE;
-an object or a whole column that the agent does not have is NO_SUCH_COUNTER; one that is no number, an answer that
-cannot be read and a table without order are MALFORMED; what the agent itself could not read is INCOMPLETE.
+Failures: a silent agent is TIMEOUT, also if it does not accept our community; a closed port is REFUSED; a refused user
+or password of v3 is AUTH; a host name that cannot be resolved is UNREACHABLE; a missing object or column is
+NO_SUCH_COUNTER; an object that is not a number, an unreadable answer and an unordered table are MALFORMED; an object
+that the agent itself could not read is INCOMPLETE.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _TIDY_EVERY: Seconds = 5.0
 
 
 class SnmpSource:
-    """Polls SNMP agents, each for itself: a silent one delays nobody else.
+    """Polls SNMP agents independently: a silent agent delays no other.
 
     Args:
-        patience: seconds to wait for an answer, per try. A poll that ends earlier cuts it short.
+        patience: seconds to wait for an answer, per try. A poll that ends earlier shortens it.
     """
 
     def __init__(self, *, patience: Sequence[Seconds] = (1.0, 1.5)) -> None:
@@ -76,14 +76,14 @@ class SnmpSource:
 
     @property
     def sessions(self) -> int:
-        """How many sockets are kept."""
+        """Return how many sockets are kept."""
         return sum(line.session is not None for line in self._lines.values())
 
     async def _ask(self, line: AgentState, request: AgentRequest, asked: Round) -> None:
         async with line.lock:
             await AgentReadings(line, request, asked, self._totals).fill()
             if len(self._lines) > self._most_kept:
-                line.hang_up()  # descriptors are needed for more than agents that may wait
+                line.hang_up()  # other connections need the descriptors more
 
     def _line(self, agent: Agent, now: float, request: AgentRequest) -> AgentState:
         line = self._lines.get(agent)
@@ -96,7 +96,7 @@ class SnmpSource:
         return line
 
     def _tidy(self, now: float) -> None:
-        """Forget agents that have left, but do not look for them at each of a thousand groups."""
+        """Forget agents that have left, but not at the poll of each of a thousand groups."""
         if now < self._tidied_at + _TIDY_EVERY:
             return
         self._tidied_at = now
@@ -110,7 +110,7 @@ def _library(engine: SnmpLibrary) -> Library:
         case SnmpLibrary.GUFO:
             return GufoLibrary()
         case SnmpLibrary.PYSNMP:
-            from collector.snmp.pysnmp_engine import PysnmpLibrary  # half a second, for those who want it
+            from collector.snmp.pysnmp_engine import PysnmpLibrary  # takes half a second, only if it is configured
 
             return PysnmpLibrary()
         case _:

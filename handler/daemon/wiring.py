@@ -111,7 +111,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             courier=Courier(environ=os.environ, clock=held.wall),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
-            endpoints=circuits.told,
+            endpoints=circuits.statuses,
         )
     )
 

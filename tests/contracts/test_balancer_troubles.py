@@ -157,7 +157,7 @@ def test_nothing_more_is_sent_to_a_balancer_that_answers_nobody_and_it_is_found_
     heard = relay.heard
 
     for call in (driver.seats, partial(join, driver, name)):
-        with pytest.raises(Unsent, match="is left alone: 5 calls in a row failed since"):
+        with pytest.raises(Unsent, match="are held back: 5 calls in a row failed since"):
             call()
     assert relay.heard == heard
 

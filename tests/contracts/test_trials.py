@@ -296,7 +296,7 @@ def test_nothing_more_is_sent_to_whom_nobody_answers_and_it_is_found_again(cloud
     heard = stage.wire.unheard
 
     for call in calls:
-        with pytest.raises(Unsent, match="is left alone: 5 calls in a row failed since") as refused:
+        with pytest.raises(Unsent, match="are held back: 5 calls in a row failed since") as refused:
             call()
         assert refused.value.retry_after is not None
     assert stage.wire.unheard == heard

@@ -77,7 +77,7 @@ def test_the_fleet_follows_what_its_members_push_and_never_their_silence(tmp_pat
             until(lambda before=before: daemon.group()["decided_at"] != before, every=0.05)
         assert condition(daemon, "in")["truth"] == "unknown"
         assert daemon.group()["desired"] == 3
-        assert "nothing new has been pushed under LOAD for more than" in daemon.trimtab("why", "web").out
+        assert "no new value has been pushed under LOAD for more than" in daemon.trimtab("why", "web").out
 
         for pid in _session(daemon.pids()[first]):
             os.kill(pid, signal.SIGCONT)

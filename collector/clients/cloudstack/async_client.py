@@ -1,6 +1,6 @@
-"""What CloudStack tells counters: listings and single answers, asked side by side, and failures as values.
+"""CloudStack's client for counters: listings and single answers, requested side by side; failures are values.
 
-What CloudStack says in words is not repeated: it may hold the key.
+CloudStack's own error texts are never repeated: they may hold the key.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _LARGEST = 64 * 1024 * 1024
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 _REFUSALS = frozenset(range(400, 600))
-"""Statuses with which CloudStack tells what is wrong."""
-_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="what answers there does not speak the API of CloudStack")
+"""Statuses whose body holds CloudStack's own error."""
+_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the endpoint does not speak CloudStack's API")
 
 
 class AsyncCloudstackClient:
-    """Gives commands that only read. Keeps the size that a cloud's pages may have, and the ids of projects.
+    """Sends commands that only read. Remembers each cloud's page size and the ids of its projects.
 
     Args:
-        http: asked through; closed by whoever made it.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -52,7 +52,7 @@ class AsyncCloudstackClient:
     async def ask(
         self, asked: Round, cloud: CloudstackCloud, command: str, **parameters: str
     ) -> Mapping[str, object] | HttpFailure:
-        """Give one command."""
+        """Send one command."""
         answer = await self._tried(asked, cloud, command, parameters)
         return _failure(answer) if isinstance(answer, CloudstackRefused) else answer
 
@@ -69,7 +69,7 @@ class AsyncCloudstackClient:
         return found
 
     async def _project(self, asked: Round, cloud: CloudstackCloud) -> Mapping[str, str] | HttpFailure:
-        """What keeps a command within the cloud's project."""
+        """Return the parameters that keep a command within the cloud's project."""
         if cloud.project is None or is_id(cloud.project):
             return {} if cloud.project is None else {"projectid": cloud.project}
         if cloud.id not in self._projects:
@@ -85,7 +85,7 @@ class AsyncCloudstackClient:
     async def _every(
         self, asked: Round, cloud: CloudstackCloud, command: str, kind: str, parameters: Mapping[str, str]
     ) -> Sequence[object] | HttpFailure:
-        """If the first page is larger than CloudStack gives, all are as large as it says."""
+        """Read all pages. If CloudStack refuses the page size, use the size that its refusal names."""
         listing = PagedListing(self._sizes.get(cloud.id, PAGE))
         while not listing.ended:
             if listing.endless:

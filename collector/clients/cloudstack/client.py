@@ -30,11 +30,11 @@ from config.model.catalogue import CloudstackCloud
 
 
 class CloudstackClient:
-    """Signs and sends commands, and says what became of them in the two words of a driver.
+    """Signs and sends commands; failures are `Transient` or `Permanent`.
 
     Args:
-        declaration: where, and how long an answer may take.
-        read_secret: reads key and secret for every call, so that new ones take effect at once.
+        declaration: the endpoint, and how long an answer may take.
+        read_secret: reads key and secret for every call, so that changed ones take effect at once.
         circuits: those of all endpoints.
     """
 
@@ -51,10 +51,10 @@ class CloudstackClient:
         self.project = Project(declaration, self.every)
 
     def ask(self, command: str, **parameters: str) -> Mapping[str, object]:
-        """Give one command. One that is unauthorised is given once more, with key and secret read anew.
+        """Send one command; if it is unauthorised, read key and secret again and send it once more.
 
         Raises:
-            Transient: no answer, one that makes no sense, or a refusal that passes. The command may have been obeyed.
+            Transient: no answer, an invalid one, or a temporary refusal. The command may have been carried out.
             Permanent: refused; nothing was done.
         """
         parameters |= self.project.within(command)
@@ -67,9 +67,9 @@ class CloudstackClient:
         return answer
 
     def every(self, command: str, kind: str, **parameters: str) -> ListedEntries:
-        """Read a listing to its end. One that breaks off, or changes meanwhile, is not all of it.
+        """Read a listing to its end. The result says so if the listing breaks off or changes meanwhile.
 
-        Pages are as large as this CloudStack allows: one that allows less than is asked for says how much.
+        Pages are as large as this CloudStack allows: a refusal of a larger page names the limit.
 
         Raises:
             DriverError: not even the first page can be read.
@@ -88,7 +88,7 @@ class CloudstackClient:
             try:
                 page = page_of(self.ask(command, **parameters, **listing.asks), kind)
                 if page is None:
-                    raise Transient(f"{about}: the answer makes no sense")
+                    raise Transient(f"{about}: the answer cannot be read")
             except DriverError as error:
                 if not listing.read:
                     raise
@@ -98,10 +98,10 @@ class CloudstackClient:
         return ListedEntries(read=tuple(listing.read), because=lacking)
 
     def _tried(self, command: str, parameters: Mapping[str, str]) -> Mapping[str, object] | CloudstackRefused:
-        """Give a command once.
+        """Send a command once.
 
         Raises:
-            Transient: no answer, or none of CloudStack's own.
+            Transient: no answer, or one that is not CloudStack's.
         """
         key, secret = self._secret(self._cloud.api_key), self._secret(self._cloud.secret)
         body = signed(command, parameters, key=key, secret=secret, now=system_time())
@@ -116,7 +116,7 @@ class CloudstackClient:
         if not isinstance(answer, CloudstackRefused):
             return answer
         if answer.code is None:
-            said = f"{about}: no answer of CloudStack, HTTP {answer.status}"
+            said = f"{about}: HTTP {answer.status}, and the answer is not CloudStack's"
             raise Transient(said, retry_after=retry_after(response))
         words = answer.words
         for each in (key, secret):

@@ -1,4 +1,4 @@
-"""Jobs of CloudStack, waited for."""
+"""Wait for CloudStack's asynchronous jobs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _GROWTH = 1.5
 
 
 def wait(seconds: Seconds) -> None:
-    """Let time pass between two looks at a job."""
+    """Pause between two queries of a job."""
     threading.Event().wait(seconds)
 
 
 class Jobs:
-    """Looks at jobs until they have ended, ever less often.
+    """Queries jobs until they have ended, less and less often.
 
     Args:
-        client: the cloud that has them.
-        clock: for how long one is waited for.
-        wait: lets time pass.
-        patience: seconds after which a job that has not ended is left to itself; it goes on.
+        client: the cloud that runs the jobs.
+        clock: measures how long a job has been waited for.
+        wait: pauses between two queries.
+        patience: seconds to wait for a job; a job that has not ended by then goes on by itself.
     """
 
     def __init__(
@@ -39,31 +39,31 @@ class Jobs:
         self._patience = patience
 
     def done(self, about: str, command: str, **given: str) -> str:
-        """Give a command and wait for its job; the id of what it makes, if it makes anything.
+        """Send a command, wait for its job, and return the id of the object that it creates; empty: none.
 
         Raises:
-            Transient: its job has not ended in time, and goes on; or as `CloudstackClient.ask`.
+            Transient: the job has not ended in time, and goes on; or as `CloudstackClient.ask`.
             Permanent: refused, by the answer or by the job.
         """
         answer = self._client.ask(command, **given)
         job = text(answer, "jobid")
         if not job:
-            raise Transient(f"{about}: {command}: the answer names no job")
+            raise Transient(f"{about}: {command}: the response has no job id")
         state, result = self.ended(job)
         if state is JobState.PENDING:
-            raise Transient(f"{about}: {command} goes on")
+            raise Transient(f"{about}: {command} is still running")
         if state is not JobState.DONE:
             raise refusal(result, f"{about}: {command}")
         return text(answer, "id")
 
     def ended(self, job: str) -> tuple[JobState, object]:
-        """The job's state and result. One that has not ended in time is PENDING."""
+        """Return the job's state and result; a job that has not ended in time is PENDING."""
         started, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
         while True:
             try:
                 state, result = job_of(self._client.ask("queryAsyncJobResult", jobid=job))
             except DriverError:
-                state, result = JobState.PENDING, None  # not to hear of a job says nothing about it
+                state, result = JobState.PENDING, None  # a failed query says nothing about the job
             late = max(waited, self._clock() - started) >= self._patience
             if state is not JobState.PENDING or late:
                 return state, result

@@ -1,4 +1,4 @@
-"""What CloudStack's answers have in common, whatever they are about. Pure: of what is decoded nothing is certain.
+"""Decode the common parts of CloudStack's answers. Pure; decoded values may have any shape.
 
 Source: the wire protocol of CloudStack 4.22.
 """
@@ -19,30 +19,30 @@ from config.units import Seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackRefused:
-    """What came instead of what a command brings."""
+    """CloudStack's refusal of a command."""
 
     status: int
-    """Of HTTP."""
+    """The HTTP status."""
     code: int | None
-    """CloudStack's own; ``None``: CloudStack has not said this."""
+    """CloudStack's error code; ``None``: the answer is not CloudStack's."""
     words: str
-    """As they came: they may hold key and secret."""
+    """The unchanged text: it may hold key and secret."""
     retry_after: Seconds | None = None
-    """How long it wishes to be left alone."""
+    """How long CloudStack asks us to wait."""
 
     @property
     def error(self) -> Mapping[str, object]:
-        """As `refusal` takes it."""
+        """Return the error in the shape that `refusal` takes."""
         return {"errorcode": self.code, "errortext": self.words}
 
     @property
     def at_most(self) -> int | None:
-        """How many entries a page may have, where CloudStack refuses one for its size: its ``default.page.size``."""
+        """Return the largest allowed page (``default.page.size``), if CloudStack refused a page for its size."""
         return _at_most(self.code, self.words)
 
 
 def opened(body: bytes, status: int) -> Mapping[str, object] | CloudstackRefused:
-    """Take what is in an answer's envelope, whose only key is named after the command.
+    """Unwrap an answer: its envelope's only key is named after the command.
 
     >>> opened(b'{"listzonesresponse": {"count": 0}}', 200)
     {'count': 0}
@@ -70,16 +70,16 @@ class ListedEntries:
 
     read: tuple[object, ...]
     because: str = ""
-    """Why it is not all of it; empty: it is."""
+    """Why the listing is incomplete; empty: it is complete."""
 
 
 def tags_of(tags: object) -> Mapping[str, str]:
-    """Read the tags of anything, by their keys."""
+    """Read the tags of an object, by their keys."""
     return {text(tag, "key"): text(tag, "value") for tag in tags} if isinstance(tags, list) else {}
 
 
 def text(entry: object, key: str) -> str:
-    """A text of an object; empty where there is none."""
+    """Return a text of an object; empty: there is none."""
     value = entry.get(key) if isinstance(entry, Mapping) else None
     return value if isinstance(value, str) else ""
 
@@ -90,7 +90,7 @@ class ListingPage:
 
     entries: tuple[object, ...]
     count: int | None
-    """Of the whole listing, as far as the cloud says it."""
+    """Entries of the complete listing, if the cloud reports them."""
 
 
 def page_of(answer: Mapping[str, object], kind: str) -> ListingPage | None:
@@ -110,7 +110,7 @@ def page_of(answer: Mapping[str, object], kind: str) -> ListingPage | None:
 
 
 class PagedListing:
-    """A listing as its pages come, until one is empty, or is short while no more entries are counted.
+    """Collects a listing's pages until one is empty, or is short and the count promises no more.
 
     Args:
         size: entries that a page may have.
@@ -124,16 +124,16 @@ class PagedListing:
 
     @property
     def asks(self) -> Mapping[str, str]:
-        """The parameters of the next page."""
+        """Return the parameters of the next page."""
         return {"page": str(len(self._pages) + 1), "pagesize": str(self._size)}
 
     @property
     def endless(self) -> bool:
-        """It has more pages than any account has machines for."""
+        """Return whether the listing has more pages than any account can fill."""
         return len(self._pages) >= _PAGES
 
     def take(self, page: ListingPage) -> None:
-        """Take the page that was asked for."""
+        """Add the page that was requested."""
         self.ended = not page.entries
         if page.entries:
             self._pages.append(page)
@@ -142,9 +142,9 @@ class PagedListing:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing came or went between two pages: an entry may have slipped over their border.
+        """Return whether no entry came or went between two pages: one may have moved across a page border.
 
-        Every page tells how many entries there are in all; some listings of CloudStack tell how many are on the page.
+        Every page holds a count: of all entries, or in some of CloudStack's listings of the page's own.
         """
         if all(page.count in {None, len(page.entries)} for page in self._pages):
             return True
@@ -156,10 +156,10 @@ _SHOWN = 5
 
 
 def one_called(entries: Iterable[object], word: str, written: str, *, where: str = "", mend: str) -> str:
-    """Find the id of the only entry that is called so; a listing may show more than it was asked for.
+    """Return the id of the only entry with the name ``written``; a listing may show more than was requested.
 
     Raises:
-        ValueError: none is called so, or several are, and how that is mended.
+        ValueError: no entry or several have the name; the message says how to fix it.
 
     >>> one_called([{"id": "7c1b", "name": "web"}, {"id": "9f00", "name": "web-2"}], "template", "web", mend="")
     '7c1b'
@@ -174,12 +174,12 @@ def one_called(entries: Iterable[object], word: str, written: str, *, where: str
 
 
 PAGE = 100
-"""Entries that are asked for at a time."""
+"""Entries that one page requests."""
 _PAGES = 1000
 
 
 class JobState(enum.Enum):
-    """Where a job is."""
+    """The state of a job."""
 
     PENDING = 0
     DONE = 1
@@ -188,7 +188,7 @@ class JobState(enum.Enum):
 
 
 def job_of(answer: Mapping[str, object]) -> tuple[JobState, object]:
-    """Read ``queryAsyncJobResult``: the job's state and result. What cannot be read is not known to have ended.
+    """Read the job's state and result from ``queryAsyncJobResult``; a job whose state is unreadable has not ended.
 
     >>> job_of({"jobstatus": 2, "jobresultcode": 533, "jobresult": {"errorcode": 533, "errortext": "no host"}})[0]
     <JobState.FAILED: 2>
@@ -213,10 +213,10 @@ _MOST = re.compile(r"max allowed page size value: ([1-9][0-9]{0,5})", re.ASCII)
 
 
 class Oversized(Permanent):
-    """A page of so many entries was asked for as this CloudStack does not give: its setting ``default.page.size``.
+    """The requested page is larger than this CloudStack allows (its setting ``default.page.size``).
 
     Args:
-        words: for a person.
+        words: the message.
         at_most: entries that a page may have.
     """
 
@@ -226,11 +226,11 @@ class Oversized(Permanent):
 
 
 def refusal(error: object, about: str, *, retry_after: Seconds | None = None) -> DriverError:
-    """Tell what a person must mend from what passes. ``about`` begins the message.
+    """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
-    A limit of the account (532, 535) is Full: removals or persons make room. Lack of capacity (533), of a resource
-    (534) and whatever is not known pass. A host name that is taken passes too: of a machine of ours that is not listed
-    yet.
+    A limit of the account (532, 535) is `Full`: removals or persons make room. Lack of capacity (533), lack of a
+    resource (534) and unknown errors are transient. A host name that is taken is transient, too: it belongs to a
+    machine of ours that is not listed yet.
 
     >>> type(refusal({"errorcode": 533, "errortext": "Unable to create a deployment"}, "prod")).__name__
     'Transient'

@@ -1,8 +1,8 @@
-"""The project of CloudStack that a cloud's machines and rules are in.
+"""The CloudStack project that holds a cloud's machines and rules.
 
-A project is an account of its own: what is in it is listed only by who names it, and what is made without naming it is
-made outside. So its id goes into every command that takes one. What belongs to a rule, an address or a machine is named
-by that one's id, and is where that is.
+A project is an account of its own: its objects are listed only by commands that name it, and a command that does not
+name it creates its object outside. So every command that accepts a project gets its id. Objects that belong to a rule,
+an address or a machine are addressed by that object's id, and are in that object's project.
 
 Source: CloudStack 4.22, the commands on ``BaseListProjectAndAccountResourcesCmd`` and those with ``projectid``.
 """
@@ -29,15 +29,15 @@ ANOTHER = "name another, or add the account to it"
 
 
 def is_id(written: str) -> bool:
-    """Whether what the file says is a project's id, and not its name."""
+    """Return whether the file gives a project's id rather than its name."""
     return _UUID.fullmatch(written) is not None
 
 
 class Project:
-    """What the declared project adds to commands. Its name is looked up once, and again after a refusal.
+    """Adds the declared project to commands. Looks its name up once, and again after a refusal.
 
     Args:
-        cloud: whose declaration names it, or none.
+        cloud: its declaration names the project, or none.
         every: reads a listing to its end.
     """
 
@@ -47,17 +47,17 @@ class Project:
         self._known: str | None = None
 
     def within(self, command: str) -> Mapping[str, str]:
-        """Give the parameters that keep a command within the project.
+        """Return the parameters that keep a command within the project.
 
         Raises:
-            DriverError: nothing or several things have its name, or the cloud did not answer.
+            DriverError: no project or several have the name, or the cloud did not answer.
         """
         project = self.id if command in TAKING else None
         return {} if project is None else {"projectid": project}
 
     @property
     def id(self) -> str | None:
-        """The id of the declared project; ``None``: none is declared. Raises as `within`."""
+        """Return the id of the declared project; ``None``: none is declared. Raises as `within`."""
         written = self._cloud.project
         if written is None or is_id(written):
             return written
@@ -70,7 +70,7 @@ class Project:
         return known
 
     def forget(self) -> None:
-        """Look the name up again when it is next needed: it may be another project's by now."""
+        """Look the name up again when it is next needed: another project may have it by now."""
         with self._lock:
             self._known = None
 

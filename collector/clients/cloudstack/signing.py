@@ -1,4 +1,4 @@
-"""Commands for CloudStack's API, signed by a key and its secret.
+"""Sign commands for CloudStack's API with a key and its secret.
 
 Source: CloudStack's documentation, "Signing API Requests", version 3; `ApiServer.verifyRequest`.
 """
@@ -19,11 +19,11 @@ from config.units import Instant, Seconds
 FORM: Mapping[str, str] = MappingProxyType({"Content-Type": "application/x-www-form-urlencoded"})
 """Headers of a command."""
 _GOOD_FOR: Seconds = 600.0
-"""After this a command that somebody else has overheard is refused."""
+"""CloudStack refuses an older command, so an intercepted one cannot be replayed later."""
 
 
 def system_time() -> Instant:
-    """The time by the system's clock: another machine compares it with its own, so no held clock will do."""
+    """Return the system clock's time: CloudStack compares it with its own, so an injected clock will not do."""
     return Instant(time.time())  # noqa: TID251  see above
 
 
@@ -45,5 +45,5 @@ def signed(command: str, parameters: Mapping[str, str], *, key: str, secret: str
 
 
 def _encoded(value: str) -> str:
-    """As ``java.net.URLEncoder`` does it, by which the other side computes the signature; blanks as ``%20``."""
+    """Encode as ``java.net.URLEncoder``, which CloudStack uses for the signature, but blanks as ``%20``."""
     return quote(value, safe="*").replace("~", "%7E")

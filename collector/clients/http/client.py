@@ -1,8 +1,8 @@
 """One HTTP client for every source that asks over HTTP: bounded, with total deadlines, and failures as values.
 
 Many members are asked at once, so it is asynchronous, and connections are kept. Redirects are not followed: they would
-carry credentials to places that nobody declared. Answers are bounded in size, after decompression. Whoever asks us to
-wait (``Retry-After``) is not asked again until then.
+carry credentials to undeclared places. Answers are bounded in size, after decompression. A server that asks us to wait
+(``Retry-After``) gets no request until then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple, assert_never
 
 import aiohttp
 
-from collector.clients.http.failures import HttpFailure as HttpFailure  # noqa: PLC0414  sources know it from here
+from collector.clients.http.failures import HttpFailure as HttpFailure  # noqa: PLC0414  sources import it from here
 from collector.clients.http.failures import failure_of, no_authority, retry_after
 from collector.clients.http.failures import refused as refused  # noqa: PLC0414  likewise
 from collector.clients.http.names import HttpNameLookup
@@ -34,14 +34,14 @@ _IN_FLIGHT = 512
 _KEPT: Seconds = 75.0
 """How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
 LARGEST = 16 * 1024 * 1024
-"""Bytes of an answer of a server that answers for many members."""
+"""Largest answer, in bytes, of a server that answers for many members."""
 _CHUNK = 65536
 _LARGE_AT_ONCE = 16
-"""Answers of more than a chunk that are read at once."""
+"""How many answers longer than a chunk are read at the same time."""
 _OK = 200
 _OK_AND_MORE = 299
 _WAITING = frozenset({429, 503})
-"""Statuses with which ``Retry-After`` has a meaning. Source: RFC 9110, 10.2.3; RFC 6585, 4."""
+"""Statuses for which ``Retry-After`` is defined. Source: RFC 9110, 10.2.3; RFC 6585, 4."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,37 +51,37 @@ class HttpRequest:
     url: str
     access: HttpAccess
     timeout: Seconds
-    """For everything together: the name, the connection, the answer's last byte."""
+    """In total: name lookup, connection, and the answer to its last byte."""
     method: str = "GET"
     query: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     body: bytes | None = field(default=None, repr=False)
     accept: frozenset[int] = frozenset()
-    """Statuses beside 200 to 299 whose body the asker wants to read for itself."""
+    """Statuses beside 200 to 299 whose body the caller reads itself."""
     only_reads: bool = False
-    """A POST that changes nothing over there, so that it may be sent twice, as every GET may."""
+    """A POST that changes nothing on the server, so that it may be sent twice, like a GET."""
     largest: int = LARGEST
-    """Bytes that the answer may have, unpacked."""
+    """Largest answer, in bytes, after decompression."""
     status_only: bool = False
-    """Nothing but the status matters: the body is not read."""
+    """Only the status matters: the body is not read."""
     raised_by: str = ""
-    """The key with which an operator may allow for more; empty: there is none."""
+    """The YAML key that raises the limit; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse:
-    """What came back whole."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
     """Names in lower case."""
     body: bytes = field(repr=False)
     at: float
-    """Steady seconds at which its last byte arrived."""
+    """When the last byte arrived, in steady seconds."""
 
 
 class _Trusting(NamedTuple):
-    """Whom to believe, as it was read from a file."""
+    """Trusted certificates, as read from a file."""
 
     context: ssl.SSLContext
     changed: int
@@ -89,7 +89,7 @@ class _Trusting(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """An address that asked us to wait."""
+    """A server that asked us to wait."""
 
     until: float
     """Steady seconds."""
@@ -101,7 +101,7 @@ class HttpClient:
 
     Args:
         clock: read when an answer has arrived.
-        read_secret: turns a reference into the secret; raises `TrimtabError` or `OSError` where it is not there.
+        read_secret: turns a reference into the secret; raises `TrimtabError` or `OSError` if it is missing.
     """
 
     def __init__(self, *, clock: Callable[[], Moment], read_secret: Callable[[SecretRef], str]) -> None:
@@ -117,9 +117,9 @@ class HttpClient:
         """Where long answers are parsed; closed together with the client."""
 
     async def ask(self, question: HttpRequest) -> HttpResponse | HttpFailure:
-        """Ask, and wait for the whole answer or the end of the question's time. Failures are never exceptions.
+        """Send a request and wait for the complete answer or the timeout. Failures are values, never exceptions.
 
-        The time begins when there is a free slot: many silent servers never use up the time of one that answers.
+        The timeout starts when a slot is free: many silent servers never use up the time of one that answers.
         """
         if (held := self._waits(question.url)) is not None:
             return held
@@ -128,10 +128,10 @@ class HttpClient:
                 async with asyncio.timeout(question.timeout):
                     return await self._asked(question)
             except TimeoutError:
-                return HttpFailure(reply=Reply.TIMEOUT, said=f"no whole answer within {question.timeout:g} s")
+                return HttpFailure(reply=Reply.TIMEOUT, said=f"no complete answer within {question.timeout:g} s")
 
     async def close(self) -> None:
-        """Give back every connection. Closing again does nothing."""
+        """Close every connection. Closing again does nothing."""
         for reading in self._trusting.values():
             reading.cancel()
         self._trusting = {}
@@ -165,7 +165,7 @@ class HttpClient:
     async def _twice(
         self, question: HttpRequest, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
     ) -> HttpResponse | HttpFailure:
-        """Ask once more where the other side closed a kept connection just when we used it; aiohttp does so for GET."""
+        """Send again if the server closed a kept connection just as we used it; aiohttp does so for GET."""
         try:
             return await self._exchange(question, headers, trusted)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
@@ -202,7 +202,7 @@ class HttpClient:
             return HttpResponse(status=response.status, headers=said, body=body, at=at)
 
     async def _body(self, response: aiohttp.ClientResponse, largest: int) -> bytearray:
-        """Read an answer, or more bytes than it may have. Few long ones are read at once: all of them lie in memory."""
+        """Read an answer, or one chunk past its limit. Few long ones are read at the same time, to bound memory."""
         raw = bytearray()
         async with contextlib.AsyncExitStack() as held:
             async for chunk in response.content.iter_chunked(_CHUNK):
@@ -228,10 +228,10 @@ class HttpClient:
         return self._session
 
     def _identity(self, access: HttpAccess) -> Mapping[str, str]:
-        """Say who asks.
+        """Return the headers that identify us.
 
         Raises:
-            TrimtabError, OSError: a secret is not there.
+            TrimtabError, OSError: a secret is missing.
         """
         match access.credentials:
             case None:
@@ -245,7 +245,7 @@ class HttpClient:
                 assert_never(access.credentials)
 
     async def _context(self, question: HttpRequest) -> ssl.SSLContext | bool:
-        """Whom to believe; read once, in a thread, since reading the system's certificates takes 20 ms.
+        """Return the trusted certificates; read once, in a thread: reading the system's takes 20 ms.
 
         Raises:
             OSError: the file of certificates cannot be read, or holds none.
@@ -263,7 +263,7 @@ class HttpClient:
             raise
 
     async def _forget_what_changed(self, trust: Trust) -> None:
-        """A file of certificates that was renewed since is read anew for the next question."""
+        """Read a certificate file again for the next request if it has changed."""
         reading = self._trusting.get(trust)
         if reading is not None and reading.done() and _changed(trust) != reading.result().changed:
             del self._trusting[trust]
@@ -289,10 +289,10 @@ def _too_long(question: HttpRequest) -> HttpFailure:
 
 
 async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
-    """Undo gzip, which is all that we ask for; more than ``largest`` bytes are never unpacked.
+    """Undo gzip, the only encoding that we accept; never unpack more than ``largest`` bytes.
 
     Raises:
-        ClientPayloadError: it is packed otherwise, garbled, or cut short.
+        ClientPayloadError: the answer has another encoding, is garbled, or is cut short.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -302,7 +302,7 @@ async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
         case "gzip" | "x-gzip":
             return await asyncio.to_thread(_gunzipped, raw, largest)
         case _:
-            raise aiohttp.ClientPayloadError("an encoding that was not asked for")
+            raise aiohttp.ClientPayloadError("an encoding that was not requested")
 
 
 def _gunzipped(raw: bytes, largest: int) -> bytes:
@@ -324,16 +324,16 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def _masked(body: bytes, sent: Mapping[str, str]) -> bytes:
-    """An error may repeat who asked, and its words are shown to people."""
+    """Mask our credentials: an error may repeat them, and its text is shown to people."""
     credential = sent.get("Authorization", "").partition(" ")[2]
     return body.replace(credential.encode(), b"***") if credential else body
 
 
 def _sendable(token: str, ref: SecretRef) -> str:
-    """A header is one line of ASCII; whatever else it is, the secret is not shown.
+    """Check that a token fits in a header, which is one line of ASCII; never show the token.
 
     Raises:
-        TrimtabError: it cannot be sent.
+        TrimtabError: the token cannot be sent.
     """
     if token.isascii() and token.isprintable():
         return token

@@ -1,6 +1,6 @@
-"""What it means when a request over HTTP brings no whole answer: a kind, and words without secrets.
+"""Classify failed HTTP requests: a kind, and words without secrets.
 
-The words are ours and the operating system's. What the other side wrote is not repeated: it may hold our credentials.
+The words are ours and the operating system's. The server's text is not repeated: it may hold our credentials.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collector.samples import Reply
 from config.units import Moment, Seconds
 
 _LONGEST_WAIT: Seconds = 300.0
-"""A server that asks for more patience than this is asked again all the same."""
+"""The longest ``Retry-After`` that is respected."""
 _BY_STATUS: Mapping[int, Reply] = MappingProxyType(
     {
         401: Reply.AUTH,
@@ -48,7 +48,7 @@ class HttpFailure:
 
 
 def refused(status: int) -> HttpFailure:
-    """What a status means that brings no answer; in our words, not in the server's.
+    """Classify an HTTP status that is not success; in our words, not the server's.
 
     >>> refused(503)
     HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 503 Service Unavailable')
@@ -60,7 +60,7 @@ def refused(status: int) -> HttpFailure:
 
 
 def of_server(failure: HttpFailure) -> HttpFailure:
-    """What a failure is called where one server answers for many members: none of them refused, or kept silent.
+    """Rename a failure of a server that answers for many members: no member itself refused or timed out.
 
     >>> of_server(refused(404))
     HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 404 Not Found')
@@ -69,7 +69,9 @@ def of_server(failure: HttpFailure) -> HttpFailure:
 
 
 def retry_after(headers: Mapping[str, str], now: Moment) -> Seconds | None:
-    """How long we are asked to wait, at most five minutes; ``None``: nobody asks. Source: RFC 9110, 10.2.3.
+    """Return how long the server asks us to wait, at most five minutes; ``None``: it does not.
+
+    Source: RFC 9110, 10.2.3.
 
     A date is compared with the server's own ``Date``, since its clock may not be ours.
 
@@ -100,22 +102,22 @@ def instant_of(date: str) -> float | None:
 
 
 def failure_of(error: Exception) -> HttpFailure:
-    """What an exception of a request means."""
+    """Classify an exception of a request."""
     if isinstance(error, aiohttp.ClientConnectorError | OSError):
         return _no_connection(error)
     kinds: Mapping[type[Exception], tuple[Reply, str]] = {
         aiohttp.ServerDisconnectedError: (Reply.UNREACHABLE, "the connection was closed before an answer"),
-        aiohttp.ClientPayloadError: (Reply.MALFORMED, "the answer is cut short, or cannot be unpacked"),
-        aiohttp.InvalidURL: (Reply.MALFORMED, "the address is none that can be asked"),
-        aiohttp.ClientResponseError: (Reply.MALFORMED, "what answers there does not speak HTTP"),
+        aiohttp.ClientPayloadError: (Reply.MALFORMED, "the answer is cut short or cannot be decompressed"),
+        aiohttp.InvalidURL: (Reply.MALFORMED, "the address is malformed"),
+        aiohttp.ClientResponseError: (Reply.MALFORMED, "the endpoint does not speak HTTP"),
     }
-    unread = Reply.MALFORMED, f"no answer that can be read ({type(error).__name__})"
+    unread = Reply.MALFORMED, f"the answer cannot be read ({type(error).__name__})"
     reply, said = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), unread)
     return HttpFailure(reply=reply, said=said)
 
 
 def no_authority(ca: str | None, error: OSError) -> HttpFailure:
-    """What it means that the file of believed certificates cannot be used."""
+    """Classify a failure to read the file of trusted certificates."""
     why = "it holds no certificate" if isinstance(error, ssl.SSLError) else _words(error)
     return HttpFailure(reply=Reply.UNTRUSTED, said=f"{ca} cannot be used as ca: {why}")
 
@@ -125,7 +127,7 @@ def _no_connection(error: Exception) -> HttpFailure:
         case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError() as cause):
             return HttpFailure(reply=Reply.UNTRUSTED, said=cause.verify_message)
         case aiohttp.ClientConnectorDNSError(os_error=cause):
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"its name: {cause.strerror or 'not known'}")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"host name lookup: {cause.strerror or 'failed'}")
         case aiohttp.ClientConnectorSSLError(os_error=cause):
             return HttpFailure(reply=Reply.MALFORMED, said=f"no TLS: {_words(cause)}")
         case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
@@ -137,7 +139,7 @@ def _no_connection(error: Exception) -> HttpFailure:
 
 
 def _words(error: Exception) -> str:
-    """The system's word for it; aiohttp's own would hold the address."""
+    """Return the operating system's text; aiohttp's own would hold the address."""
     if isinstance(error, ssl.SSLError) and error.reason:
         return error.reason.replace("_", " ").lower()
     if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:

@@ -1,7 +1,7 @@
-"""Why a call over HTTP was not answered, in words for a person. Pure.
+"""Explain why an HTTP call was not answered, in words for people. Pure.
 
-Libraries wrap what the system said several times over, in messages that may hold requests with their signatures: only
-the innermost error is looked at, and of its words none but those of TLS are passed on.
+Libraries wrap the system's error several times, in messages that may hold signed requests: only the innermost error is
+used, and of its text only that of TLS errors is passed on.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _PLAIN: tuple[tuple[type[OSError], str], ...] = (
     (ConnectionRefusedError, "connection refused"),
     (ConnectionResetError, "the connection was cut"),
     (BrokenPipeError, "the connection was cut"),
-    (socket.gaierror, "its name is not known here"),
+    (socket.gaierror, "its host name cannot be resolved"),
     (TimeoutError, _LATE),
 )
 
 
 def why(error: BaseException) -> str:
-    """Say what went wrong below an error of requests, urllib3 or keystoneauth.
+    """Return the innermost cause of an error of requests, urllib3 or keystoneauth.
 
     >>> why(ConnectionRefusedError(111, "Connection refused"))
     'connection refused'
@@ -39,7 +39,7 @@ def why(error: BaseException) -> str:
 
 
 def _below(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it comes from: causes, contexts, and errors among its arguments."""
+    """Yield an error and those behind it: causes, contexts, and errors among its arguments."""
     seen: list[BaseException] = []
     waiting = [error]
     while waiting and len(seen) < _DEEP:

@@ -1,4 +1,4 @@
-"""Looking up host names without holding up anybody who needs no name."""
+"""Look host names up without delaying anything else."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _AT_ONCE = 8
 
 
 class HttpNameLookup(AbstractResolver):
-    """Looks names up in threads of its own.
+    """Looks host names up in threads of its own.
 
-    The system's resolver waits for half a minute on a name server that is silent. In the threads that everything else
-    shares, a few such names would hold up agents, decisions and the store.
+    The system's resolver waits half a minute for a silent name server. In the shared thread pool, a few such lookups
+    would delay agents, decisions and the store.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class HttpNameLookup(AbstractResolver):
         """Find every address of a name.
 
         Raises:
-            OSError: it has none, or nobody could be asked.
+            OSError: the name has no address, or no name server answered.
         """
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._threads, _look_up, host, port, family)
@@ -37,12 +37,12 @@ class HttpNameLookup(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Let go of the threads; a look-up under way ends by itself."""
+        """Release the threads; a lookup under way ends by itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[tuple[int, str]]:
-    """The numeric form keeps an IPv6 address's scope."""
+    """Return numeric addresses; these keep an IPv6 address's scope."""
     answers = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
     return [(kind, socket.getnameinfo(place[:4], numeric)[0]) for kind, _, _, _, place in answers]

@@ -1,9 +1,8 @@
-"""Where long answers are parsed: beside the event loop, one at a time, and for no user of it more than its share.
+"""Parse long answers beside the event loop, one at a time, each user within its share of the processor.
 
-A thread that parses holds Python's lock for half of the time, so there is one and not thirty: beside it the event loop
-gets the other half, however many answers wait. What each user of it has cost is remembered, and who has used up its
-share is put off until time has paid for it. So one group whose members show pages of many megabytes is late itself, and
-no other group is.
+A parsing thread holds Python's lock half of the time. There is one such thread, not thirty, so the event loop always
+gets the other half. The cost of each user is recorded, and a user that exceeds its share is postponed until time has
+paid for it. So a group whose members show pages of many megabytes is late itself, and delays no other group.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from config.units import Moment, Seconds
 T = TypeVar("T")
 
 SHARE = 0.05
-"""Of one processor: what a user may cost for long."""
+"""The share of one processor that a user may take in the long run."""
 ALLOWED: Seconds = 0.25
-"""Of processor time: what a user may owe before it is put off."""
+"""Processor time that a user may owe before it is postponed."""
 FREE: Seconds = 0.005
-"""Of processor time: an answer that costs no more is never counted, however many members give one."""
+"""Processor time; cheaper answers are never counted, however many there are."""
 INLINE = 16 * 1024
-"""Bytes of an answer that is parsed at once, on the event loop: a few milliseconds at most."""
+"""Bytes; shorter answers are parsed directly on the event loop, in a few milliseconds at most."""
 
 
 class Debt(NamedTuple):
-    """What one user has cost and time has not paid for yet."""
+    """Processor time that a user owes."""
 
     owed: Seconds
     at: float
-    """Steady seconds at which it was so much."""
+    """When it owed this much, in steady seconds."""
 
     def now(self, at: float) -> Seconds:
-        """What is left of it.
+        """Return the debt at a later moment.
 
         >>> Debt(1.0, at=100.0).now(110.0)
         0.5
@@ -46,7 +45,7 @@ class Debt(NamedTuple):
         return max(self.owed - SHARE * max(at - self.at, 0.0), 0.0)
 
     def wait(self, at: float) -> Seconds:
-        """For how long its user is put off; 0.0: it is not.
+        """Return for how long the user is postponed; 0.0: not at all.
 
         >>> Debt(1.25, at=100.0).wait(100.0), Debt(0.25, at=100.0).wait(100.0)
         (20.0, 0.0)
@@ -61,7 +60,7 @@ class Parser:
     """Parses answers; for one event loop.
 
     Args:
-        clock: by whose steady time debts are paid.
+        clock: its steady time pays the debts.
     """
 
     def __init__(self, clock: Callable[[], Moment]) -> None:
@@ -71,14 +70,14 @@ class Parser:
         self._thread: ThreadPoolExecutor | None = None
 
     def put_off(self, user: str) -> HttpFailure | None:
-        """Why a user must wait; ``None``: it need not."""
+        """Return why a user must wait; ``None``: it need not."""
         debt = self._debts.get(user, NOTHING)
         wait = debt.wait(self._clock().steady)
         if wait <= 0.0:
             return None
         said = (
-            f"reading its answers has taken {debt.owed:.1f} s of processor time, more than its share: "
-            f"it is asked again in {wait:.0f} s"
+            f"parsing its answers took {debt.owed:.1f} s of processor time, more than its share; "
+            f"the next request is in {wait:.0f} s"
         )
         return HttpFailure(reply=Reply.PUT_OFF, said=said)
 
@@ -86,12 +85,12 @@ class Parser:
         """Parse an answer.
 
         Args:
-            user: who pays for it.
+            user: the name that the cost is charged to.
             size: of the answer, in bytes.
-            parse: does the work; touches nothing that others touch.
+            parse: does the work; shares no mutable state.
 
         Returns:
-            What ``parse`` returns, or that the user is put off.
+            The result of ``parse``, or a failure if the user is postponed.
         """
         if size < INLINE:
             return parse()
@@ -106,7 +105,7 @@ class Parser:
             return found
 
     def close(self) -> None:
-        """Give back the thread, after the last answer."""
+        """Release the thread, after the last answer."""
         if self._thread is not None:
             self._thread.shutdown(wait=False)
             self._thread = None

@@ -1,4 +1,4 @@
-"""HTTP to a cloud or a balancer, over requests: answers are read whole, and are no larger than a bound."""
+"""HTTP to a cloud or a balancer, over requests: answers are read completely and are bounded in size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from collector.clients.circuits import Circuits, endpoint_of, nobody, sending
+from collector.clients.circuits import Circuits, endpoint_of, gateway_error, sending
 from collector.clients.http.http_errors import why
 from config.units import Seconds
 
@@ -22,18 +22,18 @@ _LONGEST_WAIT: Seconds = 3600.0
 _AGAIN = urllib3.Retry(
     total=1, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods={"GET"}, respect_retry_after_header=False
 )
-"""A connection that was kept may be closed by the other side just when it is used again: who only asks, asks again."""
+"""The server may close a kept connection just as it is used again: requests that only read are sent again."""
 urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # `insecure` is declared, and `check` warns of it
 
 
 class Pool(requests.Session):
-    """Connections for whoever keeps the deadline of a call itself, as who uses a session of Keystone does.
+    """Connections for callers that enforce a call's deadline themselves, such as a Keystone session.
 
-    Nothing is taken from the environment, and no redirection is followed: it would carry the signature elsewhere.
+    Nothing is taken from the environment, and no redirect is followed: it would carry the signature elsewhere.
 
     Args:
         within: how long to wait for a connection, and between two bytes.
-        at_most: bytes of one answer.
+        at_most: largest answer, in bytes.
         circuits: those of all endpoints; ``None``: everything is sent.
     """
 
@@ -50,8 +50,8 @@ class Pool(requests.Session):
         """Send one request.
 
         Raises:
-            requests.RequestException: no whole answer.
-            Unsent: the endpoint answers nobody.
+            requests.RequestException: no complete answer.
+            Unsent: the circuit holds calls to the endpoint back.
         """
         options |= {"stream": True, "allow_redirects": False, "timeout": self._within}
         with sending(self._circuits, endpoint_of(request.url or ""), self._within) as one:
@@ -60,7 +60,7 @@ class Pool(requests.Session):
             except requests.RequestException as error:
                 one.failed(why(error))
                 raise
-            one.heard(nobody(response.status_code, response.content, retry_after(response)))
+            one.answered(gateway_error(response.status_code, response.content, retry_after(response)))
             return response
 
     def _fetched(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
@@ -83,10 +83,10 @@ class Pool(requests.Session):
 
 
 class BoundedPool(Pool):
-    """Connections whose answers are whole within a deadline, connecting included, however slowly they drip.
+    """Connections whose answers complete within a deadline, connecting included, however slowly bytes arrive.
 
-    ``requests`` bounds the time between two bytes only. A call that outlives its deadline goes on in a thread of its
-    own and is forgotten.
+    ``requests`` only bounds the time between two bytes. A call that exceeds its deadline goes on in a thread of its
+    own; its answer is dropped.
     """
 
     retries: ClassVar[urllib3.Retry | int] = 0
@@ -111,6 +111,6 @@ class BoundedPool(Pool):
 
 
 def retry_after(response: requests.Response | None) -> Seconds | None:
-    """How long the other side wishes to be left alone; only as seconds, of the two forms of RFC 9110, 10.2.3."""
+    """Return how long the server asks us to wait; only as seconds, of the two forms of RFC 9110, 10.2.3."""
     said = "" if response is None else response.headers.get("Retry-After", "")
     return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None

@@ -1,4 +1,4 @@
-"""Statistics of one NetScaler, for counters: asked side by side, and failures as values."""
+"""NetScaler's client for counters: statistics, requested side by side; failures are values."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from config.model.access import HttpAccess
 from config.units import Seconds
 
 _ABREAST = 8
-"""Questions under way at once: an appliance limits connections (errors 446 and 447)."""
+"""Requests under way at the same time: an appliance limits connections (errors 446 and 447)."""
 _FAREWELL: Seconds = 2.0
 _ERRORS = frozenset(range(400, 600))
-"""Statuses whose body says more than they do."""
+"""Statuses whose body holds NITRO's own error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered(Said):
-    """What was said, and when."""
+    """An answer and its time."""
 
     at: float
-    """Steady seconds at which it arrived."""
+    """When it arrived, in steady seconds."""
 
 
 class AsyncNitroClient:
-    """Logs in when somebody asks, stays logged in, and logs out when it is closed.
+    """Logs in at the first request, stays logged in, and logs out when it is closed.
 
     Args:
-        login: where and as whom.
-        http: closed by whoever made it.
+        login: the address and the user.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, login: Login, http: HttpClient) -> None:
@@ -48,11 +48,11 @@ class AsyncNitroClient:
         self._abreast = asyncio.Semaphore(_ABREAST)
 
     async def get(self, call: NitroCall, asked: Round, *, within: Seconds) -> Answered | HttpFailure:
-        """Ask for statistics, logging in before where that is due; once again if the session turns out to be over.
+        """Read statistics; log in first if necessary, and once more if the session has ended.
 
         Args:
-            call: that changes nothing.
-            asked: for the clock and the password.
+            call: must only read.
+            asked: gives the clock and the password.
             within: how long each answer may take.
         """
         over: str | None = None
@@ -69,19 +69,19 @@ class AsyncNitroClient:
             return _failure(self._session.over_at_once(over, asked.clock().steady))
 
     async def close(self) -> None:
-        """Log out, if the appliance takes note within two seconds; else the session ends there by itself."""
+        """Log out; if the appliance does not answer within two seconds, it ends the session by itself later."""
         token, self._session.token = self._session.token, None
         if token is not None:
             await self._sent(LOGOUT, token, _FAREWELL)
 
     async def _enter(self, asked: Round, within: Seconds, over: str | None) -> str | HttpFailure:
-        """The token of the session; a new one if there is none, or if it is the one that is over."""
+        """Return the session's token; log in if there is none, or if it is the one that has ended."""
         before = self._attempts
         async with self._entering:
             if self._session.token is not None and self._session.token != over:
                 return self._session.token
             if self._attempts != before and self._in_vain is not None:
-                return self._in_vain  # somebody has tried while we waited
+                return self._in_vain  # another task has tried while we waited
             found = await self._log_in(asked, within)
             self._attempts += 1
             self._in_vain = found if isinstance(found, HttpFailure) else None

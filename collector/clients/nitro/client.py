@@ -1,4 +1,4 @@
-"""Calls to one NetScaler for a driver: each within one deadline, and what became of it in the two words of a driver."""
+"""NetScaler's client for a driver: calls within one deadline; failures are `Transient` or `Permanent`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _PASSES = frozenset({429, 502, 503, 504})
 
 
 class NitroClient:
-    """Speaks with one appliance as one user; blocks.
+    """Calls one appliance as one user; blocks.
 
     Args:
-        declaration: where, as whom, and how long an answer may take.
-        read_secret: reads the password whenever somebody logs in.
-        clock: for how long a refused password is left alone.
+        declaration: the address, the user, and how long an answer may take.
+        read_secret: reads the password at each login.
+        clock: measures how long a refused password is not tried.
         circuits: those of all endpoints.
     """
 
@@ -51,11 +51,11 @@ class NitroClient:
         self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def ask(self, call: NitroCall) -> Said | Refusal:
-        """Make one call, logging in before where that is due; once more if the session turns out to be over.
+        """Make one call; log in first if necessary, and once more if the session has ended.
 
         Raises:
-            Transient: no answer, or none of NITRO's. What was asked for may have been done.
-            Permanent: we may not come in.
+            Transient: no answer, or one that is not NITRO's. The call may have been carried out.
+            Permanent: the login is refused.
         """
         over: str | None = None
         for _ in range(2):
@@ -68,26 +68,26 @@ class NitroClient:
             raise self.error(self._session.over_at_once(over, self._clock()))
 
     def must(self, call: NitroCall) -> Said:
-        """Make one call that has to succeed."""
+        """Make one call that must succeed."""
         found = self.ask(call)
         if isinstance(found, Refusal):
             raise self.error(found)
         return found
 
     def whole(self, call: NitroCall) -> Thing:
-        """Read something. What the appliance itself doubts is not used."""
+        """Read an object. Raises if the appliance itself doubts its answer."""
         return self.whole_of(self.ask(call))
 
     def whole_of(self, found: Said | Refusal) -> Thing:
-        """Take an answer that has to be whole."""
+        """Check that an answer is complete."""
         if isinstance(found, Refusal):
             raise self.error(found)
         if found.doubt:
-            raise Transient(f"{self._about}: the answer is not whole: {found.doubt}")
+            raise Transient(f"{self._about}: the answer is incomplete: {found.doubt}")
         return found.document
 
     def date(self, call: NitroCall) -> str | None:
-        """The field Date of an answer; ``None``: it has none. Raises as `must`."""
+        """Return the header ``Date`` of an answer; ``None``: it has none. Raises as `must`."""
         token = self._enter(None)
         response = self._sent(call, token)
         found = self._heard(response, token)
@@ -96,14 +96,14 @@ class NitroClient:
         return response.headers.get("Date")
 
     def error(self, refusal: Refusal) -> DriverError:
-        """What a refusal means to whoever asked."""
+        """Translate a refusal into the driver's error."""
         said = f"{self._about}: {refusal.said}"
         if isinstance(refusal, Denied):
             refused = f"{self._about}: {self._login.user} cannot log in: {refusal.said}"
             return Permanent(refused, cause=FailureCause.CREDENTIALS, mend="correct user and password in the file")
         if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
             return Permanent(
-                f"{self._about}: this node is the secondary of a pair, which takes no changes ({refusal.said}): "
+                f"{self._about}: this node is the secondary of a pair and accepts no changes ({refusal.said}): "
                 "declare the address that follows the primary, a SNIP with management access"
             )
         if refusal.code in FORBIDDEN:
@@ -116,7 +116,7 @@ class NitroClient:
         return Transient(said)
 
     def _enter(self, over: str | None) -> str:
-        """The token of the session; a new one if there is none, or if it is the one that is over."""
+        """Return the session's token; log in if there is none, or if it is the one that has ended."""
         with self._entering:
             if self._session.token is not None and self._session.token != over:
                 return self._session.token
@@ -152,15 +152,15 @@ class NitroClient:
             raise Transient(f"{self._about} does not answer: {why(problem)}") from None
 
     def _check_trust(self) -> None:
-        """Say now, in words of ours, that a file of certificates cannot be read."""
+        """Check that the file of certificates can be read."""
         ca = self._login.trust.ca
         if ca is None:
             return
         try:
             ssl.create_default_context(cafile=ca)
-        except OSError as problem:  # ssl.SSLError is one: what stands there is no certificate
+        except OSError as problem:  # ssl.SSLError is one: the file holds no certificate
             reason = shown(problem.strerror or type(problem).__name__)
-            said = f"{self._about}: the certificates of ca, {ca}, cannot be read: {reason}"
+            said = f"{self._about}: the certificate file {ca} (ca) cannot be read: {reason}"
             raise Permanent(
                 said, cause=FailureCause.CREDENTIALS, mend="name a PEM file that Trimtab may read"
             ) from None

@@ -1,4 +1,4 @@
-"""What a NetScaler says over NITRO: the envelope around every answer, and the objects in it. Pure.
+"""Decode NITRO's answers: the envelope around every answer, and the objects in it. Pure.
 
 Every body has an ``errorcode`` beside the HTTP status: a status of success may come with an error, and the other way
 round. Numbers are text (counters, gauges) or numbers (rates, ports), by version and by field. What stands alone may be
@@ -21,22 +21,22 @@ from collector.parsing import loads
 from collector.samples import Reply
 
 Thing = Mapping[str, object]
-"""One object of NITRO, as it came."""
+"""One object of NITRO, unchanged."""
 
 NO_SUCH_RESOURCE = 258
 MISSING = frozenset({NO_SUCH_RESOURCE, 344})
-"""There is no such object; 344, "No Service", is said of services and their groups."""
+"""There is no such object; 344, "No Service", concerns services and their groups."""
 ALREADY_THERE = 273
 NOT_PRIMARY = 1028
 WRONG_PASSWORD = frozenset({354, 355})
-"""Or no such user."""
+"""Wrong password, or no such user."""
 FORBIDDEN = frozenset({257, 2138})
 """The user's command policy does not allow it."""
 
 _EXPIRED = frozenset({444, 1027})
 _NO_SUCH_VIRTUAL_SERVER = 461
 _TOO_MANY = (445, 446, 447)
-"""Sessions, connections, connections of one session."""
+"""Limits of sessions, of connections, and of connections of one session."""
 _REPLIES: Mapping[int, Reply] = MappingProxyType(
     dict.fromkeys(FORBIDDEN | WRONG_PASSWORD, Reply.AUTH)
     | dict.fromkeys(MISSING | {_NO_SUCH_VIRTUAL_SERVER}, Reply.REFUSED)
@@ -48,38 +48,38 @@ _PARTIAL = frozenset({207, 209})
 """Multi-Status, and NITRO's own X-NITRO-WARNING."""
 _OK, _BEYOND_OK, _UNAUTHORIZED = 200, 300, 401
 _DIGITS = 18
-"""Of a number of 64 bits."""
+"""Digits of a 64-bit number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An answer that says what was asked, or that something was done."""
+    """A successful answer."""
 
     document: Thing
     doubt: str = ""
-    """Why it may not be whole, in the appliance's own words; empty: it is."""
+    """Why the answer may be incomplete, in the appliance's own words; empty: it is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """What came instead of it."""
+    """A failed call."""
 
     code: int = 0
-    """0: only the HTTP status says so."""
+    """NITRO's error; 0: there is only the HTTP status."""
     status: int = 0
-    """0: nothing was sent."""
+    """The HTTP status; 0: nothing was sent."""
     said: str
     reply: Reply
-    """What it is to counters."""
+    """What counters call it."""
 
     @property
     def expired(self) -> bool:
-        """Whether the session is over: logging in anew may help."""
+        """Return whether the session has ended: logging in again may help."""
         return self.code in _EXPIRED or (self.code == 0 and self.status == _UNAUTHORIZED)
 
 
 def decode(status: int, body: bytes) -> Said | Refusal:
-    """Open the envelope.
+    """Unwrap an answer.
 
     >>> text = b'{"errorcode": 0, "message": "Done", "lbvserver": [{"name": "web", "tothits": "7"}]}'
     >>> [thing["tothits"] for thing in things(decode(200, text).document, "lbvserver")], decode(201, b"")
@@ -99,7 +99,7 @@ def decode(status: int, body: bytes) -> Said | Refusal:
         return Refusal(status=status, said=refused(status).said, reply=_by_status(status))
     code = None if document is None else whole(document.get("errorcode", 0))
     if document is None or code is None:
-        return Refusal(status=status, said=f"HTTP {status}, and no answer of NITRO", reply=Reply.MALFORMED)
+        return Refusal(status=status, said=f"HTTP {status}, and the answer is not NITRO's", reply=Reply.MALFORMED)
     message = shown(str(document.get("message", "")))
     said = f"error {code}: {message}" if code else message or f"HTTP {status}"
     found = Refusal(code=code, status=status, said=said, reply=_REPLIES.get(code) or _by_status(status))
@@ -115,7 +115,7 @@ def _by_status(status: int) -> Reply:
 
 
 def things(document: Thing, kind: str) -> Iterator[Thing]:
-    """The objects of a kind, whether they come as a list, alone, or each in the answer of its own of a bulk."""
+    """Yield the objects of a kind: from a list, a single object, or the separate answers of a bulk request."""
     found = document.get(kind)
     for thing in found if isinstance(found, list) else [found]:
         if isinstance(thing, dict):
@@ -127,20 +127,20 @@ def things(document: Thing, kind: str) -> Iterator[Thing]:
 
 
 def text(thing: Thing, key: str) -> str:
-    """A name or an address; empty where there is none."""
+    """Return a name or an address; empty: there is none."""
     found = thing.get(key)
     return found if isinstance(found, str) else ""
 
 
 def whole(found: object) -> int | None:
-    """A whole number that is not negative, also as text."""
+    """Return a non-negative integer, which may arrive as text; ``None``: there is none."""
     if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= _DIGITS:
         return int(found)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
 def plain(address: str) -> str:
-    """One way to write each address; what is none, as it is."""
+    """Return the canonical form of an address; any other text unchanged."""
     try:
         return ip_address(address).compressed
     except ValueError:

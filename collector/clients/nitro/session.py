@@ -1,8 +1,8 @@
-"""One session with a NetScaler as one user: what is sent to begin it, and when a password is tried again. Pure.
+"""One session with a NetScaler as one user: how it begins, and when a refused password is tried again. Pure.
 
-Logging in costs an appliance more than an answer, sessions are few, and users are locked out after some wrong
-passwords. So there is one session for all who ask as the same user; whoever finds it over renews it for all; and a
-refused password is tried again only after a while that doubles, or when it has changed.
+A login costs an appliance more than an answer, sessions are few, and some wrong passwords lock the user out. So all
+callers with the same user share one session, the first that finds it ended renews it for all, and a refused password is
+tried again only after a wait that doubles, or when the password has changed.
 
 Source: NITRO REST API reference, "Performing Login and Logout Operations"; cookies: RFC 6265, 4.1.1.
 """
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Where and as whom to log in: what sources share a session by."""
+    """The address and user of a login: sources with equal logins share a session."""
 
     url: str
     user: str
@@ -37,7 +37,7 @@ class Login:
 
     @classmethod
     def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> Login:
-        """The login of a source or of a balancer."""
+        """Return the login of a source or of a balancer."""
         return cls(url=declaration.url, user=declaration.user, password=declaration.password, trust=declaration.trust)
 
 
@@ -52,7 +52,7 @@ class NitroCall:
     body: Thing | None = field(default=None, repr=False)
 
     def url(self, login: Login) -> str:
-        """Where it is sent to; appliances read the separators of ``args`` as they are.
+        """Return the address; appliances expect the separators of ``args`` unescaped.
 
         >>> call = NitroCall(path="config/x", query={"args": "servername:a/b,port:80"})
         >>> call.url(Login(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
@@ -63,7 +63,7 @@ class NitroCall:
 
     @property
     def raw(self) -> bytes | None:
-        """The body as it is sent."""
+        """Return the encoded body."""
         return None if self.body is None else json.dumps(self.body).encode()
 
 
@@ -71,7 +71,7 @@ LOGOUT = NitroCall(path="config/logout", method="POST", body={"logout": {}})
 
 
 def headers(token: str | None) -> Mapping[str, str]:
-    """The headers of a call within a session; ``None``: there is none yet."""
+    """Return the headers of a call; ``token`` is ``None`` before the session begins."""
     cookie = {} if token is None else {"Cookie": f"NITRO_AUTH_TOKEN={token}"}
     return {"Content-Type": "application/json", **cookie}
 
@@ -87,23 +87,23 @@ class _Denial:
 
     password: str = field(repr=False)
     until: float
-    """Before which it is not tried again, by the clock of who asks."""
+    """Not tried again before, by the caller's clock."""
     wait: Seconds
     refusal: Refusal
 
 
 class Session:
-    """Knows the token, and which password is left alone. One at a time may log in: whoever asks sees to that."""
+    """Holds the token and the refused password. Callers must let one login run at a time."""
 
     def __init__(self, user: str) -> None:
         self._user = user
         self.token: str | None = None
         self._told = ""
-        """The password that the session was begun with."""
+        """The password that began the session."""
         self._denial: _Denial | None = None
 
     def login(self, password: str, now: float) -> NitroCall | Refusal:
-        """The call that begins a session, or why the password is not tried now."""
+        """Return the call that begins a session, or why the password is not tried now."""
         self.token = None
         if self._denial is not None and self._denial.password != password:
             self._denial = None
@@ -115,7 +115,7 @@ class Session:
         return NitroCall(path="config/login", method="POST", body=body)
 
     def opened(self, found: Said | Refusal, now: float) -> str | Refusal:
-        """Take the answer to a login: the token of the session."""
+        """Read the session's token from the answer to a login."""
         if isinstance(found, Said):
             token = text(found.document, "sessionid")
             if _TOKEN.fullmatch(token) is None:
@@ -128,12 +128,12 @@ class Session:
         return found
 
     def heard(self, status: int, body: bytes, token: str | None) -> Said | Refusal:
-        """Read an answer. An appliance that repeats what it was told must not bring it into a log.
+        """Read an answer. Secrets that the appliance repeats are masked, since the text may reach a log.
 
         Args:
-            status: of HTTP.
-            body: as it came.
-            token: that the question was asked with; ``None``: it was the login.
+            status: the HTTP status.
+            body: the raw body.
+            token: sent with the request; ``None``: the request was the login.
         """
         found = decode(status, body)
         if isinstance(found, Said):
@@ -143,10 +143,10 @@ class Session:
         return replace(found, said=self._masked(found.said, token))
 
     def over_at_once(self, token: str | None, now: float) -> Refusal:
-        """A new session that is over at once is as good as a refused password: no third one for a while."""
+        """Treat a new session that ends at once like a refused password: no third login for a while."""
         if self.token == token:
             self.token = None
-        return self._deny(Refusal(said="every new session is over at once", reply=Reply.AUTH), now)
+        return self._deny(Refusal(said="every new session ends at once", reply=Reply.AUTH), now)
 
     def _deny(self, refusal: Refusal, now: float) -> Refusal:
         wait = _FIRST_WAIT if self._denial is None else min(2 * self._denial.wait, _LONGEST_WAIT)

@@ -1,1 +1,1 @@
-"""One client of OpenNebula's XML-RPC, for counters and for drivers: calls, and what is answered."""
+"""One client of OpenNebula's XML-RPC, for counters and for drivers: calls and their answers."""

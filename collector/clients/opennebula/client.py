@@ -20,24 +20,24 @@ from config.model.catalogue import OpennebulaCloud
 
 _PAGES = 1000
 _TRIES = 5
-"""How often a page may begin too late, in one reading."""
+"""How often a page may begin too late, within one listing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolEntries:
-    """A pool, as far as it could be read."""
+    """The readable part of a pool."""
 
     read: tuple[Element, ...]
     because: str = ""
-    """Why it is not all of it; empty: it is."""
+    """Why the pool is incomplete; empty: it is complete."""
 
 
 class OpennebulaClient:
-    """Calls methods, and says what became of them in the two words of a driver.
+    """Calls methods; failures are `Transient` or `Permanent`.
 
     Args:
-        declaration: where, who, and how long an answer may take.
-        read_secret: reads the password for every call, so that a new one takes effect at once.
+        declaration: the endpoint, the user, and how long an answer may take.
+        read_secret: reads the password for every call, so that a changed one takes effect at once.
         circuits: those of all endpoints.
     """
 
@@ -52,12 +52,12 @@ class OpennebulaClient:
         self._session = BoundedPool(declaration.timeout, circuits=circuits)
 
     def ask(self, method: str, *arguments: object) -> object:
-        """Call ``one.METHOD``. A call whose user is not recognised is made once more, with the password read anew.
+        """Call ``one.METHOD``; if the user is not recognised, read the password again and call once more.
 
         Raises:
             NotThere: a definite not-found.
             Permanent: refused; nothing was done.
-            Transient: no answer, one that makes no sense, or a refusal that passes. It may have been done.
+            Transient: no answer, an invalid one, or a temporary refusal. The call may have been carried out.
         """
         answer = self._tried(method, arguments)
         if isinstance(answer, OpennebulaRefused) and answer.fault is Fault.AUTHENTICATION:
@@ -67,11 +67,11 @@ class OpennebulaClient:
         return answer
 
     def every(self, method: str, kind: str, whose: int, *more: int) -> PoolEntries:
-        """Read a pool to its end. One that breaks off, or changes all the time, is not all of it.
+        """Read a pool to its end. The result says so if the pool breaks off or keeps changing.
 
-        OpenNebula counts nothing, but it keeps entries in the order of their ids. So each page begins with the entry
-        that the page before it ended with. Where it begins before that, others have come; where it begins behind,
-        others have gone, and what moved up over the border is looked for.
+        OpenNebula reports no count, but keeps entries in the order of their ids. So each page begins with the last
+        entry of the page before. If it begins earlier, entries were added; if it begins later, entries were removed,
+        and those that moved across the border are looked for.
 
         Raises:
             DriverError: not even the first page can be read.
@@ -104,17 +104,17 @@ class OpennebulaClient:
     def _page(
         self, method: str, kind: str, whose: int, offset: int, *more: int
     ) -> tuple[Sequence[tuple[int, Element]], str]:
-        """One page, by id, and what is wrong with it. An end below -1 is the size of a page."""
+        """Read one page, by id, and its defect. An end below -1 is the size of a page."""
         answer = self.ask(method, whose, offset, -PAGE, *more)
         if not isinstance(answer, Element) or answer.tag != f"{kind}_POOL":
-            raise Transient(f"{self._about(method)}: the answer makes no sense")
+            raise Transient(f"{self._about(method)}: the answer cannot be read")
         entries = answer.findall(kind)
         known = [(own_id, entry) for entry in entries if (own_id := whole(entry, "ID")) is not None]
-        senseless = f"{self._about(method)} shows entries that make no sense" if len(known) < len(entries) else ""
+        senseless = f"{self._about(method)} lists entries that cannot be read" if len(known) < len(entries) else ""
         return known, senseless
 
     def _tried(self, method: str, arguments: Sequence[object]) -> object | OpennebulaRefused:
-        """Call once; what is refused, in words without the password."""
+        """Call once; a refusal's text never holds the password."""
         about, password, trust = self._about(method), self._password(), self._cloud.trust
         try:
             response = self._session.post(
@@ -126,11 +126,11 @@ class OpennebulaClient:
         except requests.RequestException as error:
             raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
         if response.status_code != requests.codes.ok:
-            said = f"{about}: no answer of OpenNebula, HTTP {response.status_code}"
+            said = f"{about}: HTTP {response.status_code}, and the answer is not OpenNebula's"
             raise Transient(said, retry_after=retry_after(response))
         answer = opened(response.content)
         if isinstance(answer, HttpFailure):
-            raise Transient(f"{about}: the answer makes no sense")
+            raise Transient(f"{about}: the answer cannot be read")
         return (
             replace(answer, said=answer.said.replace(password, "…"))
             if isinstance(answer, OpennebulaRefused)
@@ -148,7 +148,7 @@ class OpennebulaClient:
 
 
 def _reaches(page: Sequence[tuple[int, object]], last: int) -> bool:
-    """Whether a page begins no later than with this entry, in whichever order pages are.
+    """Return whether a page begins no later than this entry, in either order.
 
     >>> _reaches([(7, ""), (5, "")], 7), _reaches([(9, ""), (7, "")], 7), _reaches([(5, ""), (3, "")], 7)
     (True, True, False)

@@ -1,6 +1,6 @@
-"""Calls of OpenNebula's XML-RPC, and what their answers mean, whatever they are about. Pure.
+"""Encode calls of OpenNebula's XML-RPC and decode their answers. Pure.
 
-Every answer is a list: whether it is done; the value, often a document of XML in a text, or why it is not done; a code.
+Every answer is a list: success or not; the value (often an XML document as text) or the error; a code.
 
 Source: the XML-RPC API of OpenNebula 7.4 and its error codes; answers of a real 7.0.2.
 """
@@ -23,7 +23,7 @@ from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
 
 PAGE = 100
-"""Entries that are asked for at a time: an end of ``-PAGE`` makes the start of a range an offset."""
+"""Entries that one page requests: an end of ``-PAGE`` makes the start of a range an offset."""
 XML: Mapping[str, str] = MappingProxyType({"Content-Type": "text/xml"})
 """Headers of a call."""
 _PARTS = 3
@@ -32,7 +32,7 @@ _QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORE
 
 
 class Fault(enum.Enum):
-    """Why OpenNebula did not do what was asked: its codes."""
+    """OpenNebula's error codes."""
 
     AUTHENTICATION = 0x100
     AUTHORISATION = 0x200
@@ -41,44 +41,44 @@ class Fault(enum.Enum):
     API = 0x1000
     INTERNAL = 0x2000
     OTHER = 0
-    """Allocation, a lock, replication, or what is newer than this."""
+    """Allocation, a lock, replication, or a code that is newer than this list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaRefused:
-    """What OpenNebula answered instead of doing it."""
+    """OpenNebula's refusal."""
 
     code: int
     said: str
-    """As it came: it may hold a password."""
+    """The unchanged text: it may hold a password."""
 
     @property
     def fault(self) -> Fault:
-        """What the code means."""
+        """Return the meaning of the code."""
         return next((fault for fault in Fault if fault.value == self.code), Fault.OTHER)
 
 
 def call(session: str, method: str, *arguments: object) -> bytes:
-    """Write a call of ``one.METHOD``; a session is ``user:password``."""
+    """Encode a call of ``one.METHOD``; a session is ``user:password``."""
     return xmlrpc.client.dumps((session, *arguments), f"one.{method}").encode(errors="xmlcharrefreplace")  # type: ignore[arg-type] # or TypeError
 
 
 def opened(body: bytes) -> object | OpennebulaRefused | HttpFailure:
-    """Read an answer: a number, a text, or a document as its root.
+    """Decode an answer: a number, a text, or a document as its root.
 
     >>> opened(xmlrpc.client.dumps(([True, "<VM><ID>7</ID></VM>", 0],), methodresponse=True).encode()).tag
     'VM'
     >>> opened(xmlrpc.client.dumps(([False, "no such VM", 0x400],), methodresponse=True).encode()).fault
     <Fault.NO_EXISTS: 1024>
     >>> opened(b"<html>")
-    HttpFailure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
+    HttpFailure(reply=<Reply.MALFORMED: 5>, said='the endpoint does not speak XML-RPC')
     """
     try:
         answer, _ = xmlrpc.client.loads(body)
     except xmlrpc.client.Fault as fault:
         return HttpFailure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
     except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
-        return HttpFailure(reply=Reply.MALFORMED, said="what answers there does not speak XML-RPC")
+        return HttpFailure(reply=Reply.MALFORMED, said="the endpoint does not speak XML-RPC")
     said = answer[0] if len(answer) == 1 else None
     match said:
         case [True, str(value), *rest] if len(rest) + 2 >= _PARTS and value.startswith("<"):
@@ -91,32 +91,30 @@ def opened(body: bytes) -> object | OpennebulaRefused | HttpFailure:
             return MALFORMED
 
 
-MALFORMED = HttpFailure(
-    reply=Reply.MALFORMED, said="what answers there is not what OpenNebula knows of virtual machines"
-)
+MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the answer is not OpenNebula's listing of virtual machines")
 
 
 def _parsed(document: str) -> ElementTree.Element | HttpFailure:
     try:
-        return ElementTree.fromstring(document)  # noqa: S314 expat bounds what entities become
+        return ElementTree.fromstring(document)  # noqa: S314 expat bounds the expansion of entities
     except (ElementTree.ParseError, ValueError):
         return MALFORMED
 
 
 def whole(entry: object, key: str) -> int | None:
-    """A whole number that is not negative; ``None``: there is none."""
+    """Return a non-negative integer; ``None``: there is none."""
     said = text(entry, key)
     return int(said) if _DIGITS.fullmatch(said) else None
 
 
 def text(entry: object, key: str) -> str:
-    """A single value in an element; empty where there is none, or a vector, or several of that name."""
+    """Return a single value of an element; empty: there is none, a vector, or several of that name."""
     found = entry.findall(key) if isinstance(entry, ElementTree.Element) else []
     return (found[0].text or "") if len(found) == 1 and len(found[0]) == 0 else ""
 
 
 class NotThere(Permanent):
-    """OpenNebula has no such thing: a definite not-found."""
+    """OpenNebula has no such object: a definite not-found."""
 
 
 class NotAllowed(Permanent):
@@ -124,13 +122,13 @@ class NotAllowed(Permanent):
 
 
 class WrongState(Transient):
-    """The machine is at something else: OpenNebula does this in other states only."""
+    """OpenNebula refuses the action in the machine's present state."""
 
 
 def refusal(fault: Fault, said: str, about: str) -> DriverError:
-    """Tell what a person must mend from what passes. ``about`` begins the message.
+    """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
-    A quota arrives as a lack of authorisation, and is told apart by its words. Whatever is not known passes.
+    OpenNebula reports a full quota as missing authorisation; its text shows which. Unknown errors are transient.
 
     >>> print(refusal(Fault.AUTHORISATION, "user [2] limit of 4 reached for VMS quota in VM.", "prod"))
     prod: quota: user [2] limit of 4 reached for VMS quota in VM: raise the quota, or lower max

@@ -3,8 +3,8 @@
 Requests and answers are those of the services' own APIs. A token that the other side refuses is renewed by the session,
 in flight.
 
-Note [Renewed by another]: of several calls whose token is refused, a session of keystoneauth renews it for the first,
-and hands the refusal to those who find the old one thrown away already. They ask once more, with the new one.
+Note [Renewed by another]: if several calls find their token refused, a session of keystoneauth renews it for the first,
+and returns the refusal to those that find the old token discarded already. They ask once more, with the new token.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _REFUSING = range(400, 600)
 
 
 class OpenstackConnection:
-    """Asks services, and says what became of it in the two words of a driver. Nothing is asked before the first call.
+    """Calls services; failures are `Transient` or `Permanent`. Sends nothing before the first call.
 
     Args:
         id: begins every message.
-        access: which project, and how long a call may take.
-        read_secret: reads the secret whenever a session begins.
-        circuits: those of all endpoints. Keystone's is one of them, and each service's.
+        access: the project, and how long a call may take.
+        read_secret: reads the secret when a session begins.
+        circuits: those of all endpoints, Keystone's and each service's included.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class OpenstackConnection:
 
         Args:
             service: its type in the catalogue.
-            method: of HTTP.
+            method: the HTTP method.
             path: below the service's endpoint, query included.
             body: sent as JSON.
             version: the microversion.
-            but: statuses that are answers, though they are refusals.
+            but: error statuses that the caller takes as answers.
 
         Raises:
-            Transient: no answer, or a refusal that passes. The call may have been obeyed.
+            Transient: no answer, or a temporary refusal. The call may have been carried out.
             Permanent: refused; nothing was done.
         """
         about = f"{self.id}: {method} {path.partition('?')[0]}"
@@ -86,7 +86,7 @@ class OpenstackConnection:
         return answer
 
     def newest(self, service: str) -> tuple[int, int] | None:
-        """The newest microversion that a service speaks; ``None``: it has none.
+        """Return the newest microversion of a service; ``None``: it has none.
 
         Raises:
             DriverError: as `ask`.
@@ -94,7 +94,7 @@ class OpenstackConnection:
         return self._told(service, "max_microversion")
 
     def offered(self, service: str) -> tuple[int, int] | None:
-        """The newest version that a service offers, of those without microversions.
+        """Return the newest version of a service without microversions.
 
         Raises:
             DriverError: as `ask`.
@@ -105,7 +105,7 @@ class OpenstackConnection:
         return self._in_time(f"{self.id}: versions of {service}", lambda: self._version(service, what))
 
     def _in_time(self, about: str, call: Callable[[], T]) -> T:
-        """Call, and wait for it no longer than it may take; it goes on in a thread of its own and is forgotten."""
+        """Call within the deadline; a late call goes on in a thread of its own, and its answer is dropped."""
         ended: queue.SimpleQueue[T | DriverError] = queue.SimpleQueue()
 
         def called() -> None:

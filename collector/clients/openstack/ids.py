@@ -1,4 +1,4 @@
-"""What has a name on OpenStack, by name or by id."""
+"""Look up OpenStack's named objects, by name or by id."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenstackKind:
-    """A kind of thing with names: how it is listed, and what it is called in messages."""
+    """A kind of named object: how it is listed, and its name in messages."""
 
     word: str
     service: str
     path: str
     key: str
     narrowed: bool = True
-    """The listing can be narrowed to one name. It may show more all the same: only the very name counts."""
+    """The listing can be filtered by name. It may show more all the same: only the exact name counts."""
 
 
 IMAGE_KIND: Final = OpenstackKind(word="image", service=IMAGE, path="/images?status=active", key="images")
@@ -53,7 +53,7 @@ POOL: Final = OpenstackKind(word="pool", service=LOAD_BALANCER, path="/lbaas/poo
 
 
 class OpenstackIds:
-    """Names → ids, asked of the cloud and remembered for a minute: images are replaced under one name."""
+    """Looks ids up by name, and remembers them for a minute: an image may be replaced under its name."""
 
     def __init__(self, connection: OpenstackConnection, clock: Callable[[], Instant]) -> None:
         self._connection, self._clock = connection, clock
@@ -61,10 +61,10 @@ class OpenstackIds:
         self._known: dict[tuple[str, str], tuple[Instant, str]] = {}
 
     def of(self, kind: OpenstackKind, written: str) -> str:
-        """Find the id of what is written as name or as id.
+        """Return the id of an object that the file gives by name or by id.
 
         Raises:
-            Permanent: nothing has the name, or several have.
+            Permanent: no object or several have the name.
             Transient: the service did not answer.
         """
         if UUID.fullmatch(written):
@@ -80,7 +80,7 @@ class OpenstackIds:
         return found
 
     def forget(self) -> None:
-        """Ask anew: something of a name that was known is gone."""
+        """Forget all ids: an object behind a known name is gone."""
         with self._lock:
             self._known.clear()
 
@@ -90,10 +90,10 @@ class OpenstackIds:
         about = f"{self._connection.id}: {kind.word}s"
         read = entries(self._connection.ask(kind.service, "GET", kind.path + query).body, kind.key)
         if read is None:
-            raise Transient(f"{about}: the answer makes no sense")
+            raise Transient(f"{about}: the answer cannot be read")
         bearing = sorted({text(entry, "id") for entry in read if text(entry, "name") == written} - {""})
         if not bearing and written in {text(entry, "id") for entry in read}:
-            return written  # ids of flavors may look like anything
+            return written  # a flavor's id may be any text
         if not bearing:
             raise Permanent(f"{self._connection.id}: no {kind.word} that the project can see is called {written!a}")
         if len(bearing) > 1:

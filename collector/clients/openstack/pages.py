@@ -1,10 +1,10 @@
 """Listings of Neutron and Cinder, page by page.
 
-Both begin a page behind an entry that is named by its id, in an order of their own that what is made meanwhile does not
-change. So what is there from the first page to the last is never left out.
+Both services begin a page after the entry whose id the request gives. Their order does not change when entries are
+added, so an entry that exists throughout the reading is never left out.
 
-Note [The entry that went]: of an entry that is gone by the time it is named, Neutron says so for ports, and shows an
-empty last page for floating addresses. An empty page is believed only while the entry before it is there.
+Note [The entry that went]: if that entry is gone by then, Neutron refuses for ports, but shows an empty last page for
+floating addresses. So an empty page counts only while the entry before it exists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PAGES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """Entries, and why these may not be all."""
+    """Entries, and why these may be incomplete."""
 
     entries: tuple[object, ...]
     because: str = ""
@@ -30,20 +30,20 @@ class Read:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What can be listed."""
+    """An object type that can be listed."""
 
     service: str
     """Its type in the catalogue."""
     path: str
-    """With a query or none."""
+    """With or without a query."""
     key: str
-    """Which list of the answers it is; ``KEY_links`` tells whether there is more."""
+    """The answer's key for the list; ``KEY_links`` shows whether there is more."""
     one: str
     """The path above single entries."""
 
 
 def read_whole(connection: OpenstackConnection, collection: Collection, query: Mapping[str, str]) -> Read:
-    """Read a listing to its end. ``query`` is what it is narrowed to; it may show more all the same.
+    """Read a listing to its end. ``query`` filters it; it may show more all the same.
 
     Raises:
         DriverError: not even the first page can be read.
@@ -73,5 +73,5 @@ def read_whole(connection: OpenstackConnection, collection: Collection, query: M
 def _page(connection: OpenstackConnection, collection: Collection, path: str) -> Page:
     page = page_of(connection.ask(collection.service, "GET", path).body, collection.key)
     if page is None:
-        raise Transient(f"{connection.id}: {collection.key}: the answer makes no sense")
+        raise Transient(f"{connection.id}: {collection.key}: the answer cannot be read")
     return page

@@ -1,6 +1,6 @@
-"""What answers of OpenStack's services have in common. Pure: each function takes decoded JSON of any kind.
+"""Decode the common parts of OpenStack's answers. Pure: each function takes decoded JSON of any shape.
 
-Source: the API references of Keystone, Nova, Neutron, Glance and Octavia; the texts were read off the Zed release.
+Source: the API references of Keystone, Nova, Neutron, Glance and Octavia; the texts are those of the Zed release.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _QUOTA = {403: ("quota", "exceeded"), 409: ("quota",), 413: ("quota",)}
 _USED_UP = ("no more ip addresses available", "unable to find any ip address on external network")
 _FORBIDDEN = 403
 _BY_POLICY = ("policy does", "disallowed by policy")
-"""What a role lacks: oslo.policy, in Nova's and Octavia's words, and in Neutron's."""
+"""oslo.policy's texts for a missing right: Nova's and Octavia's, and Neutron's."""
 _BY_A_PERSON = ("locked", "more specific", "multiple possible", "not supported")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceResponse:
-    """What a service answered, as far as it is JSON."""
+    """A service's answer; the body is decoded if it is JSON."""
 
     status: int
     body: object
     retry_after: Seconds | None = None
     date: str | None = None
-    """The other side's clock, as its header has it; ``None``: it does not tell."""
+    """The server's clock (header ``Date``); ``None``: it is missing."""
 
 
 def entries(body: object, key: str) -> tuple[object, ...] | None:
-    """The list of that name; ``None``: malformed.
+    """Return the list under a key; ``None``: malformed.
 
     >>> entries({"servers": [{"id": "7c1b"}]}, "servers")
     ({'id': '7c1b'},)
@@ -51,11 +51,11 @@ class Page:
 
     entries: tuple[object, ...]
     marker: str
-    """After which entry the next one begins; empty: this is the last."""
+    """The entry that the next page follows; empty: this is the last page."""
 
 
 def page_of(body: object, key: str) -> Page | None:
-    """Read one page; ``None``: malformed. Links are not followed: they may name a host that only the cloud knows.
+    """Read one page; ``None``: malformed. Links are not followed: they may name a host that only the cloud can reach.
 
     >>> page_of({"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://in/"}]}, "servers").marker
     '1'
@@ -71,19 +71,19 @@ def page_of(body: object, key: str) -> Page | None:
 
 
 def text(entry: object, key: str) -> str:
-    """A text of an object; empty where there is none."""
+    """Return a text of an object; empty: there is none."""
     value = entry.get(key) if isinstance(entry, Mapping) else None
     return value if isinstance(value, str) else ""
 
 
 def mapping(entry: object, key: str) -> Mapping[str, object]:
-    """An object of an object; empty where there is none."""
+    """Return an object within an object; empty: there is none."""
     value = entry.get(key) if isinstance(entry, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
 def reason(body: object) -> str:
-    """What a service gives as its reason, fit for one line; empty if it gives none.
+    """Return a service's error text, fit for one line; empty: there is none.
 
     >>> reason({"itemNotFound": {"code": 404, "message": "Instance 7c1b could not be found."}})
     'Instance 7c1b could not be found'
@@ -102,16 +102,16 @@ def _reasons(body: object) -> Iterator[str]:
 
 
 def shown(said: str) -> str:
-    """What another side said, fit for one line of a message that goes on behind it."""
+    """Make a foreign text fit for one line of a longer message."""
     return one_line(said).rstrip(".:")
 
 
 def refusal(answer: ServiceResponse, about: str) -> DriverError:
-    """Tell what a person must mend from what passes. ``about`` begins the message.
+    """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
-    A quota is Full: removals or persons make room. Nova says it with 403, Neutron with 409, Cinder with 413; so is a
-    network without another address. Any other conflict (409) passes, unless it asks for another wording of the request
-    or is a lock that a person set. Any other 413 is Nova's older word for 429.
+    A full quota is `Full`: removals or persons make room. Nova reports it with 403, Neutron with 409, Cinder with 413;
+    a network without a free address counts, too. Any other conflict (409) is transient, unless it asks for a different
+    request or comes from a lock that a person set. Any other 413 is Nova's older form of 429.
 
     >>> full = {"forbidden": {"message": "Quota exceeded for instances"}}
     >>> print(refusal(ServiceResponse(status=403, body=full), "prod"))

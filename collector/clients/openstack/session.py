@@ -44,15 +44,15 @@ _MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_ST
 _BEFORE_ITS_END: Seconds = 60.0
 _NOT_FOUND, _TOO_MANY = 404, 429
 _UNKNOWN = "could not find application credential"
-_UNKNOWN_HERE = "Keystone knows no application credential of this id: it is another cloud's, or was deleted"
+_UNKNOWN_HERE = "Keystone has no application credential with this id: it belongs to another cloud, or was deleted"
 _CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
-_THERE = "correct the region, or ask whoever runs the cloud for the service"
+_THERE = "correct the region, or ask the cloud's operator for the service"
 _SENSELESS: Final = (TypeError, AttributeError, LookupError, ValueError)
 """What the libraries raise where a file, or an answer, has another shape than they expect."""
 
 
 class NoService(Permanent):
-    """The catalogue has no such service, now."""
+    """Keystone's catalogue has no such service at present."""
 
 
 class Limited(Transient):
@@ -81,7 +81,7 @@ class KeystoneSession:
     Args:
         about: begins messages that are about the credentials, such as ``prod: ``.
         access: which project.
-        read_secret: reads the secret whenever a session begins.
+        read_secret: reads the secret when a session begins.
         pool: makes what HTTP goes over.
     """
 
@@ -108,7 +108,7 @@ class KeystoneSession:
         return adapter
 
     def forget(self) -> None:
-        """Begin anew next time: secrets and ``clouds.yaml`` may have changed."""
+        """Begin a new session at the next call: secrets and ``clouds.yaml`` may have changed."""
         with self._lock:
             self._services.clear()
             self._begun = None
@@ -128,7 +128,7 @@ class KeystoneSession:
             raise self._unwelcome(about, error) from None
         except (keystone.EndpointNotFound, keystone.EmptyCatalog) as error:
             self.forget()
-            what = "the catalogue of Keystone has no such service in this region, or not for this project"
+            what = "Keystone's catalogue has no such service in this region, or not for this project"
             raise NoService(
                 f"{about}: {what} ({type(error).__name__})", cause=FailureCause.SERVICE, mend=_THERE
             ) from None
@@ -139,10 +139,10 @@ class KeystoneSession:
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
             raise Transient(f"{about} was not answered: {why(error)}") from None
         except _SENSELESS as error:
-            raise Senseless(f"{about}: the answer makes no sense ({type(error).__name__})") from None
+            raise Senseless(f"{about}: the answer cannot be read ({type(error).__name__})") from None
 
     def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
-        """What Keystone itself refuses: it raises, where services answer."""
+        """Translate a refusal of Keystone, which the library raises; those of services are answers."""
         response = getattr(error, "response", None)
         wish = None if response is None else retry_after(response)
         said = None if response is None else decoded(response)
@@ -200,7 +200,7 @@ class KeystoneSession:
         """What openstacksdk makes of ``clouds.yaml``, or of the application credential that is declared.
 
         Raises:
-            Permanent: they cannot be read.
+            Permanent: the credentials cannot be read.
         """
         pool, access = self._pool(), self._access
         begin = self._library("keystoneauth1.session").Session
@@ -238,7 +238,7 @@ class KeystoneSession:
         }
 
     def _looked_in(self) -> str:
-        """Where `clouds.yaml` was looked for, since it is found in silence."""
+        """Say where openstacksdk looks for `clouds.yaml`: it does not report the file that it uses."""
         match self._access.credentials:
             case CloudsYaml(file=None):
                 return ", in the clouds.yaml of this directory, of ~/.config/openstack or of /etc/openstack"

@@ -1,1 +1,1 @@
-"""What CloudStack measures of members that are its virtual machines."""
+"""CloudStack's measurements of members that are its virtual machines."""

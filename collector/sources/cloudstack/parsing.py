@@ -1,4 +1,4 @@
-"""What CloudStack's answers mean to counters: virtual machines, and the value of a field of one of them.
+"""Decode CloudStack's answers for counters: virtual machines, and the value of a field of one of them.
 
 Source: CloudStack 4.22: ``listVirtualMachinesMetrics`` (`ListVMsMetricsCmd`, `UserVmResponse`), `StatsCollector` and
 ``listCapabilities``.
@@ -17,7 +17,7 @@ from collector.samples import Reply
 from config.counters.cloud_measures import CLOUDSTACK_FIELDS, CLOUDSTACK_MOVED
 
 _SINCE = (4, 17)
-"""Before that CloudStack adds up what has moved since it was started itself, and cannot be asked not to."""
+"""Older versions add network and disk traffic up since CloudStack's own start, without a way to turn that off."""
 _MARK, _TAG, _RELEASED = "trimtab", "trimtab", "trimtab-released"
 _SHARE = re.compile(r"([0-9]+(?:[.,][0-9]+)?) ?%", re.ASCII)
 _FREE, _ALL = "memoryintfreekbs", "memorykbs"
@@ -25,19 +25,19 @@ _FREE, _ALL = "memoryintfreekbs", "memorykbs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackUsage:
-    """One virtual machine, as far as counters need it."""
+    """The fields of a virtual machine that counters need."""
 
     name: str
-    """Which member it is, of whatever installation, by its tag, its mark or its host name; empty: none."""
+    """The member, of any installation, by the tag, mark or host name; empty: none."""
     display: str
-    """Which member it is called like, if no other machine is that; empty: none."""
+    """The member with its display name, if no other machine is that member; empty: none."""
     runs: bool
     measured: Mapping[str, object]
-    """Field → as it came; equal as long as CloudStack has not measured anew."""
+    """Field → raw value; equal until CloudStack measures again."""
 
 
 def can_tell_what_moved(answer: Mapping[str, object]) -> bool | HttpFailure:
-    """Read from ``listCapabilities`` whether network and disk fields are those of one collection.
+    """Read from ``listCapabilities`` whether network and disk fields cover a single collection period.
 
     >>> can_tell_what_moved({"capability": {"cloudstackversion": "4.19.1.0"}})
     True
@@ -46,7 +46,7 @@ def can_tell_what_moved(answer: Mapping[str, object]) -> bool | HttpFailure:
     version = told.get("cloudstackversion") if isinstance(told, dict) else None
     read = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(\D|$)", version) if isinstance(version, str) else None
     if read is None:
-        return HttpFailure(reply=Reply.MALFORMED, said="CloudStack does not tell its version")
+        return HttpFailure(reply=Reply.MALFORMED, said="CloudStack does not report its version")
     return (int(read[1]), int(read[2])) >= _SINCE
 
 
@@ -67,7 +67,7 @@ def machine_of(entry: Mapping[str, object]) -> CloudstackUsage:
 
 
 def _names(entry: Mapping[str, object]) -> tuple[str, str]:
-    """Who it is, and whom it is called like. Tags have the last word; short host names leave only what is shown."""
+    """Return the member and the display name's member. Tags come first; a short host name leaves the display name."""
     given = tags_of(entry.get("tags"))
     if given.keys() & {_TAG, _RELEASED}:
         return given.get(_TAG, ""), ""
@@ -76,32 +76,32 @@ def _names(entry: Mapping[str, object]) -> tuple[str, str]:
 
 
 def look_up(machine: CloudstackUsage, field: str, *, moved: bool = True) -> float | HttpFailure:
-    """Find the value of a field.
+    """Return the value of a field.
 
     Args:
-        machine: that runs.
+        machine: must be running.
         field: a key of `config.counters.cloud_measures.CLOUDSTACK_FIELDS`.
-        moved: whether this CloudStack tells what has moved in one collection.
+        moved: whether this CloudStack reports traffic per collection period.
 
     >>> told = {"memorykbs": 8, "memoryintfreekbs": 8}
     >>> look_up(CloudstackUsage(name="", display="", runs=True, measured=told), "memoryintfreekbs").said
     'the hypervisor cannot look into the guest'
     """
     if field in CLOUDSTACK_MOVED and not moved:
-        said = f"before 4.17 CloudStack adds {field} up, and does not say since when"
+        said = f"before version 4.17 CloudStack adds {field} up from an unreported start"
         return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)
     if field not in machine.measured:
         return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"CloudStack has not measured {field}")
     value = _read(machine.measured[field])
     if value is None:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is no number")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is not a number")
     if value < 0 or (field == _FREE and value >= (_read(machine.measured.get(_ALL)) or 0.0)):
         return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="the hypervisor cannot look into the guest")
     return value
 
 
 def _read(said: object) -> float | None:
-    """A number, or text that is one or a percentage; some of CloudStack's languages write a decimal comma."""
+    """Read a number, or text with a number or percentage; some of CloudStack's locales use a decimal comma."""
     if isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
     share = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None

@@ -1,16 +1,16 @@
-"""What CloudStack has measured of members that are its virtual machines.
+"""Read CloudStack's measurements of members that are its virtual machines.
 
-The cloud of the group's profile is asked, with its key, for the machines of the account, a page at a time. What becomes
-of a field:
+The source asks the cloud of the group's profile, with its key, for the account's machines, page by page. Failures of a
+field:
 
 * CloudStack has not measured it, cannot, or adds it up: NO_SUCH_COUNTER; text where a number is due: MALFORMED;
 * all that is measured of the machine has been the same for longer than the group's freshness: STALE;
-* no machine is the member, or it does not run: REFUSED; several are: AMBIGUOUS;
-* no answer in time: UNREACHABLE, for everybody. A key that is not known, or may not ask: AUTH.
+* no machine matches the member, or it does not run: REFUSED; several match: AMBIGUOUS;
+* no answer in time: UNREACHABLE, for all members. An unknown key, or one without the right: AUTH.
 
-Note [Age]: ``listVirtualMachinesMetrics`` does not say when anything was measured, and shows the last of what there is
-for as long as 12 hours (``vm.stats.max.retention.time``). As long as nothing of a machine's changes, it is taken for
-the same measurement, which is as old as its first appearance here.
+Note [Age]: ``listVirtualMachinesMetrics`` does not report the time of a measurement, and shows the last one for up to
+12 hours (``vm.stats.max.retention.time``). As long as no value of a machine changes, it counts as the same measurement,
+which is as old as its first appearance here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from config.model.counters import CloudstackField
 from config.units import CloudId, MemberName, Seconds
 
 _MEASURED = {"details": "stats", "accumulate": "false"}
-"""Measurements only, and not added up: it spares CloudStack looking up templates, offerings, groups."""
+"""Only measurements, not accumulated: this spares CloudStack the lookup of templates, offerings, groups."""
 _KEPT: Seconds = 900.0
 _VERSION_HOLDS: Seconds = 3600.0
 
@@ -46,20 +46,20 @@ class _Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heard:
-    """All machines, and when the last page came."""
+    """All machines, and the arrival of the last page."""
 
     machines: Sequence[CloudstackUsage]
     moved: bool
-    """Whether it tells what has moved in one collection."""
+    """Whether it reports traffic per collection period."""
     at: float
     """Steady seconds."""
 
 
 class CloudstackSource:
-    """Asks CloudStack; keeps between rounds what was measured, and since when it is the same.
+    """Asks CloudStack; keeps each machine's measurements between rounds, and since when they are the same.
 
     Args:
-        http: asked through; closed by whoever made it.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -68,7 +68,7 @@ class CloudstackSource:
         self._moved: dict[CloudId, tuple[bool, float]] = {}
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every cloud of the round, once, however many groups are on it."""
+        """Ask every cloud of the round once, for all its groups."""
         now = asked.clock().steady
         self._seen = {who: seen for who, seen in self._seen.items() if seen.asked > now - _KEPT}
         async with asyncio.TaskGroup() as tasks:
@@ -76,7 +76,7 @@ class CloudstackSource:
                 tasks.create_task(self._answer(asked, cloud, wishes))
 
     async def close(self) -> None:
-        """Nothing to give back: the client is not ours."""
+        """Do nothing: the client belongs to its owner."""
 
     async def _answer(self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]) -> None:
         fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
@@ -97,7 +97,7 @@ class CloudstackSource:
                 _put(asked.sheet, wish, machine, heard, since)
 
     def _since(self, cloud: CloudId, member: MemberName, machine: CloudstackUsage, at: float) -> float:
-        """Since when what is measured is the same: Note [Age]."""
+        """Return since when the measurements are the same: Note [Age]."""
         before = self._seen.get((cloud, member))
         since = before.since if before is not None and before.measured == machine.measured else at
         self._seen[cloud, member] = _Seen(machine.measured, since, at)
@@ -129,7 +129,7 @@ class CloudstackSource:
 
 
 def _directory(machines: Iterable[CloudstackUsage]) -> Callable[[MemberName], CloudstackUsage | HttpFailure]:
-    """Find machines by member: who bears its name, and else who is shown by it."""
+    """Index machines by member: by name, else by display name."""
     named: dict[str, list[CloudstackUsage]] = {}
     shown: dict[str, list[CloudstackUsage]] = {}
     for machine in machines:
@@ -139,8 +139,8 @@ def _directory(machines: Iterable[CloudstackUsage]) -> Callable[[MemberName], Cl
     def find(member: MemberName) -> CloudstackUsage | HttpFailure:
         found = named.get(member) or shown.get(member) or []
         if not found:
-            return HttpFailure(reply=Reply.REFUSED, said="no machine is this member")
-        several = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(found)} machines are this member")
+            return HttpFailure(reply=Reply.REFUSED, said="no machine matches this member")
+        several = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(found)} machines match this member")
         return found[0] if len(found) == 1 else several
 
     return find
@@ -157,6 +157,6 @@ def _put(
     if isinstance(value, HttpFailure):
         sheet.fail(wish.row, value.reply, value.said)
     elif age > wish.limit:
-        sheet.fail(wish.row, Reply.STALE, f"nothing that is measured has changed for {age:.0f} s")
+        sheet.fail(wish.row, Reply.STALE, f"no measurement has changed for {age:.0f} s")
     else:
         sheet.put(wish.row, value, at=since)

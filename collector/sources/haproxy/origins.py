@@ -1,4 +1,4 @@
-"""Who is asked for HAProxy's statistics: runtime sockets (unix and TCP) and statistics pages."""
+"""Read HAProxy's statistics from runtime sockets (unix and TCP) and statistics pages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Origin = str | HaproxyStats
 _QUESTION = b"show info;show stat -1 6 -1\n"
 """6: backends (2) and servers (4), of every proxy."""
 _LARGEST = 64 * 1024 * 1024
-"""About 400 bytes a server: far more than any HAProxy holds; what is longer is not HAProxy."""
+"""Far more than any HAProxy sends, at about 400 bytes a server; a longer answer is not HAProxy's."""
 _LONG = 256 * 1024
 """From here on (5 ms) decoding goes to a thread, so that the event loop is not held."""
 _CLOSE = {"Connection": "close"}
-"""A connection that is kept leads to one process, and ends with it: a reload would cost a poll, or be seen late."""
+"""A kept connection leads to one process and ends with it: after a reload, a poll would fail or see the old process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginReading:
-    """What became of one origin in one round."""
+    """The result of one origin in one round."""
 
     table: StatTable | HttpFailure
     at: float
@@ -48,7 +48,7 @@ class Reader:
         self._patience = patience
 
     async def read(self, origin: Origin, clock: Callable[[], Moment]) -> OriginReading:
-        """Ask one origin. Failures are values, and say who failed."""
+        """Ask one origin. Failures are values, and name the origin."""
         table = await (self._page(origin) if isinstance(origin, HaproxyStats) else self._socket(origin))
         if isinstance(table, HttpFailure):
             table = HttpFailure(reply=table.reply, said=f"{name_of(origin)}: {table.said}")
@@ -59,7 +59,7 @@ class Reader:
             async with asyncio.timeout(self._patience):
                 return await _decoded(decode_answer, await _converse(socket))
         except TimeoutError:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no whole answer within {self._patience:g} s")
+            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no complete answer within {self._patience:g} s")
         except OSError as error:
             return HttpFailure(reply=Reply.UNREACHABLE, said=error.strerror or str(error))
 
@@ -82,7 +82,7 @@ class Reader:
 
 
 def name_of(origin: Origin) -> str:
-    """What an origin is called in messages; never its address, in which people write passwords."""
+    """Return an origin's name for messages; never its address, which may hold a password."""
     return f"the page {origin.id}" if isinstance(origin, HaproxyStats) else origin
 
 
@@ -94,7 +94,7 @@ async def _converse(socket: str) -> str:
     """Ask one socket and read until HAProxy closes it.
 
     Raises:
-        OSError: it cannot be reached, or says far too much.
+        OSError: the socket cannot be reached, or its answer is far too long.
     """
     if "/" in socket or ":" not in socket:
         reader, writer = await asyncio.open_unix_connection(socket)
@@ -108,7 +108,7 @@ async def _converse(socket: str) -> str:
         while chunk := await reader.read(65536):
             answer += chunk
             if len(answer) > _LARGEST:
-                raise OSError(f"answers with more than {_LARGEST} bytes")
+                raise OSError(f"the answer is longer than {_LARGEST} bytes")
         return answer.decode(errors="replace")
     finally:
         writer.close()

@@ -1,21 +1,20 @@
 """HAProxy's own counters, of each member or of the group: from runtime sockets, or from a statistics page.
 
-A counter without ``server`` is asked of the runtime sockets of the group's balancers, one with ``server`` of that page;
-one conversation per socket or page and round, whatever the number of groups behind it. A member is the server line of
-its name in the group's backends, or where they have a server template, of its address and port; the group as a whole is
-these backends' own lines. Where there are several lines,
-their cells are added up, or as `config.counters.haproxy.TOGETHER` says.
+A counter without ``server`` is read from the runtime sockets of the group's balancers, one with ``server`` from that
+page; each socket or page is read once a round, for all groups behind it. A member is the server line with its name in
+the group's backends, or with its address and port if these have a server template; the whole group is these backends'
+own lines. Several lines are added up, or combined as `config.counters.haproxy.TOGETHER` declares.
 
-What becomes of a cell is told by `haproxy_table.cell`. Beyond that:
+`haproxy_table.cell` describes the failures of a cell. Beyond that:
 
-* no backend of the group seats the member: REFUSED. Silence would be the wrong word, since the balancer did answer,
-  and zero would be a made-up number: a reload forgets members that still serve;
-* a socket or page that does not answer: UNREACHABLE, for everything behind it, also where another one answered, since
-  half of a sum is no sum. So is a backend that one of the group's balancers lacks, for the group as a whole;
-* what answers is not HAProxy, or was cut short: MALFORMED.
+* no backend of the group has the member: REFUSED. The balancer did answer, so it is not silence, and zero would be a
+made-up number: a reload forgets members that still serve;
+* a socket or page that does not answer: UNREACHABLE, for everything behind it, even if another one answered, since half
+of a sum is not the sum. The same holds for the whole group if one of its balancers lacks the backend;
+* the answer is not HAProxy's, or was cut short: MALFORMED.
 
-``uptime`` is HAProxy's, or for a page the best that it tells (`haproxy_table.decode_page`), so that a reload or
-restart, which sets its counters to zero, is seen even where they have overtaken what they were.
+``uptime`` is HAProxy's, or for a page the best available bound (`haproxy_table.decode_page`), so that a reload or
+restart, which resets its counters, is noticed even if they have passed their old values since.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _BECOME: Mapping[Reduce, Callable[[Iterable[float]], float]] = MappingProxyType(
     {Reduce.SUM: sum, Reduce.MAX: max, Reduce.MIN: min}
 )
 _AT_ONCE = 1000
-"""Rows that are written before others may go on: about 5 ms."""
+"""Rows that are written before the event loop gets a turn: about 5 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class _Question:
     row: int
     field: str
     member: MemberTarget | None
-    """``None``: the group as a whole."""
+    """``None``: the whole group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +64,10 @@ class _Place:
     origin: Origin
     backend: str
     port: int | None = None
-    """Where members are in servers of a template, which have names of their own: the port by which to know them."""
+    """For servers of a template, which have their own names: the port that identifies members."""
 
     def key_of(self, member: MemberTarget | None, table: StatTable) -> Key:
-        """The line of a member, or of the group as a whole."""
+        """Return the key of a member's line, or of the whole group's."""
         if member is None or self.port is None or (self.backend, member.name) in table.rows:
             return self.backend, None if member is None else member.name
         address = f"[{member.address}]" if ":" in member.address else member.address
@@ -77,10 +76,10 @@ class _Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Desk:
-    """The rows of one group that the same origins answer for."""
+    """One group's rows that share their origins."""
 
     origins: Sequence[_Place]
-    """Whom to ask, and for what."""
+    """The backends to read, each with its origin."""
     questions: list[_Question] = field(default_factory=list)
 
 
@@ -88,7 +87,7 @@ class HaproxySource:
     """Reads runtime sockets and statistics pages; keeps nothing between rounds.
 
     Args:
-        http: for pages; closed by whoever made it.
+        http: for pages; its owner closes it.
         patience: seconds that a socket may take to answer. A page has its own ``timeout``.
     """
 
@@ -96,7 +95,7 @@ class HaproxySource:
         self._reader = Reader(http, patience)
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every socket and page that the round needs; a group is filled when its own ones have answered."""
+        """Read every socket and page of the round; a group's rows are filled when its own origins have answered."""
         desks = _desks(asked)
         _accuse(asked.sheet, desks)
         origins = dict.fromkeys(place.origin for desk in desks for place in desk.origins)
@@ -106,7 +105,7 @@ class HaproxySource:
                 tasks.create_task(_fill(asked.sheet, desk, readings))
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: no connection is kept."""
 
 
 def _desks(asked: Round) -> Sequence[_Desk]:
@@ -149,7 +148,7 @@ def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> S
 
 
 def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
-    """Until they answer, origins are UNREACHABLE: so it stays for a round that is cut short."""
+    """Mark rows UNREACHABLE until their origins answer; they stay so if the round is cut short."""
     for desk in desks:
         said = f"no answer yet from {' or '.join(name_of(place.origin) for place in desk.origins)}"
         for question in desk.questions:
@@ -157,7 +156,7 @@ def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
 
 
 async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[OriginReading]]) -> None:
-    """Write the rows of one desk as soon as all of its origins are done."""
+    """Write one group's rows as soon as all of their origins are done."""
     answers = [(place, await readings[place.origin]) for place in desk.origins]
     for done, question in enumerate(desk.questions):
         if done % _AT_ONCE == _AT_ONCE - 1:
@@ -172,12 +171,12 @@ def _look(reading: OriginReading, place: _Place, question: _Question) -> float |
 
 
 def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFailure, OriginReading]]) -> None:
-    """Make one number of several; a failure spoils it, except that a member need not sit on every balancer."""
+    """Combine several numbers; one failure fails all, except that a member need not be on every balancer."""
     lacking = [value for value, _ in found if isinstance(value, HttpFailure)]
     grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
     seated = [(value, reading) for value, reading in found if not isinstance(value, HttpFailure)]
     if grave or not seated:
-        nowhere = HttpFailure(reply=Reply.REFUSED, said="the group has no HAProxy that could answer")
+        nowhere = HttpFailure(reply=Reply.REFUSED, said="the group has no HAProxy balancer to ask")
         worst = next(iter(grave or lacking), nowhere)
         sheet.fail(question.row, worst.reply, worst.said)
         return
@@ -186,7 +185,7 @@ def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFa
         question.row,
         become(value for value, _ in seated),
         at=max(reading.at for _, reading in seated),
-        uptime=float(np.min([_uptime(reading) for _, reading in seated])),  # NaN if one cannot tell
+        uptime=float(np.min([_uptime(reading) for _, reading in seated])),  # NaN if one is unknown
     )
 
 

@@ -1,6 +1,6 @@
-"""HAProxy's statistics as a table of servers and backends: out of a runtime socket's answer, or a page's CSV.
+"""HAProxy's statistics as a table of servers and backends, from a runtime socket's answer or a page's CSV.
 
-Source: HAProxy management guide, section 9.1, "CSV format"; answers were read off HAProxy 2.6.
+Source: HAProxy management guide, section 9.1, "CSV format"; answers are those of HAProxy 2.6.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collector.samples import Reply
 from config.units import Seconds
 
 _BACKEND, _SERVER = "1", "2"
-"""What the column ``type`` holds. Frontends and listeners may have the names of backends and servers."""
+"""Values of the column ``type``. Frontends and listeners may share names with backends and servers."""
 _HEAD = "# pxname,svname,"
 
 Key = tuple[str, str | None]
@@ -28,25 +28,25 @@ class StatTable:
     """One answer."""
 
     uptime: Seconds
-    """For how long it has counted, at least; NaN: it cannot tell."""
+    """How long it has counted, at least; NaN: unknown."""
     columns: Mapping[str, int]
     """Name → place in a row."""
     rows: Mapping[Key, Sequence[str]]
     twice: frozenset[Key]
-    """Lines that came more than once."""
+    """Lines that occur more than once."""
     places: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Backend and ``address:port`` → server, where the answer tells addresses."""
+    """Backend and ``address:port`` → server, if the answer has addresses."""
 
 
 def decode_answer(text: str) -> StatTable | HttpFailure:
-    r"""Read what a runtime socket says to ``show info;show stat``. Its uptime has whole seconds.
+    r"""Decode a runtime socket's answer to ``show info;show stat``. Its uptime has whole seconds.
 
     >>> text = "Name: HAProxy\nPid: 8784\nUptime_sec: 61\n\n# pxname,svname,scur,status,type,\nweb,a,3,UP,2,\n\n"
     >>> table = decode_answer(text)
     >>> table.uptime, table.columns["scur"], table.rows["web", "a"]
     (61.0, 2, ['web', 'a', '3', 'UP', '2', ''])
     >>> decode_answer("Permission denied\n").said
-    "begins with 'Permission denied', which is not HAProxy's statistics"
+    "the answer begins with 'Permission denied', which is not HAProxy's statistics"
     """
     head, mark, stat = text.partition("\n# ")
     facts = dict(line.split(": ", 1) for line in head.split("\n") if ": " in line)
@@ -59,11 +59,11 @@ def decode_answer(text: str) -> StatTable | HttpFailure:
 
 
 def decode_page(text: str) -> StatTable | HttpFailure:
-    r"""Read the CSV form of the statistics page, which tells no uptime.
+    r"""Decode the CSV form of the statistics page, which has no uptime.
 
-    What it does tell is how long ago each backend last went up or down: at the earliest, when the process began. The
-    greatest of these is an uptime that is never too great, and it falls when the process is replaced. Servers are
-    left out: theirs outlive a reload where HAProxy keeps their state in a file.
+    It does report how long ago each backend last went up or down: at the earliest, when the process began. The greatest
+    of these is a lower bound of the uptime, and it falls when the process is replaced. Servers are left out: their
+    times outlive a reload if HAProxy keeps their state in a file.
 
     >>> text = "# pxname,svname,scur,lastchg,type,\nweb,a,3,900,2,\nweb,BACKEND,3,42,1,\napi,BACKEND,0,61,1,\n"
     >>> table = decode_page(text)
@@ -85,7 +85,7 @@ def decode_page(text: str) -> StatTable | HttpFailure:
 
 
 def cell(table: StatTable, key: Key, field: str) -> float | HttpFailure:
-    """One number of one line.
+    """Return one number of one line.
 
     Returns:
         REFUSED: there is no such line. AMBIGUOUS: there are several. NO_SUCH_COUNTER: no such column, or nothing in
@@ -99,12 +99,12 @@ def cell(table: StatTable, key: Key, field: str) -> float | HttpFailure:
     if key in table.twice:
         return HttpFailure(reply=Reply.AMBIGUOUS, said=f"more than one {line}")
     if place is None:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"no column {field}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"there is no column {field}")
     if not row[place] or (field == "lastsess" and row[place] == "-1"):
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"nothing in {field} of {line}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"{field} of {line} is empty")
     value = number(row[place])
     if isinstance(value, Reply):
-        return HttpFailure(reply=value, said=f"{field} of {line} is no number")
+        return HttpFailure(reply=value, said=f"{field} of {line} is not a number")
     return value
 
 
@@ -115,14 +115,14 @@ def _table(text: str, uptime: Seconds) -> StatTable | HttpFailure:
     try:
         names, *lines = csv.reader(text.removeprefix("# ").rstrip("\n").split("\n"))
     except csv.Error as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"no CSV: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"the answer is not CSV: {error}")
     columns = {name: place for place, name in enumerate(names) if name}
     if names[:2] != ["pxname", "svname"] or "type" not in columns:
         return _foreign(text)
     if len(columns) < sum(map(bool, names)):
-        return HttpFailure(reply=Reply.MALFORMED, said="a column is there twice")
+        return HttpFailure(reply=Reply.MALFORMED, said="a column occurs twice")
     if any(len(line) != len(names) for line in lines):
-        return HttpFailure(reply=Reply.MALFORMED, said="lines have not as many columns as there are names of columns")
+        return HttpFailure(reply=Reply.MALFORMED, said="a line has not as many columns as the header")
     rows: dict[Key, Sequence[str]] = {}
     twice: set[Key] = set()
     for line in lines:
@@ -139,12 +139,12 @@ def _table(text: str, uptime: Seconds) -> StatTable | HttpFailure:
 
 def _foreign(text: str) -> HttpFailure:
     begin = text.strip()[:40].split("\n")[0]
-    said = f"begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
+    said = f"the answer begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
     return HttpFailure(reply=Reply.MALFORMED, said=said)
 
 
 def _no_page(text: str) -> HttpFailure:
-    """What it is instead is not repeated: whoever answers there has been told a password."""
+    """Describe a foreign page without repeating its text: it may hold the password that we sent."""
     match text.strip()[:1]:
         case "":
             said = "an empty answer"

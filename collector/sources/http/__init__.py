@@ -1,1 +1,1 @@
-"""Counters that any HTTP endpoint answers for."""
+"""Counters from any HTTP endpoint."""

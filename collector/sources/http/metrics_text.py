@@ -1,7 +1,7 @@
-"""Samples in OpenMetrics or Prometheus text, by the parsers of prometheus-client. Pure.
+"""Decode samples in OpenMetrics or Prometheus text, with the parsers of prometheus-client. Pure.
 
-A page has thousands of samples, of which one is wanted, and parsing costs 11 µs each. So only the lines of the wanted
-metric's family are parsed, its type included; what the parser says of them is what it would say of the whole page.
+A page has thousands of samples, one is needed, and parsing costs 11 µs each. So only the lines of the metric's family
+are parsed, its type included; the parser's result is the same as for the whole page.
 
 Source: OpenMetrics 1.0; https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -28,9 +28,9 @@ ACCEPT = f"{OPENMETRICS};version=1.0.0,text/plain;version=0.0.4;q=0.8,*/*;q=0.1"
 _OTHERS = frozenset({"text/html", "application/json", "application/vnd.google.protobuf"})
 _END = "# EOF"
 MOST_SAMPLES = 10_000
-"""Of one metric: parsing them takes 0.1 s of processor time."""
+"""Samples of one metric: parsing so many takes 0.1 s of processor time."""
 _MOST_LINES = MOST_SAMPLES + 100
-"""With what is said of a metric beside its samples."""
+"""Lines of a metric, its comments included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Sample:
     labels: Mapping[str, str]
     value: float
     taken: float | None
-    """When, in seconds since the epoch by the other side's clock; ``None``: it has no time of its own."""
+    """Its time, in seconds since the epoch by the server's clock; ``None``: it has none."""
 
 
 class FamilySamples(NamedTuple):
@@ -49,11 +49,11 @@ class FamilySamples(NamedTuple):
 
     all: Sequence[Sample]
     twice: frozenset[tuple[str, str]]
-    """Names and `identity` of the labels of what is there more than once: which of them is meant cannot be known."""
+    """Names and label `identity` of duplicate samples: which of them is right cannot be known."""
 
 
 def samples_of(body: bytes, content_type: str, name: str) -> FamilySamples | HttpFailure:
-    r"""Read the samples of the family that a metric belongs to; other families may be broken.
+    r"""Decode the samples of a metric's family; other families may be broken.
 
     >>> page = b"# TYPE hits counter\nhits_total 7\nhits_created 1.7e9\n# TYPE x gauge\nx 1\n# EOF\n"
     >>> [(sample.name, sample.value) for sample in samples_of(page, OPENMETRICS, "hits_total").all]
@@ -77,14 +77,14 @@ def samples_of(body: bytes, content_type: str, name: str) -> FamilySamples | Htt
         return _parsed(openmetrics.text_string_to_metric_families, lines)
     lines = list(islice(_lines(text, name), _MOST_LINES))
     if lines and not text.endswith("\n") and text.endswith(lines[-1]):
-        return HttpFailure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line has no end")
+        return HttpFailure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line is incomplete")
     return _parsed(text_string_to_metric_families, lines)
 
 
 def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> FamilySamples | HttpFailure:
     if not all(line.isascii() or _QUOTED.sub("", line).isascii() for line in lines):
         # The parsers read numbers as Python does, in the digits of every script.
-        return HttpFailure(reply=Reply.MALFORMED, said="not as metrics are written: beyond ASCII outside of labels")
+        return HttpFailure(reply=Reply.MALFORMED, said="invalid metrics text: non-ASCII characters outside of labels")
     written = [line for line in lines if not line.lstrip().startswith("#")]
     if len(written) > MOST_SAMPLES:
         return HttpFailure(reply=Reply.MALFORMED, said=f"the metric has more than {MOST_SAMPLES:,} samples")
@@ -100,20 +100,20 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> F
             for sample in family.samples
         ]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"not as metrics are written: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"invalid metrics text: {error}")
     named = [(sample.name, identity(sample.labels)) for sample in samples]
-    if len(samples) < len(written):  # the parser of OpenMetrics leaves out what it has seen already
+    if len(samples) < len(written):  # the parser of OpenMetrics drops duplicates
         named = [_named(line) for line in written]
     return FamilySamples(samples, frozenset(each for each, count in Counter(named).items() if count > 1))
 
 
 def identity(labels: Mapping[str, str]) -> str:
-    """What tells a series from the others of its name, whatever the order of its labels."""
+    """Return the identity of a series among those of its name, independent of the order of labels."""
     return repr(sorted(labels.items()))
 
 
 def _named(line: str) -> tuple[str, str]:
-    """Name and identity of the labels of a line that a parser has understood; the name may stand within the braces."""
+    """Return the name and label identity of a line that the parser accepts; the name may be within the braces."""
     name, brace, rest = line.lstrip().partition("{")
     if not brace:
         return name.split()[0], identity({})
@@ -131,7 +131,7 @@ _SUFFIXES = ("_total", "_created", "_bucket", "_sum", "_count", "_info", "_gsum"
 
 
 def _lines(text: str, name: str) -> Iterator[str]:
-    """The lines of a metric's family, in order. Finding a word is much cheaper than looking at every line."""
+    """Yield the lines of a metric's family, in order. A text search is much cheaper than a look at every line."""
     stem, ours = stem_of(name), _family(name)
     place = text.find(stem)
     while place >= 0:
@@ -143,7 +143,7 @@ def _lines(text: str, name: str) -> Iterator[str]:
 
 
 def stem_of(name: str) -> str:
-    """What all names of a metric's family begin with.
+    """Return the common prefix of all names in a metric's family.
 
     >>> stem_of("hits_total"), stem_of("hits"), stem_of("_total")
     ('hits', 'hits', '_total')
@@ -153,9 +153,9 @@ def stem_of(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _family(name: str) -> re.Pattern[str]:
-    """How a line of a metric's family begins: what is said of it, or a sample."""
+    """Return the pattern of the first part of a family's lines: comments and samples."""
     families = "|".join(sorted({re.escape(name), re.escape(stem_of(name))}, key=len, reverse=True))
     one = f"(?:{families})(?:{'|'.join(_SUFFIXES)})?"
-    # Since UTF-8 names there is a second way to write a name: as the first thing within the braces.
+    # UTF-8 names have a second form: the name is the first entry within the braces.
     line = rf'[ \t]*(?:#[ \t]+(?:TYPE|HELP|UNIT)[ \t]+{one}[ \t]|{one}[ \t]*[ \t{{]|\{{[ \t]*"{one}"[ \t]*[,}}])'
     return re.compile(line)

@@ -1,14 +1,14 @@
-"""Numbers picked out of documents: by a JSONPath, or by the name of a metric. Pure.
+"""Select numbers from documents: by a JSONPath, or by the name of a metric. Pure.
 
-What becomes of what is picked:
+Results of a selection:
 
-* nothing, or JSON's ``null``: NO_SUCH_COUNTER. An empty answer is absence, never zero, also where rows are counted;
+* nothing, or JSON's ``null``: NO_SUCH_COUNTER. An empty answer is absence, never zero, even if rows are counted;
 * a number, or text that is a decimal number: its value;
 * ``true`` and ``false``: MALFORMED. Many programs write ``false`` where they failed, and it would become a zero;
 * text, a list, an object, NaN, an infinity: MALFORMED;
-* several: see `collector.sources.reducing`; one row that is no number spoils them all;
-* a series or a key of an object that is there twice: AMBIGUOUS, also where rows are added up;
-* a document that is cut short, as far as that can be seen: INCOMPLETE.
+* several: see `collector.sources.reducing`; one row that is not a number fails all;
+* a duplicate series or key of an object: AMBIGUOUS, even if rows are added up;
+* a document that is visibly cut short: INCOMPLETE.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collector.sources.http.metrics_text import FamilySamples, Sample, identity,
 from config.model.counters import JsonPick, MetricPick
 
 LONGEST_JSON = 2 * 1024 * 1024
-"""Parsing one longer would hold every other thread for more than 20 ms; and it is no answer to one question."""
+"""A longer document would hold every other thread for more than 20 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,11 @@ class PickedNumber:
 
     value: float
     name: str | None
-    """By which it is known again in the next document; ``None``: its place in a list is all that it has."""
+    """Identifies it in the next document; ``None``: it has only a position in a list."""
     taken: float | None = None
-    """When, in seconds since the epoch by the other side's clock; ``None``: just now."""
+    """Its time, in seconds since the epoch by the server's clock; ``None``: now."""
     created: float | None = None
-    """When it began to count, likewise; ``None``: unknown."""
+    """When the count began, likewise; ``None``: unknown."""
 
 
 Picked = Sequence[PickedNumber] | HttpFailure
@@ -49,7 +49,7 @@ Picked = Sequence[PickedNumber] | HttpFailure
 
 
 def picked(body: bytes, content_type: str, picks: Sequence[JsonPick | MetricPick]) -> Sequence[Picked]:
-    r"""Pick several numbers out of one answer.
+    r"""Select several numbers from one answer.
 
     >>> document = b'{"queue": {"waiting": "42", "workers": [{"busy": 3}, {"busy": 4}]}}'
     >>> found = picked(document, "", [JsonPick(path="$.queue.waiting"), JsonPick(path="$.queue.workers[*].busy")])
@@ -83,12 +83,12 @@ def _document(body: bytes) -> _Document:
         return _Document(loads(body))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(error.doc.rstrip())
-        said = f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        said = f"invalid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         return _Document(None, HttpFailure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
     except DuplicateKey as error:
         return _Document(None, HttpFailure(reply=Reply.AMBIGUOUS, said=str(error)))
     except (ValueError, RecursionError) as error:
-        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"no JSON: {type(error).__name__}"))
+        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"invalid JSON: {type(error).__name__}"))
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +102,7 @@ def _at(document: _Document, path: str) -> Picked:
     try:
         matches = list(_compiled(path).finditer(document.content))
     except (jsonpath.JSONPathError, RecursionError, ValueError, TypeError) as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{path} cannot be followed here ({type(error).__name__})")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"{path} cannot be evaluated ({type(error).__name__})")
     rows: list[PickedNumber] = []
     for match in matches:
         value = _number(match.obj)
@@ -118,18 +118,18 @@ def _number(found: object) -> float | HttpFailure:
         case None:
             return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="null")
         case bool():
-            return HttpFailure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is no number")
+            return HttpFailure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is not a number")
         case int() | float():
             try:
                 return float(found)
             except OverflowError:
-                return HttpFailure(reply=Reply.MALFORMED, said="a number that is too great")
+                return HttpFailure(reply=Reply.MALFORMED, said="the number is too large")
         case str():
             value = number(found)
-            return HttpFailure(reply=value, said=f"{found!a} is no number") if isinstance(value, Reply) else value
+            return HttpFailure(reply=value, said=f"{found!a} is not a number") if isinstance(value, Reply) else value
         case _:
             kind = "a list" if isinstance(found, list) else "an object"
-            return HttpFailure(reply=Reply.MALFORMED, said=f"{kind} is no number")
+            return HttpFailure(reply=Reply.MALFORMED, said=f"{kind} is not a number")
 
 
 def _metric(found: FamilySamples | HttpFailure, pick: MetricPick) -> Picked:
@@ -151,12 +151,12 @@ def _metric(found: FamilySamples | HttpFailure, pick: MetricPick) -> Picked:
         if all(sample.labels.get(label, "") == value for label, value in pick.labels.items())
     ]
     if any((name, row.name) in found.twice for row in rows for name in (pick.name, f"{stem_of(pick.name)}_created")):
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{pick.name} is there twice with the same labels")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{pick.name} occurs twice with the same labels")
     return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
 
 
 def _missing(name: str, samples: Sequence[Sample], *, labelled: bool) -> str:
     if labelled:
-        return f"no {name} has these labels"
+        return f"no sample of {name} has these labels"
     others = sorted({sample.name for sample in samples})[:3]
     return f"no {name}" + (f", but {', '.join(others)}" if others else "")

@@ -1,8 +1,8 @@
-"""Counters that any HTTP endpoint answers for, of every member or of the group: a number in JSON, or a metric.
+"""Counters from any HTTP endpoint, of every member or of the group: a number in JSON, or a metric.
 
-Counters on the same address share one request a round. A member's own failures are its own: TIMEOUT, REFUSED and so on,
-as `collector.clients.http.client` calls them. A sample with a time of its own is as old as it says, by the clock of the
-server that shows it; one that is older than the group's freshness is STALE.
+Counters on the same address share one request a round. A member's failures concern it alone: TIMEOUT, REFUSED and so
+on, as in `collector.clients.http.client`. A sample with a timestamp has that age, by the clock of its server; one that
+is older than the group's freshness is STALE.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from config.model.counters import Counter, FixedAddress, HttpValue, MemberAddres
 from config.units import GroupId, Seconds
 
 _AT_ONCE = 16
-"""Requests that are begun in one turn of the event loop (0.1 ms each), so that others get theirs."""
+"""Requests that begin in one turn of the event loop (0.1 ms each), so that other tasks get theirs."""
 _LONGEST = 1024 * 1024
-"""Bytes of an answer, where the counter does not say otherwise."""
+"""Largest answer in bytes, unless the counter declares another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPage:
-    """What is asked for once."""
+    """A page that is requested once a round."""
 
     url: str
     access: HttpAccess
     metrics: bool
-    """Whether OpenMetrics is wanted, where there is a choice."""
+    """Whether to prefer OpenMetrics if the server offers a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRow:
-    """One row of the sheet that a page is to fill."""
+    """One row of the sheet that a page fills."""
 
     row: int
     series: Series
@@ -56,10 +56,10 @@ class PageRow:
 
 
 class HttpSource:
-    """Asks HTTP endpoints; keeps between rounds the rows of counts that rise.
+    """Asks HTTP endpoints; keeps the rows of rising counts between rounds.
 
     Args:
-        http: asked through; closed by whoever made it.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -68,7 +68,7 @@ class HttpSource:
         self._times = SampleTimes()
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every address of the round; its rows are filled as soon as it has answered."""
+        """Request every address of the round; its rows are filled as soon as it has answered."""
         now = asked.clock().steady
         self._reducer.tidy(now)
         self._times.tidy(now)
@@ -79,7 +79,7 @@ class HttpSource:
                     await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Nothing to give back: the client is not ours."""
+        """Do nothing: the client belongs to its owner."""
 
     async def _read(self, asked: Round, page: HttpPage, wishes: Sequence[PageRow]) -> None:
         payer = f"http {min(wish.series.group for wish in wishes)}"
@@ -107,14 +107,14 @@ class HttpSource:
             self._put(asked.sheet, wish, rows, answer.at, there)
 
     def _put(self, sheet: Sheet, wish: PageRow, rows: Picked, at: float, there: float) -> None:
-        """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
+        """Write one row; ``there``: the server's time when the answer arrived, at steady seconds ``at``."""
         if isinstance(rows, HttpFailure):
             sheet.fail(wish.row, rows.reply, rows.said)
             return
         taken = min((row.taken for row in rows if row.taken is not None), default=None)
         newest = max((row.taken for row in rows if row.taken is not None), default=there)
         if newest - there > AHEAD_AT_MOST:
-            said = f"its sample is of a time {newest - there:.0f} s ahead of the clock there"
+            said = f"its sample is {newest - there:.0f} s ahead of the server's clock"
             sheet.fail(wish.row, Reply.FUTURE, said)
             return
         if taken is not None:
@@ -135,13 +135,13 @@ class HttpSource:
 
 
 def _uptime(rows: Sequence[PickedNumber], there: float) -> Seconds:
-    """For how long the youngest row has been counting; NaN: one does not say."""
+    """Return how long the youngest row has counted; NaN: one row does not report it."""
     created = [row.created for row in rows if row.created is not None]
     return there - max(created) if len(created) == len(rows) else math.nan
 
 
 def _pages(asked: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
-    """Every page of the round, with the rows that it fills."""
+    """Return every page of the round, with the rows that it fills."""
     counters = asked.catalogue.counters.values()
     mine = {counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, HttpValue)}
     pages: dict[HttpPage, list[PageRow]] = {}
@@ -170,7 +170,7 @@ _GROUP = re.compile(r"\$group\b")
 
 
 def place_of(url: str) -> str:
-    """Whose answer failed, for messages: host and port, without what may hold secrets.
+    """Return the server's host and port for messages, without parts that may hold secrets.
 
     >>> place_of("https://queue.example.org:8443/web?token=x"), place_of("http://[::1]:9100/metrics")
     ('queue.example.org:8443', '[::1]:9100')
@@ -179,7 +179,7 @@ def place_of(url: str) -> str:
 
 
 def url_of(at: MemberAddress | FixedAddress, group: GroupId, member: MemberTarget | None) -> str | None:
-    """Write out an address; ``None``: the member has none.
+    """Return the complete URL; ``None``: the member has no address.
 
     >>> url_of(FixedAddress(url="http://queue.example.org/$group"), GroupId("web"), None)
     'http://queue.example.org/web'

@@ -1,8 +1,8 @@
-"""For how long a NetScaler has counted: so that a restart is seen even where a counter has overtaken what it was.
+"""How long a NetScaler has counted, so that a restart is noticed even if a counter has passed its old value.
 
-``timesincestart`` is of no use: appliances answer 00:00:00. ``starttime`` is a date in their own time zone. So it is
-compared with no clock, but with itself: as long as it stays the same, the appliance has counted since we first saw it.
-That is never too long, and begins anew with every restart, and when the other node of a pair takes over.
+``timesincestart`` is useless: appliances answer 00:00:00. ``starttime`` is a date in the appliance's own time zone. So
+it is only compared with its earlier value: while it stays the same, the appliance has counted since we first saw it.
+That is never too long, and begins again with every restart, and when the other node of a pair takes over.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from collector.targets import Round
 from config.units import Seconds
 
 _FRESH: Seconds = 10.0
-"""How long an answer holds: no appliance restarts faster, and groups need not all ask."""
+"""How long an answer is reused: no appliance restarts faster."""
 _WOBBLE: Seconds = 10.0
-"""How far two dates of the same start may be apart: some versions compute it anew for each answer."""
+"""How far two dates of the same start may differ: some versions compute the date for each answer."""
 
 
 class Age:
-    """Remembers since when one appliance has had its present start.
+    """Remembers since when one appliance has reported its present start.
 
     Args:
-        client: to ask it.
+        client: calls the appliance.
     """
 
     def __init__(self, client: AsyncNitroClient) -> None:
@@ -40,7 +40,7 @@ class Age:
         self._since = math.nan
 
     async def at_least(self, asked: Round, *, within: Seconds) -> Seconds:
-        """For how many seconds it has counted, at least; NaN: it does not say when it began."""
+        """Return how many seconds it has counted, at least; NaN: it does not report its start."""
         async with self._asking:
             if asked.clock().steady - self._asked_at >= _FRESH:
                 found = await self._client.get(NitroCall(path="stat/system"), asked, within=within)
@@ -52,7 +52,7 @@ class Age:
 
 
 def same_start(one: str, other: str) -> bool:
-    """Whether two dates, as an appliance writes them, are of the same start.
+    """Return whether two of an appliance's dates mean the same start.
 
     >>> same_start("Mon May  8 14:58:53 2017", "Mon May  8 14:58:55 2017")
     True

@@ -1,4 +1,4 @@
-"""Which of a NetScaler's services or group members is which of our members. Pure."""
+"""Match a NetScaler's services or group members with our members. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collector.targets import MemberTarget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What is bound to a service group or a virtual server, by what can be known of it."""
+    """The bindings of a service group or a virtual server, by name and by address."""
 
     by_name: Mapping[str, Sequence[Thing]]
     """Name of the service, or of the group member's server."""
@@ -21,7 +21,7 @@ class Bound:
 
     @classmethod
     def of(cls, found: Iterable[Thing]) -> Bound:
-        """Sort services and group members; the latter are called ``group?server?port``."""
+        """Index services and group members; the latter are named ``group?server?port``."""
         by_name: dict[str, list[Thing]] = {}
         by_address: dict[str, list[Thing]] = {}
         for thing in found:
@@ -32,14 +32,13 @@ class Bound:
         return cls(by_name=by_name, by_address=by_address)
 
     def of_member(self, member: MemberTarget, doubt: str = "") -> Thing | HttpFailure:
-        """Find the one that is this member: it has its address, or its name, or its address as a name.
+        """Return this member's binding: it has the member's address or name, or its address as a name.
 
-        Where these lead to several, it is AMBIGUOUS: nobody knows which of its ports is meant, or whether a name or an
-        address is out of date.
+        If several match, the result is AMBIGUOUS: the right port is unknown, or a name or an address is out of date.
 
         Args:
-            member: whom to find.
-            doubt: why the answer may not be whole; whoever is missing is then INCOMPLETE, and not REFUSED.
+            member: the member to find.
+            doubt: why the answer may be incomplete; a missing member is then INCOMPLETE instead of REFUSED.
         """
         found: list[Thing] = []
         for thing in (
@@ -58,12 +57,12 @@ class Bound:
             case _:
                 named = ", ".join(sorted("/".join(_names(thing)) or text(thing, "primaryipaddress") for thing in found))
                 return HttpFailure(
-                    reply=Reply.AMBIGUOUS, said=f"{len(found)} are bound with its address or name: {named}"
+                    reply=Reply.AMBIGUOUS, said=f"{len(found)} bindings have its address or name: {named}"
                 )
 
 
 def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing | HttpFailure:
-    """The virtual server or service group of this name. Names are the same in whatever case."""
+    """Return the virtual server or service group with this name, in any case."""
     key = "servicegroupname" if kind == "servicegroup" else "name"
     match [thing for thing in found if (text(thing, key) or name).casefold() == name.casefold()]:
         case [thing]:
@@ -71,12 +70,12 @@ def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing
         case []:
             return _missing(f"no {kind} {name} in the answer", doubt)
         case several:
-            return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(several)} times {kind} {name} in the answer")
+            return HttpFailure(reply=Reply.AMBIGUOUS, said=f"the answer has {len(several)} entries for {kind} {name}")
 
 
 def _missing(said: str, doubt: str) -> HttpFailure:
     if doubt:
-        return HttpFailure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is not whole: {doubt}")
+        return HttpFailure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is incomplete: {doubt}")
     return HttpFailure(reply=Reply.REFUSED, said=said)
 
 

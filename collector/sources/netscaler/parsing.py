@@ -1,4 +1,4 @@
-"""Numbers among a NetScaler's statistics. Pure."""
+"""Decode numbers in a NetScaler's statistics. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collector.samples import Reply
 
 
 def figure(thing: Thing, field: str) -> float | HttpFailure:
-    """One statistic, text or number; NO_SUCH_COUNTER where it is not among those of this object."""
+    """Return one statistic, text or number; NO_SUCH_COUNTER if the object lacks it."""
     found = thing.get(field)
     match found:
         case None | "":
@@ -25,7 +25,7 @@ def figure(thing: Thing, field: str) -> float | HttpFailure:
         case _:
             value = Reply.MALFORMED
     if isinstance(value, Reply):
-        return HttpFailure(reply=value, said=f"{field} is no number")
+        return HttpFailure(reply=value, said=f"{field} is not a number")
     return value
 
 

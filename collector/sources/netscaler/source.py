@@ -1,18 +1,18 @@
 """A NetScaler's own statistics, of each member or of the group, over NITRO.
 
-For the group as a whole it is the source's virtual server that answers. For members it is the source's service group,
-or without one whatever is bound to the virtual server: services, and members of service groups. All members come in one
-answer, however many; which of them is which of ours, `members` decides by address and name.
+The source's virtual server answers for the whole group. Its service group answers for members, or without one the
+bindings of the virtual server: services, and members of service groups. All members come in one answer; `members`
+matches them by address and name.
 
-What becomes of a statistic:
+Failures of a statistic:
 
-* not among those of this object: NO_SUCH_COUNTER; text where a number is due: MALFORMED;
-* nothing is bound that is the member, or there is no such virtual server: REFUSED; several are: AMBIGUOUS;
-* the appliance itself doubts its answer (a warning, a bulk that failed in part): what came counts, and whoever is
-  missing is INCOMPLETE;
+* the object lacks it: NO_SUCH_COUNTER; text instead of a number: MALFORMED;
+* no binding matches the member, or the virtual server is missing: REFUSED; several match: AMBIGUOUS;
+* the appliance itself doubts its answer (a warning, a bulk that failed in part): the entries in it count, and a missing
+member is INCOMPLETE;
 * no answer in time: UNREACHABLE, for everything behind it. A refused user: AUTH. Too many sessions: RATE_LIMITED.
 
-One session per address and user serves all sources and rounds (`clients.nitro`). ``uptime`` is asked for where a
+One session per address and user serves all sources and rounds (`clients.nitro`). ``uptime`` is read if a
 counter rises (`age`).
 """
 
@@ -41,7 +41,7 @@ from config.units import Seconds
 
 _BOUND = ("service", "servicegroupmember")
 _AT_ONCE = 1000
-"""Rows that are written before others may go on: about 5 ms."""
+"""Rows that are written before the event loop gets a turn: about 5 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,12 @@ class _Row:
     field: str
     rises: bool
     member: MemberTarget | None
-    """``None``: the group as a whole."""
+    """``None``: the whole group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inquiry:
-    """What is asked in one go, and for which rows."""
+    """One request, and the rows that it fills."""
 
     kind: str
     name: str
@@ -72,7 +72,7 @@ class _Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Holding:
-    """An answer, laid out: the service group or virtual server, and what is bound to it."""
+    """A decoded answer: the service group or virtual server, and its bindings."""
 
     whole: Thing | HttpFailure
     bound: Bound
@@ -86,7 +86,7 @@ class _Holding:
         return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
 
     def thing_of(self, member: MemberTarget | None) -> Thing | HttpFailure:
-        """The object that answers for a member, or for the group."""
+        """Return the object that answers for a member, or for the group."""
         if member is None or isinstance(self.whole, HttpFailure):
             return self.whole
         return self.bound.of_member(member, self.doubt)
@@ -102,7 +102,7 @@ class NetscalerSource:
     """Asks NetScalers; keeps their sessions between rounds.
 
     Args:
-        http: closed by whoever made it, after this source.
+        http: its owner closes it, after this source.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -110,7 +110,7 @@ class NetscalerSource:
         self._appliances: dict[Login, _Appliance] = {}
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every appliance for what the round needs: one question per service group or virtual server."""
+        """Send each appliance the round's requests: one per service group or virtual server."""
         shares = _shares(asked)
         for source, rows in shares.items():
             for row in rows:
@@ -126,7 +126,7 @@ class NetscalerSource:
                     tasks.create_task(self._answer(asked, source, inquiry))
 
     async def close(self) -> None:
-        """Log out everywhere."""
+        """Log out of every appliance."""
         async with asyncio.TaskGroup() as tasks:
             for appliance in self._appliances.values():
                 tasks.create_task(appliance.client.close())
@@ -144,7 +144,7 @@ class NetscalerSource:
         holding = await asyncio.to_thread(_Holding.of, inquiry, found) if many else _Holding.of(inquiry, found)
         await _fill(asked.sheet, inquiry.rows, holding, math.nan)
         rising = [row for row in inquiry.rows if row.rises]
-        if rising:  # a slow answer about its age must not cost those that are here
+        if rising:  # a slow answer about its age must not delay complete rows
             uptime = await appliance.age.at_least(asked, within=source.timeout)
             await _fill(asked.sheet, rising, holding, uptime)
 
@@ -157,7 +157,7 @@ class NetscalerSource:
 
 
 def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
-    """The rows that each source answers for."""
+    """Return the rows of each source."""
     shares: dict[NetscalerStats, list[_Row]] = {}
     for index, (wanted, rises), member in _rows(asked):
         source = asked.catalogue.sources.get(wanted.server)
@@ -168,7 +168,7 @@ def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
 
 
 def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], MemberTarget | None]]:
-    """Row of the sheet, what is wanted there and whether it rises, and whose it is."""
+    """Yield row, field and whether it rises, and the member."""
     ours = {
         counter.id: (counter.source, counter.kind is CounterKind.RISING)
         for counter in asked.catalogue.counters.values()
@@ -183,7 +183,7 @@ def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], Memb
 
 
 def _inquiries(source: NetscalerStats, rows: Sequence[_Row]) -> Iterator[_Inquiry]:
-    """Without a service group, the virtual server's one answer serves members and group."""
+    """Yield the requests; without a service group, the virtual server's answer serves members and group."""
     members = [row for row in rows if row.member is not None]
     whole = [row for row in rows if row.member is None]
     if source.service_group is not None:
@@ -196,7 +196,7 @@ def _inquiries(source: NetscalerStats, rows: Sequence[_Row]) -> Iterator[_Inquir
 
 
 async def _fill(sheet: Sheet, rows: Sequence[_Row], holding: _Holding, uptime: Seconds) -> None:
-    """Write some of the rows that an answer is due for."""
+    """Write some of the rows that an answer fills."""
     for done, row in enumerate(rows):
         if done % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)

@@ -1,1 +1,1 @@
-"""What OpenNebula knows of members that are its virtual machines."""
+"""OpenNebula's values for members that are its virtual machines."""

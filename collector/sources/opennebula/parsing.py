@@ -1,6 +1,6 @@
-"""What OpenNebula's answer means: a page of virtual machines, and the value of an attribute of one of them.
+"""Decode OpenNebula's answers for counters: a page of virtual machines, and an attribute of one of them.
 
-A pool shows machines, and never what was measured of them: that is another answer.
+A pool lists machines without their measurements, which come in another answer.
 
 Source: XML-RPC (one.vmpool.infoextended, one.vmpool.monitoring), ``vm_pool.xsd`` and ``monitoring_data.xsd`` of
 OpenNebula 7.4; answers of a real 7.0.2.
@@ -30,7 +30,7 @@ Attributes = Mapping[str, str | None]
 
 
 class Value(NamedTuple):
-    """A number, and when it was measured: seconds since the epoch by OpenNebula's clock; ``None``: nobody says."""
+    """A number, and when it was measured: seconds since the epoch by OpenNebula's clock; ``None``: unknown."""
 
     value: float
     taken: float | None
@@ -38,39 +38,39 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaUsage:
-    """One virtual machine, as far as counters need it."""
+    """The parts of a virtual machine that counters need."""
 
     id: str
     member: str
-    """Which member it is, of whatever installation; empty: none."""
+    """The member, of any installation; empty: none."""
     runs: bool
     monitored_at: float = 0.0
-    """Seconds since the epoch; 0: never, as far as is known."""
+    """Seconds since the epoch; 0: never."""
     places: Mapping[str, Attributes]
-    """By place. The machine's own are in ``VM``."""
+    """Attributes by section. The machine's own are in ``VM``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaPage:
-    """Some of a user's machines, in the order of their ids. None is measured yet."""
+    """Some of a user's machines, in the order of their ids, without measurements."""
 
     machines: Sequence[OpennebulaUsage]
     count: int
-    """Less than `PAGE`: it is the last."""
+    """Less than `PAGE`: this is the last page."""
 
 
 def question(session: str, offset: int) -> bytes:
-    """The call for one page."""
+    """Encode the call for one page."""
     return call(session, "vmpool.infoextended", _OWN, offset, -PAGE, _NOT_DONE)
 
 
 def measured_question(session: str) -> bytes:
-    """The call for the last measurement of each of the user's machines, in one answer."""
+    """Encode the call for the last measurement of all machines of the user."""
     return call(session, "vmpool.monitoring", _OWN, _LAST)
 
 
 def decode_measured(body: bytes) -> Mapping[str, Attributes] | HttpFailure:
-    """Read what was measured last, by the ids of machines, of which some may be gone.
+    """Decode the last measurements, by machine id; some of the machines may be gone.
 
     >>> record = "<MONITORING><CPU><![CDATA[12.5]]></CPU><ID><![CDATA[7]]></ID><TIMESTAMP>1769853600</TIMESTAMP>"
     >>> import xmlrpc.client
@@ -86,14 +86,14 @@ def decode_measured(body: bytes) -> Mapping[str, Attributes] | HttpFailure:
 
 
 def measured(machine: OpennebulaUsage, record: Attributes) -> OpennebulaUsage:
-    """The machine, with what was measured of it last."""
+    """Return the machine with its last measurement."""
     taken = number(record.get("TIMESTAMP") or "")
     at = 0.0 if isinstance(taken, Reply) else taken
     return replace(machine, monitored_at=at, places={**machine.places, _MEASURED: record})
 
 
 def decode(body: bytes) -> OpennebulaPage | HttpFailure:
-    """Read one page. What OpenNebula says in words is not repeated: it may hold a password.
+    """Decode one page. OpenNebula's own error texts are not repeated: they may hold a password.
 
     >>> import xmlrpc.client
     >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>0</LAST_POLL><STATE>3</STATE>'
@@ -105,7 +105,7 @@ def decode(body: bytes) -> OpennebulaPage | HttpFailure:
     >>> machine.member, look_up(machine, "CPU"), look_up(machine, "VCPU")
     ('web-k3f9ab-1', Value(value=12.5, taken=1769853600.0), Value(value=2.0, taken=None))
     >>> decode(b"<html>")
-    HttpFailure(reply=<Reply.MALFORMED: 5>, said='what answers there does not speak XML-RPC')
+    HttpFailure(reply=<Reply.MALFORMED: 5>, said='the endpoint does not speak XML-RPC')
     """
     root = _document(body, "VM_POOL")
     if isinstance(root, HttpFailure):
@@ -115,7 +115,7 @@ def decode(body: bytes) -> OpennebulaPage | HttpFailure:
 
 
 def _document(body: bytes, tag: str) -> Element | HttpFailure:
-    """The document in an answer that says that it is done."""
+    """Return the document of a successful answer."""
     found = opened(body)
     match found:
         case HttpFailure():
@@ -160,10 +160,10 @@ def _attributes(place: Element | None) -> Attributes:
 
 
 def look_up(machine: OpennebulaUsage, attribute: str) -> Value | HttpFailure:
-    """Find an attribute in USER_TEMPLATE, MONITORING, TEMPLATE, or the machine itself: where it stands first.
+    """Return an attribute: from USER_TEMPLATE, MONITORING, TEMPLATE or the machine itself, in this order.
 
-    What hypervisors measure is never looked for in TEMPLATE, unlike OneFlow does: that is what was reserved, in another
-    unit, and would be taken for load until the first measurement.
+    Attributes that hypervisors measure are never read from TEMPLATE, unlike in OneFlow: TEMPLATE holds the reserved
+    amount, in another unit, which would pass for load until the first measurement.
     """
     for place in (*_PLACES, "VM"):
         if attribute not in machine.places[place] or (place == _RESERVED and attribute in OPENNEBULA_ATTRIBUTES):
@@ -171,6 +171,6 @@ def look_up(machine: OpennebulaUsage, attribute: str) -> Value | HttpFailure:
         text = machine.places[place][attribute]
         read = Reply.MALFORMED if text is None else number(text)
         if isinstance(read, Reply):
-            return HttpFailure(reply=read, said=f"{attribute} in {place} is no number")
+            return HttpFailure(reply=read, said=f"{attribute} in {place} is not a number")
         return Value(read, machine.monitored_at if place == _MEASURED and machine.monitored_at else None)
     return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"the machine has no attribute {attribute}")

@@ -1,14 +1,14 @@
-"""What OpenNebula knows of members that are its virtual machines: measured by hypervisors, or sent by guests.
+"""Read OpenNebula's values for members that are its virtual machines: measured by hypervisors, or sent by guests.
 
-The cloud of the group's profile is asked, as its user, for what was measured last of all machines of the user, and for
-the machines, a page at a time. What becomes of an attribute:
+The source asks the cloud of the group's profile, as its user, for the last measurements of all the user's machines, and
+for the machines, page by page. Failures of an attribute:
 
-* the machine has none of this name: NO_SUCH_COUNTER; a vector, or text where a number is due: MALFORMED;
+* the machine has none of this name: NO_SUCH_COUNTER; a vector, or text instead of a number: MALFORMED;
 * the hypervisors' last measurement is older than the group's freshness: STALE;
-* no machine is the member, or it does not run: REFUSED;
-* no answer in time: UNREACHABLE, for everybody. A refused user: AUTH.
+* no machine matches the member, or it does not run: REFUSED;
+* no answer in time: UNREACHABLE, for all members. A refused user: AUTH.
 
-A measurement is as old as OpenNebula says, by its own clock. What a guest has sent carries no time.
+A measurement has the age that OpenNebula reports, by its own clock. Values that a guest sends have no time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _Known = TypeVar("_Known")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read(Generic[_Known]):
-    """One answer, and when it came."""
+    """One answer, and its arrival."""
 
     known: _Known
     at: float
@@ -63,10 +63,10 @@ class _Read(Generic[_Known]):
 
 
 class OpennebulaSource:
-    """Asks OpenNebula; keeps between rounds when measurements were taken.
+    """Asks OpenNebula; keeps the times of measurements between rounds.
 
     Args:
-        http: asked through; closed by whoever made it.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -74,14 +74,14 @@ class OpennebulaSource:
         self._times = SampleTimes()
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every cloud of the round, once, however many groups are on it."""
+        """Ask every cloud of the round once, for all its groups."""
         self._times.tidy(asked.clock().steady)
         async with asyncio.TaskGroup() as tasks:
             for cloud, wishes in wishes_of(asked, OpennebulaCloud, OpennebulaAttribute).items():
                 tasks.create_task(self._answer(asked, cloud, wishes))
 
     async def close(self) -> None:
-        """Nothing to give back: the client is not ours."""
+        """Do nothing: the client belongs to its owner."""
 
     async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
         fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
@@ -102,7 +102,9 @@ class OpennebulaSource:
                     self._put(asked.sheet, wish, measured(machine, measurements.known.get(machine.id, {})), read)
             if read.known.count < PAGE:
                 break
-        fail_all(asked.sheet, waiting, HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine is this member"))
+        fail_all(
+            asked.sheet, waiting, HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine matches this member")
+        )
 
     async def _read(
         self,
@@ -152,7 +154,7 @@ class OpennebulaSource:
                 age = 0.0 if taken is None else max(read.there - taken, 0.0)
                 ahead = 0.0 if taken is None else taken - read.there
                 if ahead > AHEAD_AT_MOST:
-                    said = f"it was measured at a time {ahead:.0f} s ahead of the clock there"
+                    said = f"its measurement is {ahead:.0f} s ahead of OpenNebula's clock"
                     sheet.fail(wish.row, Reply.FUTURE, said)
                     return
                 if age > wish.limit:

@@ -1,1 +1,1 @@
-"""What Nova and Gnocchi measure of members that are servers of OpenStack."""
+"""Nova's and Gnocchi's measurements of members that are servers of OpenStack."""

@@ -1,13 +1,13 @@
-"""What Gnocchi keeps of members that are servers of OpenStack: one request a metric, for 200 servers at a time.
+"""Read Gnocchi's metrics of members that are servers of OpenStack: one request a metric, for 200 servers at a time.
 
-The cloud of the group's profile is asked, as its user. A value is that of the last period of the archive policy that is
-over, and as old as the end of that period, by Gnocchi's clock: whatever time it is when it is read. What becomes of a
+The source asks the cloud of the group's profile, as its user. A value is that of the archive policy's last complete
+period, and its age counts from the end of that period, by Gnocchi's clock, at any time of reading. Failures of a
 metric:
 
-* the server has none of that name, with that aggregation and granularity: NO_SUCH_COUNTER;
+* the server has no metric with that name, aggregation and granularity: NO_SUCH_COUNTER;
 * its last period ended longer ago than the group's freshness and the counter's lag: STALE;
-* no server is the member: REFUSED; several are: AMBIGUOUS;
-* no answer in time: UNREACHABLE, for everybody. A refused user: AUTH.
+* no server matches the member: REFUSED; several match: AMBIGUOUS;
+* no answer in time: UNREACHABLE, for all members. A refused user: AUTH.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AT_ONCE = 200
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 _LACKING = HttpFailure(
-    reply=Reply.NO_SUCH_COUNTER, said="Gnocchi has no such metric of it with this aggregation and granularity"
+    reply=Reply.NO_SUCH_COUNTER, said="Gnocchi has no such metric of the server with this aggregation and granularity"
 )
 _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType({400: _LACKING, 404: _LACKING})
 
@@ -51,7 +51,7 @@ class _Question:
 
     @property
     def call(self) -> ServiceCall:
-        """As it is asked: for no more periods than can be of use."""
+        """Return the request: for no more periods than are useful."""
         limit = max(wish.limit for rows in self.wishes.values() for wish in rows)
         since = math.ceil(limit + 2 * self.metric.granularity)
         query = urlencode({"granularity": str(self.metric.granularity), "start": f"-{since}seconds"})
@@ -64,11 +64,11 @@ class _Question:
 
 
 class GnocchiSource:
-    """Asks Gnocchi; keeps between rounds which server is whose, and when its periods ended by our clock.
+    """Asks Gnocchi; keeps members' servers between rounds, and when their periods ended by our clock.
 
     Args:
-        keystone: asks; closed with the source.
-        servers: who is who.
+        keystone: sends the requests; closed with the source.
+        servers: matches servers with members.
     """
 
     def __init__(self, keystone: Keystone, servers: NovaServers) -> None:
@@ -77,14 +77,14 @@ class GnocchiSource:
         self._times = SampleTimes()
 
     async def fetch(self, asked: Round) -> None:
-        """Ask for every metric of the round."""
+        """Request every metric of the round."""
         self._times.tidy(asked.clock().steady)
         async with asyncio.TaskGroup() as tasks:
             for cloud, wishes in wishes_of(asked, OpenstackCloud, GnocchiMetric).items():
                 tasks.create_task(self._answer(asked, cloud, wishes))
 
     async def close(self) -> None:
-        """Let go of what begins sessions."""
+        """Close the client of Keystone."""
         await self._keystone.close()
 
     async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[GnocchiMetric]) -> None:
@@ -119,18 +119,18 @@ class GnocchiSource:
         at: float,
         there: float,
     ) -> None:
-        """Write one row; ``there``: what time it was over there when the answer came, at steady seconds ``at``."""
+        """Write one row; ``there``: the server's time when the answer arrived, at steady seconds ``at``."""
         if periods is None:
             sheet.fail(wish.row, _LACKING.reply, _LACKING.said)
             return
         ahead = max((period.end for period in periods), default=there) - wish.source.granularity - there
         if ahead > AHEAD_AT_MOST:
-            said = f"it has a period that begins {ahead:.0f} s ahead of the clock there"
+            said = f"one of its periods begins {ahead:.0f} s ahead of Gnocchi's clock"
             sheet.fail(wish.row, Reply.FUTURE, said)
             return
         last = newest(periods, there)
         if last is None:
-            sheet.fail(wish.row, Reply.STALE, "nothing has been measured of it lately")
+            sheet.fail(wish.row, Reply.STALE, "it has no recent measurement")
             return
         age = there - last.end
         if age > wish.limit:

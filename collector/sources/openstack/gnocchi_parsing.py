@@ -1,6 +1,6 @@
-"""What Gnocchi's answers mean: the values of one metric over time, of many servers at once.
+"""Decode Gnocchi's answers: the values of one metric over time, of many servers at once.
 
-Source: Gnocchi's REST API, `Dynamic Aggregates`; the shapes were read off Gnocchi 4.7.
+Source: Gnocchi's REST API, `Dynamic Aggregates`; the shapes are those of Gnocchi 4.7.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from config.model.counters import GnocchiMetric
 from config.units import Seconds
 
 _MOST = 1e300
-"""Greater numbers are no measurement; JSON writes integers of any length."""
+"""Larger numbers are not measurements; JSON has integers of any length."""
 _PARTS = 3
-"""Of a value: when its period began, how long that is, and the value."""
+"""Fields of a value: the begin and length of its period, and the value."""
 
 
 class Period(NamedTuple):
-    """What the samples of one period of an archive policy come to."""
+    """The aggregate of one period of an archive policy."""
 
     end: float
     """Seconds since the epoch."""
@@ -31,7 +31,7 @@ class Period(NamedTuple):
 
 
 def question(metric: GnocchiMetric, servers: Collection[str]) -> bytes:
-    """The body that asks for one metric of these servers."""
+    """Encode the request for one metric of these servers."""
     said = {
         "resource_type": "generic",
         "search": {"in": {"id": sorted(servers)}},
@@ -41,7 +41,7 @@ def question(metric: GnocchiMetric, servers: Collection[str]) -> bytes:
 
 
 def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]] | HttpFailure:
-    """Read the periods of every server that has the metric, oldest first.
+    """Decode the periods of every server that has the metric, oldest first.
 
     >>> metric = GnocchiMetric(name="memory.usage", aggregation="mean", granularity=10.0)
     >>> of_one = {"memory.usage": {"mean": [["2026-11-21T18:19:20+00:00", 10.0, 113.5]]}}
@@ -67,7 +67,7 @@ def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]]
     return found
 
 
-_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="what answers there are no measures of Gnocchi")
+_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the answer is not Gnocchi's measures")
 
 
 def _period(entry: object, granularity: Seconds) -> Period | None:
@@ -85,7 +85,7 @@ def _period(entry: object, granularity: Seconds) -> Period | None:
 
 
 def newest(periods: Sequence[Period], now: float) -> Period | None:
-    """The last period that is over; ``None``: there is none. What comes late can still change its value.
+    """Return the last complete period; ``None``: there is none. Late samples can still change its value.
 
     >>> newest([Period(10.0, 1.0), Period(20.0, 2.0), Period(30.0, 3.0)], 29.0)
     Period(end=20.0, value=2.0)

@@ -1,7 +1,7 @@
-"""Services of OpenStack, asked with tokens of Keystone that are kept for as long as they hold.
+"""Call OpenStack's services with Keystone's tokens, each kept for its lifetime.
 
-keystoneauth gets the token and finds the services, in a thread, since it blocks; what carries the token goes over the
-client that all sources share (ADR 0033).
+keystoneauth gets the token and finds the services, in a thread, since it blocks; requests with the token use the client
+that all sources share (ADR 0033).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REPLIES: Mapping[type[DriverError], Reply] = MappingProxyType(
 
 
 def granted(access: OpenstackAccess, read_secret: ReadSecret, circuits: Circuits | None = None) -> Grant | HttpFailure:
-    """Get a token, and look up where the services are; secrets and ``clouds.yaml`` are read anew."""
+    """Get a token and the services' addresses; secrets and ``clouds.yaml`` are read again."""
     session = KeystoneSession("Keystone: ", access, read_secret, lambda: BoundedPool(access.timeout, circuits=circuits))
     try:
         return session.grant((COMPUTE, METRIC))
@@ -51,18 +51,18 @@ class ServiceCall:
     path: str
     """Below the service's address, query included."""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Beside the token."""
+    """Headers beside the token."""
     body: bytes | None = None
     """JSON, for a POST that changes nothing; ``None``: a GET."""
     accept: frozenset[int] = frozenset()
-    """Statuses beside success that are answers."""
+    """Error statuses that the caller takes as answers."""
 
 
 class Keystone:
-    """Keeps tokens, and asks services with them; for one event loop.
+    """Keeps tokens, and calls services with them; for one event loop.
 
     Args:
-        http: services are asked through; closed by whoever made it.
+        http: sends the requests to services; its owner closes it.
         begin: gets a token, in a thread.
     """
 
@@ -75,7 +75,7 @@ class Keystone:
         self._grants: dict[OpenstackAccess, asyncio.Future[Grant | HttpFailure]] = {}
 
     async def ask(self, asked: Round, cloud: OpenstackCloud, call: ServiceCall) -> HttpResponse | HttpFailure:
-        """Ask a service of a cloud; once more with a new token where the one that we had is refused."""
+        """Call a service of a cloud; once more with a new token if the kept one is refused."""
         for _ in range(2):
             grant = await self._grant(asked, cloud.access)
             if isinstance(grant, HttpFailure):
@@ -92,11 +92,11 @@ class Keystone:
         return refused(_UNAUTHORISED)
 
     async def close(self) -> None:
-        """Let go of the threads; a session that is being begun ends by itself. Closing again does nothing."""
+        """Release the threads; a session that is beginning ends by itself. Closing again does nothing."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | HttpFailure:
-        """The token that holds, or a new one. All who wait for one wait for the same."""
+        """Return the valid token, or a new one. Concurrent callers share one request for it."""
         coming = self._grants.get(access)
         if coming is None or (coming.done() and not _holds(coming.result())):
             loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class Keystone:
             return HttpFailure(reply=Reply.UNREACHABLE, said=f"no token from Keystone within {access.timeout:g} s")
 
     def _forget(self, access: OpenstackAccess, grant: Grant) -> None:
-        """Unless somebody else has a newer one already."""
+        """Forget a token, unless another task has renewed it already."""
         coming = self._grants.get(access)
         if coming is not None and coming.done() and coming.result() is grant:
             del self._grants[access]

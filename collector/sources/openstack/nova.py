@@ -1,16 +1,15 @@
-"""What hypervisors count of members that are servers of OpenStack: Nova's diagnostics, one request a member.
+"""Read hypervisors' counts of members that are servers of OpenStack: Nova's diagnostics, one request a member.
 
-The cloud of the group's profile is asked, as its user. Nova asks the server's host before it answers, so only a few are
-asked at a time, and in each round somebody else is the first: where a round is too short for all, it is not always the
-same ones who are left out. What becomes of a field:
+The source asks the cloud of the group's profile, as its user. Nova asks the server's host before it answers, so only a
+few requests run at a time, and each round starts with a different member: if a round is too short for all, different
+members are left out each time. Failures of a field:
 
-* the hypervisor does not tell it: NO_SUCH_COUNTER; several values, and nobody says how they become one: AMBIGUOUS;
-* no server is the member, or it does not run: REFUSED;
-* the policy of Nova does not let the user look: AUTH, for everybody;
+* the hypervisor does not report it: NO_SUCH_COUNTER; several values without a rule to combine them: AMBIGUOUS;
+* no server matches the member, or it does not run: REFUSED;
+* Nova's policy does not let the user read diagnostics: AUTH, for all members;
 * no answer in time: UNREACHABLE.
 
-What is counted begins anew with a server that is started again. The answer's ``uptime`` does not: it counts from when
-the server was made, and is no word on the counts.
+A restarted server counts from zero. The answer's ``uptime`` does not show that: it counts from the server's creation.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _AT_ONCE = 8
 _FORBIDDEN, _GONE = 403, 404
 _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType(
     {
-        _FORBIDDEN: HttpFailure(reply=Reply.AUTH, said="Nova's policy does not let the user see diagnostics"),
-        _GONE: HttpFailure(reply=Reply.REFUSED, said="its server is there no more"),
+        _FORBIDDEN: HttpFailure(reply=Reply.AUTH, said="Nova's policy does not let the user read diagnostics"),
+        _GONE: HttpFailure(reply=Reply.REFUSED, said="its server is gone"),
         406: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="Nova is older than microversion 2.48 (Pike)"),
         409: HttpFailure(reply=Reply.REFUSED, said="its server does not run"),
         501: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="its hypervisor has no diagnostics"),
@@ -50,21 +49,21 @@ _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Project:
-    """What is asked of one cloud in one round."""
+    """One cloud's requests in one round."""
 
     asked: Round
     cloud: OpenstackCloud
     wishes: Wishes[NovaField]
     waiting: deque[tuple[MemberName, str]]
-    """Members who have not been asked yet, and their servers."""
+    """Members that have not been asked yet, and their servers."""
 
 
 class NovaSource:
-    """Asks Nova; keeps between rounds which server is whose, and the rows of counts that rise.
+    """Asks Nova; keeps members' servers and the rows of rising counts between rounds.
 
     Args:
-        keystone: asks; closed with the source.
-        servers: who is who.
+        keystone: sends the requests; closed with the source.
+        servers: matches servers with members.
     """
 
     def __init__(self, keystone: Keystone, servers: NovaServers) -> None:
@@ -74,7 +73,7 @@ class NovaSource:
         self._turn = 0
 
     async def fetch(self, asked: Round) -> None:
-        """Ask for every server of the round, once, whatever is wanted of it."""
+        """Request every server of the round once, for all its counters."""
         self._reducer.tidy(asked.clock().steady)
         self._turn += 1
         async with asyncio.TaskGroup() as tasks:
@@ -82,7 +81,7 @@ class NovaSource:
                 tasks.create_task(self._answer(asked, cloud, wishes))
 
     async def close(self) -> None:
-        """Let go of what begins sessions."""
+        """Close the client of Keystone."""
         await self._keystone.close()
 
     async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[NovaField]) -> None:
@@ -101,7 +100,7 @@ class NovaSource:
                 tasks.create_task(self._work(project))
 
     async def _work(self, project: _Project) -> None:
-        """Ask for one server after the other, until nobody waits, or nobody is to be asked."""
+        """Request one server after the other, until no member waits, or asking is pointless."""
         while project.waiting:
             member, server = project.waiting.popleft()
             answer = await self._asked(project, server)

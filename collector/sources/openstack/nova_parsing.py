@@ -1,7 +1,7 @@
-"""What Nova's answers mean to counters: which server is which member, and what hypervisors say of one of them.
+"""Decode Nova's answers for counters: which server is which member, and the diagnostics of one of them.
 
-Source: Compute API reference, `List Servers Detailed` and `Show Server Diagnostics`, microversion 2.48; the shapes were
-read off Nova 26.2 (Zed).
+Source: Compute API reference, `List Servers Detailed` and `Show Server Diagnostics`, microversion 2.48; the shapes are
+those of Nova 26.2 (Zed).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collector.samples import Reply
 from collector.sources.reducing import RowNumber
 
 _NAMES = {"cpu_details": "id", "nic_details": "mac_address"}
-"""What the entries of a part are known by; disks have nothing of the kind."""
+"""The key that identifies an entry of a part; disks have none."""
 
 _MOST = 1e300
-"""Greater numbers are no measurement; JSON writes integers of any length."""
+"""Larger numbers are not measurements; JSON has integers of any length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,13 @@ class Servers:
     """Some of a project's servers."""
 
     ids: Mapping[str, Sequence[str]]
-    """Member, of whatever installation → its servers."""
+    """Member, of any installation → its servers."""
     marker: str
-    """What the next page is asked with; empty: this is the last."""
+    """The next page's marker; empty: this is the last page."""
 
 
 def decode_servers(body: bytes) -> Servers | HttpFailure:
-    """Read one page of a listing.
+    """Decode one page of a listing.
 
     >>> import json
     >>> server = {"id": "b06a53f2", "name": "web-k3f9ab-1", "metadata": {"trimtab.member": "web-k3f9ab-1"}}
@@ -43,7 +43,7 @@ def decode_servers(body: bytes) -> Servers | HttpFailure:
     """
     page = page_of(_object(body), "servers")
     if page is None:
-        return HttpFailure(reply=Reply.MALFORMED, said="what answers there is no listing of servers")
+        return HttpFailure(reply=Reply.MALFORMED, said="the answer is not a listing of servers")
     ids: dict[str, list[str]] = {}
     for server in page.entries:
         own_id, member = text(server, "id"), text(mapping(server, "metadata"), MEMBER)
@@ -53,11 +53,11 @@ def decode_servers(body: bytes) -> Servers | HttpFailure:
 
 
 Diagnostics = Mapping[str, object]
-"""Part → what it says."""
+"""Part → its value."""
 
 
 def decode_diagnostics(body: bytes) -> Diagnostics | HttpFailure:
-    """Read what hypervisors say of one server.
+    """Decode the diagnostics of one server.
 
     >>> import json
     >>> nic = {"mac_address": "01:23:45:67:89:ab", "rx_octets": 2070139, "tx_octets": None}
@@ -68,21 +68,21 @@ def decode_diagnostics(body: bytes) -> Diagnostics | HttpFailure:
     >>> look_up(diagnostics, "memory_details.maximum")
     [RowNumber(value=524288.0, name=None)]
     >>> look_up(diagnostics, "nic_details.tx_octets").said
-    'its hypervisor does not tell nic_details.tx_octets'
+    'its hypervisor does not report nic_details.tx_octets'
     """
     said = _object(body)
     if not isinstance(said.get("state"), str):
-        return HttpFailure(reply=Reply.MALFORMED, said="what answers there are no diagnostics of a server")
+        return HttpFailure(reply=Reply.MALFORMED, said="the answer is not a server's diagnostics")
     if said["state"] != "running":
         return HttpFailure(reply=Reply.REFUSED, said="its server does not run")
     return said
 
 
 def look_up(diagnostics: Diagnostics, field: str) -> list[RowNumber] | HttpFailure:
-    """Find the values of a field: one, or of a part that there are several of, one of each.
+    """Return the values of a field: one, or one for each entry if the server has several of the part.
 
     Args:
-        diagnostics: of a server that runs.
+        diagnostics: of a running server.
         field: a key of `config.counters.cloud_measures.NOVA_FIELDS`.
     """
     part, _, name = field.partition(".")
@@ -93,17 +93,17 @@ def look_up(diagnostics: Diagnostics, field: str) -> list[RowNumber] | HttpFailu
         return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"the server has no {part}")
     told = [entry.get(name) for entry in entries]
     if None in told:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"its hypervisor does not tell {field}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"its hypervisor does not report {field}")
     values = [float(value) for value in told if _is_number(value)]
     if len(values) < len(told):
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is no number")
+        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is not a number")
     if not isinstance(said, list):
         return [RowNumber(values[0], None)]
     return [RowNumber(value, _row(part, entries, place)) for place, value in enumerate(values)]
 
 
 def _row(part: str, entries: Sequence[Mapping[str, object]], place: int) -> str:
-    """By which an entry is known again. Places are names only for as long as there are equally many entries."""
+    """Return the identity of an entry. A position identifies it only while the number of entries stays the same."""
     name = entries[place].get(_NAMES.get(part, ""))
     return f"{place + 1} of {len(entries)}" if name is None else str(name)
 

@@ -1,4 +1,4 @@
-"""Which server of OpenStack is which member: listed when somebody is looked for who is not known yet."""
+"""Find members' servers on OpenStack; the listing is read when a member is unknown."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from config.model.openstack import OpenstackAccess
 from config.units import MemberName
 
 NOVA = {"OpenStack-API-Version": "compute 2.48"}
-"""The first microversion in which diagnostics are the same on every hypervisor (Pike)."""
+"""The first microversion with the same diagnostics on every hypervisor (Pike)."""
 _PAGE, _PAGES = 1000, 1000
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 
 
 class NovaServers:
-    """Knows the servers' ids, which never change; for one event loop.
+    """Remembers the servers' ids, which never change; for one event loop.
 
     Args:
-        keystone: asks; closed by whoever made it.
+        keystone: sends the requests; its owner closes it.
     """
 
     def __init__(self, keystone: Keystone) -> None:
@@ -37,9 +37,9 @@ class NovaServers:
     async def find(
         self, asked: Round, cloud: OpenstackCloud, members: Collection[MemberName]
     ) -> Mapping[MemberName, str | HttpFailure]:
-        """Find the id of the server of each member, or why there is none."""
+        """Return the id of each member's server, or why there is none."""
         known = self._known.get(cloud.access, {})
-        failure = HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no server is this member")
+        failure = HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no server matches this member")
         if not known.keys() >= set(members):
             listed = await self._listed(asked, cloud)
             if isinstance(listed, HttpFailure):
@@ -49,12 +49,12 @@ class NovaServers:
         return {member: _only(known.get(member, ()), failure) for member in members}
 
     def forget(self, cloud: OpenstackCloud, member: MemberName) -> None:
-        """Its server is there no more: look for another next time."""
+        """Forget a member's server, which is gone: look for another at the next round."""
         known = self._known.get(cloud.access, {})
         self._known[cloud.access] = {name: ids for name, ids in known.items() if name != member}
 
     async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | HttpFailure:
-        """List the whole project. Servers that come and go meanwhile may be on two pages: they count once."""
+        """List the whole project. A server may be on two pages if others come and go meanwhile: it counts once."""
         found: dict[str, set[str]] = {}
         marker = ""
         for _ in range(_PAGES):
@@ -81,5 +81,5 @@ class NovaServers:
 
 def _only(ids: Collection[str], nobody: HttpFailure) -> str | HttpFailure:
     if len(ids) > 1:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers are this member")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers match this member")
     return next(iter(ids), nobody)

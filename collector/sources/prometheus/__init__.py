@@ -1,1 +1,1 @@
-"""Counters that Prometheus answers for, or what else speaks its query API."""
+"""Counters from Prometheus and other servers with its query API."""

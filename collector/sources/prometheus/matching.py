@@ -1,4 +1,4 @@
-"""Which series of Prometheus' answer is whose, and what reading it comes to. Pure."""
+"""Match the series of Prometheus' answer with members, and combine them into readings. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from config.units import Seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
-    """One row of the sheet that an answer is to fill."""
+    """One row of the sheet that an answer fills."""
 
     row: int
     series: Series
@@ -29,33 +29,33 @@ class QueryRow:
     limit: Seconds
     """How old the newest sample may be."""
     member: MemberTarget | None
-    """``None``: the group as a whole."""
+    """``None``: the whole group."""
     label: str
     """The label that names the member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedValue:
-    """What an answer has for a row of the sheet."""
+    """An answer's value for a row of the sheet."""
 
     rows: Sequence[RowNumber]
     """At least one."""
     newest: float
-    """When its oldest series' newest sample was taken, by the server's clock."""
+    """The oldest of its series' newest samples, by the server's clock."""
     age: Seconds
-    """Of that sample when the query was evaluated, by the same clock."""
+    """Age of that sample when the query was evaluated, by the same clock."""
 
 
 def fulfilled(
     wishes: Iterable[QueryRow], answer: PromSeriesSet, asked_for: float | None, there: float = math.inf
 ) -> list[tuple[QueryRow, MatchedValue | HttpFailure]]:
-    """Find what every row of the sheet is due.
+    """Return the value or failure of every row.
 
     Args:
         wishes: the rows that asked this query.
-        answer: to it.
+        answer: the answer to it.
         asked_for: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
-        there: what time it was over there when the answer came, by its own word.
+        there: the server's time when the answer arrived, as the server reports it.
     """
     newest = max((line.points[-1][0] for line in answer.lines), default=0.0)
     clock = _Clock(evaluated=newest if asked_for is None else asked_for, there=there)
@@ -75,23 +75,23 @@ def fulfilled(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Clock:
-    """The server's."""
+    """The server's clock."""
 
     evaluated: float
-    """What the query was evaluated for."""
+    """The instant that the query was evaluated for."""
     there: float
-    """When it answered, by its own word; infinite: it does not say."""
+    """When it answered, as it reports; infinite: it does not report it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Directory:
-    """An answer's series by who is named in their label."""
+    """An answer's series by the member in their label."""
 
     by_name: Mapping[str, Sequence[PromSeries]] = field(repr=False)
     by_address: Mapping[str, Sequence[PromSeries]] = field(repr=False)
 
     def of(self, member: MemberTarget) -> Sequence[PromSeries]:
-        """The series of a member; one that names it in both ways counts once."""
+        """Return the series of a member; one with both its name and its address counts once."""
         named = self.by_name.get(member.name, ())
         addressed = self.by_address.get(_canonical(member.address), ()) if member.address else ()
         return [*named, *(line for line in addressed if line not in named)] if named else addressed
@@ -109,7 +109,7 @@ def _directory(lines: Iterable[PromSeries], label: str) -> _Directory:
 
 
 def host_of(instance: str) -> str:
-    """The name or address in a label such as ``instance``, without a port.
+    """Return the name or address in a label such as ``instance``, without a port.
 
     >>> [host_of(one) for one in ("web-1", "web-1:9100", "10.0.0.1:9100", "[2001:db8::1]:9100", "2001:db8::1")]
     ['web-1', 'web-1', '10.0.0.1', '2001:db8::1', '2001:db8::1']
@@ -120,7 +120,7 @@ def host_of(instance: str) -> str:
 
 
 def _canonical(host: str) -> str:
-    """One spelling of an IPv6 address, which has many."""
+    """Return the canonical spelling of an IPv6 address."""
     if ":" not in host:
         return host
     try:
@@ -135,12 +135,10 @@ def _found(wish: QueryRow, lines: Sequence[PromSeries], over_time: bool, clock: 
     if len(lines) > 1 and over_time:
         return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
     if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, none of which is the last")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, and none is the newest")
     ahead = max(max(line.newest, line.points[-1][0]) for line in lines) - min(clock.evaluated, clock.there)
     if ahead > AHEAD_AT_MOST:
-        return HttpFailure(
-            reply=Reply.FUTURE, said=f"its sample is of a time {ahead:.0f} s ahead of the server's clock"
-        )
+        return HttpFailure(reply=Reply.FUTURE, said=f"its sample is {ahead:.0f} s ahead of the server's clock")
     newest = min(line.newest for line in lines)
     age = max(clock.evaluated - newest, 0.0)
     if age > wish.limit:

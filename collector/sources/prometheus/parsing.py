@@ -1,15 +1,15 @@
-"""What Prometheus' query API answers, as numbers with their time. Pure.
+"""Decode answers of Prometheus' query API as numbers with their time. Pure.
 
-What becomes of an answer:
+Results:
 
-* an answer whose status of HTTP is not 200: never a number, whatever is in it; only words that say what is wrong;
-* a series that is there twice: AMBIGUOUS;
-* an error: MALFORMED with the server's words where the query is wrong (``bad_data``, ``execution``), UNREACHABLE where
-  the server could not answer it now (``timeout``, ``unavailable``, ``canceled``, ``internal``);
-* a warning, a partial response (VictoriaMetrics' ``isPartial``), or an info that says that samples were left out:
-  INCOMPLETE. Infos that only comment on the query do no harm;
-* text, a native histogram, NaN or an infinity where a number is due: MALFORMED;
-* nothing: NO_SUCH_COUNTER. An empty answer is absence, never zero, also where rows are counted.
+* an answer whose HTTP status is not 200: never a number, whatever its body; only an error text;
+* a duplicate series: AMBIGUOUS;
+* an error: MALFORMED with the server's words if the query is wrong (``bad_data``, ``execution``), UNREACHABLE if the
+server cannot answer it now (``timeout``, ``unavailable``, ``canceled``, ``internal``);
+* a warning, a partial response (VictoriaMetrics' ``isPartial``), or an info about omitted samples: INCOMPLETE. Infos
+that only comment on the query are ignored;
+* text, a native histogram, NaN or an infinity instead of a number: MALFORMED;
+* nothing: NO_SUCH_COUNTER. An empty answer is absence, never zero, even if rows are counted.
 
 Source: https://prometheus.io/docs/prometheus/latest/querying/api/
 """
@@ -27,7 +27,7 @@ from collector.parsing import DECODER, loads, number
 from collector.samples import Reply
 
 STAMP = "trimtab_stamp"
-"""The label of the series that hold, as their value, the time of another series' newest sample."""
+"""The label of series whose value is the time of another series' newest sample."""
 
 
 _OK = 200
@@ -41,7 +41,7 @@ class PromSeries:
     points: Sequence[tuple[float, float]]
     """(seconds since the epoch by the server's clock, value), oldest first; at least one."""
     newest: float
-    """When its newest sample was taken, by the server's clock, as far as the server tells."""
+    """When its newest sample was taken, by the server's clock, as far as the server reports it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +50,11 @@ class PromSeriesSet:
 
     lines: Sequence[PromSeries]
     over_time: bool
-    """Whether several points of one line may be asked to become one; else several lines may."""
+    """Whether the points of one series are to be combined; else several series are."""
 
 
 def decode(body: bytes, status: int = _OK) -> PromSeriesSet | HttpFailure:
-    r"""Read an answer to a query, which came with this status of HTTP.
+    r"""Decode an answer to a query, with its HTTP status.
 
     >>> decode(b'{"status":"success","data":{"resultType":"scalar","result":[1795240836.2,"42"]}}').lines
     (PromSeries(labels={}, points=((1795240836.2, 42.0),), newest=1795240836.2),)
@@ -77,17 +77,17 @@ def decode(body: bytes, status: int = _OK) -> PromSeriesSet | HttpFailure:
         data = document["data"]
         lines = _stamped(tuple(_lines(data["resultType"], data["result"])))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        said = "what answers there is not Prometheus' query API"
+        said = "the endpoint is not Prometheus' query API"
         return HttpFailure(reply=Reply.MALFORMED, said=said) if status == _OK else refused(status)
     return _odd(lines, data["resultType"]) or PromSeriesSet(lines=lines, over_time=data["resultType"] == "matrix")
 
 
 def _odd(lines: Sequence[PromSeries], kind: str) -> HttpFailure | None:
-    """Why what was read is no answer to use."""
+    """Return why the decoded answer is unusable."""
     if len({_series(line) for line in lines}) < len(lines):
-        return HttpFailure(reply=Reply.AMBIGUOUS, said="a series is there twice")
+        return HttpFailure(reply=Reply.AMBIGUOUS, said="a series occurs twice")
     if lines and kind == "string":
-        return HttpFailure(reply=Reply.MALFORMED, said="the query gives text, not a number")
+        return HttpFailure(reply=Reply.MALFORMED, said="the query returns text, not a number")
     return None
 
 
@@ -105,11 +105,11 @@ def _error(document: Mapping[str, Any]) -> HttpFailure:
 
 
 _COMMENTS = ("metric might not be a counter", "input to histogram_quantile needed to be fixed for monotonicity")
-"""Infos on an answer that is whole. Source: Prometheus, util/annotations."""
+"""Infos on a complete answer. Source: Prometheus, util/annotations."""
 
 
 def _partial(document: Mapping[str, Any]) -> str | None:
-    """Why the answer is not whole, in the server's words."""
+    """Why the answer is incomplete, in the server's words."""
     if document.get("isPartial") is True:
         return "a partial response"
     warnings = [str(said) for said in document.get("warnings") or ()]
@@ -136,16 +136,16 @@ def _line(labels: Mapping[str, str], written: Sequence[tuple[float, str]]) -> Pr
 
 
 def _value(written: str) -> float:
-    """A number as Prometheus writes it; stricter than ``float``, which reads the digits of every script.
+    """Read a number in Prometheus' notation; stricter than ``float``, which reads the digits of every script.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a number.
     """
     if written in _NO_NUMBERS:
         return float(written)
     value = number(written)
     if isinstance(value, Reply):
-        raise ValueError("no number as Prometheus writes it")
+        raise ValueError("not a number in Prometheus' notation")
     return value
 
 
@@ -153,17 +153,17 @@ _NO_NUMBERS = frozenset({"NaN", "nan", "+Inf", "-Inf"})
 
 
 def _stamped(lines: Sequence[PromSeries]) -> Sequence[PromSeries]:
-    """Give every line the time of its newest sample, where the answer has that too.
+    """Give every series the time of its newest sample, if the answer has it.
 
     Raises:
-        ValueError: what should be a time is none; without it a sample that is old would pass for a new one.
+        ValueError: a time is unreadable; without it an old sample would pass for a new one.
     """
     stamped = [line for line in lines if STAMP in line.labels]
     stamps = {_identity(line): line.points[-1][1] for line in stamped}
     if len(stamps) < len(stamped):
         raise ValueError("a series has two times")
     if not all(map(math.isfinite, stamps.values())):
-        raise ValueError("a time that is none")
+        raise ValueError("a sample's time is not a number")
     if not stamps:
         return lines
     return tuple(
@@ -178,7 +178,7 @@ def _series(line: PromSeries) -> frozenset[tuple[str, str]]:
 
 
 def _identity(line: PromSeries) -> frozenset[tuple[str, str]]:
-    """A series without its name, which functions take away."""
+    """Return a series' labels without its name, which functions remove."""
     return frozenset((name, value) for name, value in line.labels.items() if name not in {STAMP, "__name__"})
 
 
@@ -188,7 +188,7 @@ _NEXT = re.compile(r"\s*,\s*")
 
 
 def _document(text: str) -> Any:  # noqa: ANN401  JSON as it came
-    """Parse an answer; a long one series by series, so that other threads get their turn in between.
+    """Parse an answer; a long one series by series, so that other threads get a turn in between.
 
     Raises:
         ValueError: it is not JSON.

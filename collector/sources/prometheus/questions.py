@@ -1,4 +1,4 @@
-"""What is asked of Prometheus: which queries, once each, and which rows each of them fills. Pure."""
+"""Collect the queries to Prometheus, each once, with the rows that they fill. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from config.model.counters import PrometheusQuery
 from config.units import GroupId, Seconds
 
 _POINTS = 60
-"""Of a query over time; no more than one a second."""
+"""Points of a query over time; no more than one a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked of a server; equal ones are asked once."""
+    """One query to a server; equal queries are sent once."""
 
     server: PrometheusServer
     text: str
@@ -29,12 +29,12 @@ class Query:
 
     @property
     def needs_time(self) -> bool:
-        """Whether the server must say first what time it is."""
+        """Return whether the server's time is needed first."""
         return self.lag > 0 or self.over is not None or self.text.rstrip().endswith("]")
 
 
 def wishes_of(asked: Round) -> Mapping[Query, Sequence[QueryRow]]:
-    """Every query of the round, with the rows that it fills."""
+    """Return every query of the round, with the rows that it fills."""
     counters = asked.catalogue.counters.values()
     mine = {
         counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, PrometheusQuery)
@@ -71,7 +71,7 @@ def _server(catalogue: Catalogue, source: PrometheusQuery) -> PrometheusServer:
 
 
 def form_of(query: Query, now: float | None) -> tuple[str, Mapping[str, str]]:
-    """Which endpoint is asked, and what; ``now`` by the server's clock, where it was asked for."""
+    """Return the endpoint and the form; ``now`` is the server's time, if it was read."""
     if now is None:
         return "query", {"query": with_stamps(query.text)}
     end = now - query.lag
@@ -88,9 +88,9 @@ _SERIES = re.compile(rf"\s*(?!(?i:inf|nan)\b)[a-zA-Z_:][a-zA-Z0-9_:]*\s*(?:\{{(?
 
 
 def with_stamps(query: str) -> str:
-    """Ask for the time of the samples too, where a query is just a series; else leave it as it is.
+    """Extend a query for a plain series to return the samples' times, too; leave any other query unchanged.
 
-    The name must stand before the braces: of several metrics at once the times would collide.
+    The name must precede the braces: the times of several metrics would collide.
 
     >>> with_stamps('up{job="web"}')
     '(up{job="web"}) or label_replace(timestamp((up{job="web"})), "trimtab_stamp", "1", "", "")'
@@ -106,7 +106,7 @@ _GROUP = re.compile(r"\$group\b")
 
 
 def for_group(query: str, group: GroupId) -> str:
-    """Put the group's name in. It has only a-z, 0-9 and -, which mean themselves in strings and in expressions.
+    """Insert the group's name. Its characters a-z, 0-9 and - need no escaping in strings or expressions.
 
     >>> for_group('sum(jobs{queue=~"$group-.*"})', GroupId("web"))
     'sum(jobs{queue=~"web-.*"})'

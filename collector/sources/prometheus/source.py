@@ -1,17 +1,17 @@
-"""Counters that Prometheus answers for, or what else speaks its query API: Thanos, Mimir, VictoriaMetrics.
+"""Counters from Prometheus and other servers with its query API: Thanos, Mimir, VictoriaMetrics.
 
-Every query is asked once a round, however many groups, members and counters share it, and at most four at a time of
-one server. Until the server has answered its rows are UNREACHABLE: no member is to blame.
+Every query is sent once a round for all groups, members and counters that share it, and at most four at a time to one
+server. Until the server has answered, its rows are UNREACHABLE: no member has failed.
 
-How old a value is counts by the server's clock alone, so that no difference between clocks does harm:
+A value's age is measured by the server's clock alone, so that clocks may differ:
 
-* Prometheus shows a series for five minutes after its last sample, with the time of the query. So a query that is just
-  a series (``name{...}``) also asks for the time of its samples, and one older than the group's freshness is STALE.
-  A count that rises gets its rate from these times, exactly.
-* An expression has no such time. A target that is down takes its series with it at once; only series that somebody
-  pushed and stopped pushing can hide in it for five minutes. We do not shorten that (``lookback_delta``): where
-  targets are scraped less often than that, a sum would lose those of its series that are between two scrapes.
-* Queries in the past (``lag``) and over time (``over``) first ask the server what time it is.
+* Prometheus shows a series for five minutes after its last sample, with the time of the query. So a query for a plain
+series (``name{...}``) also requests the times of its samples, and one older than the group's freshness is STALE. A
+rising count gets its rate from these times, exactly.
+* An expression has no such time. A target that is down takes its series with it at once; only a pushed series whose
+sender has stopped can hide in it for five minutes. We do not shorten that (``lookback_delta``): if targets are scraped
+less often, a sum would lose the series that are between two scrapes.
+* Queries in the past (``lag``) and over time (``over``) first ask the server for its time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from config.model.access import PrometheusServer
 
 _AT_ONCE = 4
 _ERRORS = frozenset({400, 422, 500, 503})
-"""Statuses with which the API says in its own words what is wrong."""
+"""Statuses whose body holds the API's own error."""
 
 
 class _Answered(NamedTuple):
@@ -42,10 +42,10 @@ class _Answered(NamedTuple):
 
 
 class PrometheusSource:
-    """Asks Prometheus servers; keeps between rounds when each series was last sampled, and its rows if they rise.
+    """Asks Prometheus servers; keeps each series' last sample time between rounds, and the rows of rising counts.
 
     Args:
-        http: asked through; closed by whoever made it.
+        http: sends the requests; its owner closes it.
     """
 
     def __init__(self, http: HttpClient) -> None:
@@ -55,7 +55,7 @@ class PrometheusSource:
         self._reducer = Reducer()
 
     async def fetch(self, asked: Round) -> None:
-        """Ask every query of the round; its rows are filled as soon as it is answered."""
+        """Send every query of the round; its rows are filled as soon as it is answered."""
         wishes = wishes_of(asked)
         servers: dict[PrometheusServer, list[Query]] = {}
         for query, rows in wishes.items():
@@ -71,7 +71,7 @@ class PrometheusSource:
                 tasks.create_task(self._consult(asked, server, queries, wishes))
 
     async def close(self) -> None:
-        """Nothing to give back: the client is not ours."""
+        """Do nothing: the client belongs to its owner."""
 
     async def _consult(
         self,
@@ -93,12 +93,12 @@ class PrometheusSource:
                     tasks.create_task(self._fill(asked, query, wishes[query], now))
 
     async def _time(self, server: PrometheusServer) -> float | HttpFailure:
-        """What time it is over there, in seconds since the epoch."""
+        """Return the server's time, in seconds since the epoch."""
         answered = await self._answer(server, "query", {"query": "time()"})
         if isinstance(answered, HttpFailure):
             return answered
         lines = answered.lines.lines
-        return lines[0].points[0][1] if lines else HttpFailure(reply=Reply.MALFORMED, said="it has no time()")
+        return lines[0].points[0][1] if lines else HttpFailure(reply=Reply.MALFORMED, said="it does not answer time()")
 
     async def _fill(self, asked: Round, query: Query, wishes: Sequence[QueryRow], now: float | None) -> None:
         kind, form = form_of(query, now)
@@ -128,7 +128,7 @@ class PrometheusSource:
         sheet.fail(wish.row, found.reply, found.said)
 
     async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | HttpFailure:
-        """Ask one query, in turn."""
+        """Send one query when its turn comes."""
         question = HttpRequest(
             url=f"{server.url.rstrip('/')}/api/v1/{kind}",
             access=server.access,
@@ -155,7 +155,7 @@ _MANY = 500
 
 
 def _blameless(failure: HttpFailure) -> HttpFailure:
-    """A server that does not answer is nobody else's silence or refusal."""
+    """Rename a server's failure: no member was silent or refused."""
     match failure.reply:
         case Reply.TIMEOUT | Reply.REFUSED:
             return HttpFailure(reply=Reply.UNREACHABLE, said=failure.said)
@@ -166,7 +166,7 @@ def _blameless(failure: HttpFailure) -> HttpFailure:
 
 
 def _of_server(server: PrometheusServer, failure: HttpFailure) -> HttpFailure:
-    """Say who failed: by the server's name, never its address, in which people write passwords."""
+    """Prefix a failure with the server's name; never its address, which may hold a password."""
     return HttpFailure(reply=failure.reply, said=f"{server.id}: {failure.said}")
 
 

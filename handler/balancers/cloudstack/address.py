@@ -110,7 +110,7 @@ class Addresses:
         entries = self._every("listPublicIpAddresses", "publicipaddress")
         read = [address_of(entry) for entry in entries]
         if None in read:
-            raise Transient(f"{self._about}: listPublicIpAddresses shows entries that make no sense")
+            raise Transient(f"{self._about}: listPublicIpAddresses lists entries that cannot be read")
         return tuple(address for address in read if address is not None)
 
     def _marked(self, own: tuple[PublicAddress, ...]) -> PublicAddress | None:

@@ -87,7 +87,7 @@ class Runtime:
         with ExitStack() as stack:
             with self._heard() as one:
                 ask = stack.enter_context(talk)
-                one.heard()
+                one.answered()
             yield Runtime(self.socket, self.backend, within=self._within, circuits=self._circuits, ask=ask)
 
     def process(self) -> HaproxyProcess:
@@ -156,7 +156,7 @@ class Runtime:
             try:
                 yield one
             except PermissionError:
-                one.heard()  # it is there, and not for us
+                one.answered()  # it is there, and not for us
                 raise
             except OSError as problem:
                 one.failed(type(problem).__name__)
@@ -183,7 +183,7 @@ class Runtime:
             raise Transient(f"HAProxy does not answer at {self.socket}: the connection is not in order any more")
         with self._heard() as one:
             raw = self._ask(f"{command}\n".encode())
-            one.heard(None if raw else "an empty answer")
+            one.answered(None if raw else "an empty answer")
         answer = raw.decode(errors="replace")
         if not answer.endswith("\n"):  # also an empty one, which would pass for the success of a silent command
             raise Transient(f"HAProxy at {self.socket}: an answer without its end: {answer[-80:]!r}")

@@ -89,7 +89,7 @@ class OctaviaPool:
             after = f"?{urllib.parse.urlencode({'marker': marker})}" if marker else ""
             page = page_of(self._seen(f"/members{after}").body)
             if page is None:
-                raise Transient(f"{self._about}: members: the answer makes no sense")
+                raise Transient(f"{self._about}: members: the answer cannot be read")
             read |= {entry.id: entry for entry in page[0]}
             marker = page[1]
             if not marker:
@@ -185,7 +185,7 @@ class OctaviaPool:
     def _status(self) -> PoolStatus:
         status = pool_of(self._seen("").body)
         if status is None:
-            raise Transient(f"{self._about}: the answer makes no sense")
+            raise Transient(f"{self._about}: the answer cannot be read")
         return status
 
     def _seen(self, path: str) -> ServiceResponse:
@@ -201,7 +201,7 @@ class OctaviaPool:
         silent = {"PUT": 202, "DELETE": 204}.get(method) if path.startswith("/members?") or method == "DELETE" else None
         accepted = answer.status == silent or answer.status in _GONE if silent else bool(mapping(answer.body, "member"))
         if not accepted:
-            raise Transient(f"{self._about}: {method}: the answer makes no sense")
+            raise Transient(f"{self._about}: {method}: the answer cannot be read")
 
     def _lose(self) -> None:
         """Find it anew next time: one of that name may have been made."""
@@ -224,7 +224,7 @@ class OctaviaPool:
         query = urllib.parse.urlencode({"loadbalancer_id": own})
         pools = entries(self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools?{query}").body, "pools")
         if pools is None:
-            raise Transient(f"{self._connection.id}: pools: the answer makes no sense")
+            raise Transient(f"{self._connection.id}: pools: the answer cannot be read")
         found = sorted({text(pool, "id") for pool in pools} - {""})
         if not found:
             raise self._without_pool(own)
@@ -280,7 +280,7 @@ class OctaviaPool:
             body = self._connection.ask(kind.service, "GET", f"{kind.path}?fields=id&fields=name{after}").body
             page = listed(body, kind.key)
             if page is None or not all(text(entry, "id") for entry in page.entries):
-                raise Transient(f"{self._connection.id}: {kind.word}s: the answer makes no sense")
+                raise Transient(f"{self._connection.id}: {kind.word}s: the answer cannot be read")
             read += page.entries
             if not page.marker:
                 return tuple(read)

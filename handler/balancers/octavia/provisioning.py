@@ -107,7 +107,7 @@ class OctaviaProvisioner:
         query = urllib.parse.urlencode({key: named})
         found = listed(part, self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}?{query}").body)
         if found is None:
-            raise Transient(f"{self._connection.id}: {KEYS[part]}: the answer makes no sense")
+            raise Transient(f"{self._connection.id}: {KEYS[part]}: the answer cannot be read")
         mine = [each for each in found if _is_meant(each, named, above)]
         if len(mine) > 1:
             ids = ", ".join(sorted(each.status.id for each in mine))

@@ -203,7 +203,7 @@ class CloudstackOrchestrator:
         answer = self._client.ask("deployVirtualMachine", **self._parameters(launch))
         job = text(answer, "jobid")
         if not job:
-            raise Transient(f"{self._about(launch.id.name)}: the answer names no job: it is looked for by its name")
+            raise Transient(f"{self._about(launch.id.name)}: the response has no job id; looking it up by name")
         state, result = self._ended(job)
         match state:
             case JobState.PENDING:
@@ -212,7 +212,7 @@ class CloudstackOrchestrator:
                 entry = result.get("virtualmachine") if isinstance(result, Mapping) else None
                 machine = machine_of(entry)
                 if machine is None or self._member(machine) != launch.id.name:
-                    raise Transient(f"{self._about(launch.id.name)}: the answer makes no sense: it is looked for")
+                    raise Transient(f"{self._about(launch.id.name)}: the answer cannot be read; looking it up by name")
                 return machine
             case JobState.FAILED | JobState.CANCELLED:
                 raise self._cleared(launch.id.name, refusal(result, self._about(launch.id.name)))
@@ -324,7 +324,7 @@ class CloudstackOrchestrator:
         entries = self._client.every("listVirtualMachines", "virtualmachine", details="nics", **by)
         read = [machine_of(entry) for entry in entries.read]
         machines = {machine.id: machine for machine in read if machine is not None}
-        senseless = f"{self._cloud.id}: listVirtualMachines shows entries that make no sense" if None in read else ""
+        senseless = f"{self._cloud.id}: listVirtualMachines lists entries that cannot be read" if None in read else ""
         return tuple(machines.values()), entries.because or senseless
 
     def _member(self, machine: CloudstackMachine) -> MemberName | None:

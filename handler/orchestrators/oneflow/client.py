@@ -60,7 +60,7 @@ class FlowWire:
         try:
             answer: object = json.loads(response.content)
         except (ValueError, RecursionError):
-            raise Transient(f"{about}: the answer makes no sense") from None
+            raise Transient(f"{about}: the answer cannot be read") from None
         return answer
 
     def _sent(self, verb: str, path: str, body: Mapping[str, object] | None, about: str) -> requests.Response:

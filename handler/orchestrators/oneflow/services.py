@@ -42,7 +42,7 @@ class OneflowServices:
                 self._known.pop(written, None)
             raise
         if service is None or service.id != own_id:
-            raise Transient(f"{self._cloud}: OneFlow: service {own_id}: the answer makes no sense")
+            raise Transient(f"{self._cloud}: OneFlow: service {own_id}: the answer cannot be read")
         with self._lock:
             self._read[own_id] = (self._clock(), service)
         return service
@@ -65,7 +65,7 @@ class OneflowServices:
             return known
         ids = named(self._wire.ask("GET", "/service"), written)
         if ids is None:
-            raise Transient(f"{self._cloud}: OneFlow: the answer makes no sense")
+            raise Transient(f"{self._cloud}: OneFlow: the answer cannot be read")
         if not ids:
             raise Permanent(f"{self._cloud}: no service that the user can see is called {written!a}")
         if len(ids) > 1:

@@ -229,7 +229,7 @@ class OpennebulaOrchestrator:
         answer = self._client.ask("template.instantiate", template, name, False, xml, False)
         machine = self._machine(answer) if isinstance(answer, int) else None
         if machine is None or machine.member(self._installation) != name:
-            raise Transient(f"{self._about(name)}: the answer makes no sense: it is looked for by its mark")
+            raise Transient(f"{self._about(name)}: the answer cannot be read; looking it up by its mark")
         self._seen[name] = machine.id
         return machine
 
@@ -279,7 +279,7 @@ class OpennebulaOrchestrator:
         for machine in machines:
             if (name := machine.member(self._installation)) is not None:
                 self._seen.setdefault(name, machine.id)
-        senseless = f"{self._cloud.id}: vmpool.infoextended shows entries that make no sense" if None in read else ""
+        senseless = f"{self._cloud.id}: vmpool.infoextended lists entries that cannot be read" if None in read else ""
         return machines, entries.because or senseless
 
     def _machine(self, id: int) -> OpennebulaMachine | None:
@@ -293,7 +293,7 @@ class OpennebulaOrchestrator:
         except (NotThere, NotAllowed):
             return None
         if machine is None or machine.id != id:
-            raise Transient(f"{self._cloud.id}: one.vm.info: the answer makes no sense")
+            raise Transient(f"{self._cloud.id}: one.vm.info: the answer cannot be read")
         return machine if machine.meaning is not None and machine.user == self._cloud.user else None
 
     def _forget_all_but(self, there: Set[MemberName]) -> None:

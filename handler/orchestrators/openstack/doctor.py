@@ -167,7 +167,7 @@ class OpenstackDoctor:
     def _zone(self, written: str) -> Look:
         zones = entries(self.nova.ask("GET", "/os-availability-zone").body, "availabilityZoneInfo")
         if zones is None:
-            raise Transient(f"{self.cloud}: zones: the answer makes no sense")
+            raise Transient(f"{self.cloud}: zones: the answer cannot be read")
         zone = written.partition(":")[0]  # administrators may name a host behind it
         for each in zones:
             if text(each, "zoneName") == zone:

@@ -55,14 +55,14 @@ class Nova:
             return None
         machine = server_in(answer.body)
         if machine is None:
-            raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
+            raise Transient(f"{self._connection.id}: server {id}: the answer cannot be read")
         return None if machine.is_gone else machine
 
     def delete(self, id: str) -> None:
         """Have a server deleted. Gone already is success."""
         answer = self.ask("DELETE", f"/servers/{id}", but=GONE)
         if answer.status not in _DELETED:
-            raise Transient(f"{self._connection.id}: server {id}: the answer makes no sense")
+            raise Transient(f"{self._connection.id}: server {id}: the answer cannot be read")
 
     def named(self, name: str) -> ServerListing:
         """Servers of this name, whoever they belong to."""
@@ -115,7 +115,7 @@ class Nova:
         asked = f"?{urllib.parse.urlencode(query)}" if query else ""
         page = page_of(self.ask("GET", f"/servers/detail{asked}").body, "servers")
         if page is None:
-            raise Transient(f"{self._connection.id}: servers: the answer makes no sense")
+            raise Transient(f"{self._connection.id}: servers: the answer cannot be read")
         return page
 
     def _seen(self, pages: list[Page], because: str) -> ServerListing:

@@ -43,11 +43,11 @@ def failing(circuits: Circuits, endpoint: str = NOVA, times: int = FAILURES) -> 
 
 def answering(circuits: Circuits, endpoint: str = NOVA) -> None:
     with circuits.sending(endpoint, 30.0) as one:
-        one.heard()
+        one.answered()
 
 
 def positions(circuits: Circuits) -> dict[str, Position]:
-    return {each.endpoint: each.position for each in circuits.told()}
+    return {each.endpoint: each.position for each in circuits.statuses()}
 
 
 def test_a_refusal_says_since_when_after_what_and_when_the_next_is_tried(circuits: Circuits, clock: Clock) -> None:
@@ -59,8 +59,8 @@ def test_a_refusal_says_since_when_after_what_and_when_the_next_is_tried(circuit
         raise AssertionError("it was sent")
 
     assert str(refused.value) == (
-        "http://cloud:8774 is left alone: 5 calls in a row failed since 2026-01-21 12:00:00 UTC, the last: "
-        "ConnectTimeout; the next is tried at 2026-01-21 12:00:31 UTC"
+        "calls to http://cloud:8774 are held back: 5 calls in a row failed since 2026-01-21 12:00:00 UTC, the last: "
+        "ConnectTimeout; the next call is tried at 2026-01-21 12:00:31 UTC"
     )
     assert refused.value.retry_after == 1.0
     assert isinstance(refused.value, Transient)
@@ -84,9 +84,9 @@ def test_of_many_that_wait_for_a_pause_to_end_one_probes(circuits: Circuits, clo
         try:
             with circuits.sending(NOVA, 30.0) as one:
                 may_end.wait(PATIENT)
-                one.heard()
+                one.answered()
         except Unsent as refused:
-            may_end.set() if circuits.told()[0].unsent == 7 else None
+            may_end.set() if circuits.statuses()[0].unsent == 7 else None
             return str(refused)
         return "sent"
 
@@ -94,7 +94,7 @@ def test_of_many_that_wait_for_a_pause_to_end_one_probes(circuits: Circuits, clo
         said = sorted(pool.map(call, range(8)))
 
     assert said.count("sent") == 1
-    assert sum(words.endswith("one is being tried now") for words in said) == 7
+    assert sum(words.endswith("a call is being tried now") for words in said) == 7
     assert positions(circuits) == {NOVA: Position.CLOSED}
 
 
@@ -105,13 +105,13 @@ def test_who_is_told_hears_why_and_how_many_calls_were_not_sent(circuits: Circui
         with contextlib.suppress(Unsent), circuits.sending(NOVA, 30.0):
             pass
 
-    keystone, nova = circuits.told()
+    keystone, nova = circuits.statuses()
 
     assert (keystone.endpoint, keystone.because, keystone.unsent) == (KEYSTONE, "", 0)
-    assert (nova.unsent, nova.because.partition(" is left alone: 5 calls")[0]) == (3, NOVA)
+    assert (nova.unsent, nova.because.partition(" are held back: 5 calls")[0]) == (3, f"calls to {NOVA}")
     clock.now = 1.0
     with circuits.sending(NOVA, 30.0):
-        assert circuits.told()[1].because.endswith("one is being tried now")
+        assert circuits.statuses()[1].because.endswith("a call is being tried now")
 
 
 def test_a_call_that_an_exception_ends_has_failed_whatever_it_was(circuits: Circuits) -> None:
@@ -129,16 +129,16 @@ def test_an_endpoint_that_nobody_calls_any_more_is_forgotten(circuits: Circuits,
 
     clock.now = 3600.0
 
-    assert circuits.told() == ()
+    assert circuits.statuses() == ()
     answering(circuits)
 
 
 def test_a_call_that_is_forgotten_meanwhile_may_end(circuits: Circuits, clock: Clock) -> None:
     with circuits.sending(NOVA, 30.0) as one:
         clock.now = 7200.0
-        circuits.told()
-        circuits.told()
-        one.heard()
+        circuits.statuses()
+        circuits.statuses()
+        one.answered()
 
     assert positions(circuits) == {NOVA: Position.CLOSED}
 

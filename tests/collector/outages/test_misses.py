@@ -36,8 +36,8 @@ def test_a_scrape_without_such_values_is_the_very_same() -> None:
     [
         (130.5, "130.5 is outside range 0..100 percent"),
         (1e12, "1e+12 is outside range 0..100 percent"),
-        (math.nan, "nan is not a number to count with"),
-        (-math.inf, "-inf is not a number to count with"),
+        (math.nan, "nan is not a finite number"),
+        (-math.inf, "-inf is not a finite number"),
     ],
 )
 def test_the_reason_names_the_value_and_the_range(value: float, said: str) -> None:

@@ -86,7 +86,7 @@ def test_a_sample_of_the_future_is_not_heard(
     heard, said = polled(LOAD, f"# TYPE load gauge\nload 5 {round((now + ahead) * unit)}\n{end}", {**kind, **date})
 
     assert heard is Reply.FUTURE
-    assert "ahead of the clock there" in said
+    assert "ahead of the server's clock" in said
 
 
 def test_a_sample_of_the_next_half_minute_is_heard() -> None:
@@ -138,7 +138,7 @@ def test_a_series_that_prometheus_answers_twice_is_not_heard(rows: Reduce | None
     heard, said = asked(vector(({"q": "a"}, now, "5"), ({"q": "a"}, now, "95")), rows=rows)
 
     assert heard is Reply.AMBIGUOUS
-    assert "a series is there twice" in said
+    assert "a series occurs twice" in said
 
 
 def test_a_key_that_is_twice_in_the_answer_of_prometheus_is_not_heard() -> None:
@@ -164,7 +164,7 @@ def test_a_server_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
 def test_a_column_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
     found = decode_page("# pxname,svname,scur,scur,type,\nweb,a,5,95,2,\n")
     assert isinstance(found, HttpFailure)
-    assert found.said == "a column is there twice"
+    assert found.said == "a column occurs twice"
 
 
 METRIC = GnocchiMetric(name="cpu", aggregation="mean", granularity=10.0)

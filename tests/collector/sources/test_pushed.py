@@ -94,9 +94,9 @@ def test_under_a_name_that_nothing_came_under_there_are_words_and_never_zero() -
     scrape = polled(pushes, a_pushed("CPU"), a_pushed("ORDERS", per=Per.GROUP))
     assert answers(scrape) == {("a", "cpu"): Reply.STALE, ("b", "cpu"): Reply.TIMEOUT, ("", "orders"): Reply.TIMEOUT}
     assert dict(scrape.said) == {
-        0: "nothing new has been pushed under CPU for more than 1m30s",
-        1: "nothing has been pushed under CPU yet",
-        2: "nothing has been pushed under ORDERS yet",
+        0: "no new value has been pushed under CPU for more than 1m30s",
+        1: "no value has been pushed under CPU yet",
+        2: "no value has been pushed under ORDERS yet",
     }
 
 

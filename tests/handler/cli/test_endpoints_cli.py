@@ -30,7 +30,7 @@ def daemon() -> Iterator[Daemon]:
 
 def test_status_why_and_metrics_name_an_endpoint_that_answers_nobody(daemon: Daemon) -> None:
     def says(*command: str) -> bool:
-        return re.search(r"is left alone: \d+ calls in a row failed since", daemon.trimtab(*command).out) is not None
+        return re.search(r"are held back: \d+ calls in a row failed since", daemon.trimtab(*command).out) is not None
 
     until(lambda: says("status"))
 

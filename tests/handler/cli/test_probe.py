@@ -60,7 +60,7 @@ def test_what_is_no_number_or_not_there_is_said_with_a_remedy_and_exit_code_1(tm
     assert "sysUpTime.5" in answer.output  # an instance that the object cannot have is refused before anyone is asked
     assert missing.exit_code == 1
     assert "1.3.6.1.2.1.1.99.0: no such counter" in missing.output
-    assert "look at name and instance" in missing.output
+    assert "check name and instance" in missing.output
 
 
 def test_a_closed_port_is_told_from_silence() -> None:

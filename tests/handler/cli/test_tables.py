@@ -70,7 +70,7 @@ def test_groups_in_trouble_stand_first_in_the_list() -> None:
 
 
 def test_the_list_of_groups_says_first_which_endpoints_are_left_alone() -> None:
-    dead = "http://nova:8774 is left alone: 5 calls in a row failed"
+    dead = "calls to http://nova:8774 are held back: 5 calls in a row failed"
     endpoints = [{"endpoint": "http://glance", "because": ""}, {"endpoint": "http://nova:8774", "because": dead}]
 
     lines = _printed(plain(a_status()), endpoints).splitlines()

@@ -92,12 +92,12 @@ def test_groups_of_a_dead_cloud_do_not_keep_those_of_others_waiting(swallower: S
     assert len(swallower.taken) < FAILURES + WORKERS, "only calls under way when the circuit opens go on"
     assert all(done.outcomes and done.outcomes[0].result is StepResult.DONE for done in well)
     assert all(not done.world.complete for done in dead)
-    left_alone = [done for done in dead if "is left alone" in done.world.because]
+    left_alone = [done for done in dead if "are held back" in done.world.because]
     assert len(left_alone) > MANY - FAILURES - WORKERS
-    (status,) = circuits.told()
+    (status,) = circuits.statuses()
     assert status.position is Position.OPEN
     assert status.unsent >= len(left_alone)
-    assert "is left alone: 5 calls in a row failed since" in " ".join(left_alone[0].messages)
+    assert "are held back: 5 calls in a row failed since" in " ".join(left_alone[0].messages)
 
 
 @pytest.fixture

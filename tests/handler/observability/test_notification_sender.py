@@ -222,9 +222,9 @@ def test_without_its_secret_nothing_is_posted(receiver):
         (None, "no answer within 0.3 s"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "no answer within 0.3 s"),
         (b"", "the connection was closed before an answer"),
-        (b"SSH-2.0-x\r\n", "what answers there does not speak HTTP"),
+        (b"SSH-2.0-x\r\n", "the endpoint does not speak HTTP"),
         (b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\n\r\n", "answered 500"),
-        (b"x" * 200_000, "what answers there does not speak HTTP"),
+        (b"x" * 200_000, "the endpoint does not speak HTTP"),
     ],
     ids=["nothing", "go-on", "hangs-up", "not-http", "go-on-and-then-no", "no-line"],
 )

@@ -97,7 +97,7 @@ def test_a_new_secret_takes_effect_once_the_old_one_is_refused(stage: OpenstackS
 def test_an_unknown_credential_is_told_with_how_to_make_one(stage: OpenstackStage) -> None:
     stage.wire.secrets.clear()
 
-    with pytest.raises(Permanent, match=r"knows no application credential of this id.*: create one with `openstack"):
+    with pytest.raises(Permanent, match=r"has no application credential with this id.*: create one with `openstack"):
         asking(stage)()
 
 
@@ -125,7 +125,7 @@ def test_a_token_of_another_shape_is_told_before_the_deadline(stage: OpenstackSt
     odd = b'{"token": {"expires_at": 7}}'
     stage.wire.script("POST /auth/tokens", answered(odd, status=201, headers=(("X-Subject-Token", "t"),)))
 
-    with pytest.raises(Transient, match="the answer makes no sense"):
+    with pytest.raises(Transient, match="the answer cannot be read"):
         asking(stage)()
 
 
@@ -133,7 +133,7 @@ def test_a_token_of_another_shape_is_told_before_the_deadline(stage: OpenstackSt
 
 
 def test_a_service_that_the_catalogue_lacks_is_named(stage: OpenstackStage) -> None:
-    with pytest.raises(Permanent, match="catalogue of Keystone has no such service"):
+    with pytest.raises(Permanent, match="Keystone's catalogue has no such service"):
         connection(stage).ask(LOAD_BALANCER, "GET", "/lbaas/pools")
 
 

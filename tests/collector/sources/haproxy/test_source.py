@@ -188,9 +188,9 @@ def test_a_group_behind_no_haproxy_is_refused(tmp_path: Path) -> None:
     ("texts", "said"),
     [
         ({"edge": an_answer({"a": "3"})}, "no server web/b"),
-        ({"edge": "Permission denied\n"}, "edge: begins with 'Permission denied'"),
+        ({"edge": "Permission denied\n"}, "edge: the answer begins with 'Permission denied'"),
         ({"edge": an_answer({"b": "3"})[:-20]}, "edge: the answer was cut short"),
-        ({"edge": an_answer({"b": "up"})}, "scur of server web/b is no number"),
+        ({"edge": an_answer({"b": "up"})}, "scur of server web/b is not a number"),
     ],
     ids=["not seated", "foreign", "cut short", "text"],
 )

@@ -95,14 +95,14 @@ def test_another_family_may_be_broken() -> None:
 @pytest.mark.parametrize(
     ("page", "kind", "reply", "said"),
     [
-        (b"jobs 42", TEXT, Reply.INCOMPLETE, "the page is cut short: its last line has no end"),
+        (b"jobs 42", TEXT, Reply.INCOMPLETE, "the page is cut short: its last line is incomplete"),
         (b"jobs 42\n", OPENMETRICS, Reply.INCOMPLETE, "the page is cut short: it does not end with # EOF"),
         (b"", OPENMETRICS, Reply.INCOMPLETE, "the page is cut short: it does not end with # EOF"),
         (b"<html>jobs 42\n", "text/html", Reply.MALFORMED, "the page is text/html, not metrics"),
         (b"jobs \xff\n", TEXT, Reply.MALFORMED, "the page is not UTF-8"),
-        (b"jobs many\n", TEXT, Reply.MALFORMED, "not as metrics are written: "),
-        ("jobs ٤٢\n".encode(), TEXT, Reply.MALFORMED, "not as metrics are written: beyond ASCII outside of labels"),
-        (b'jobs{queue="a} 1\n', TEXT, Reply.MALFORMED, "not as metrics are written: "),
+        (b"jobs many\n", TEXT, Reply.MALFORMED, "invalid metrics text: "),
+        ("jobs ٤٢\n".encode(), TEXT, Reply.MALFORMED, "invalid metrics text: non-ASCII characters outside of labels"),
+        (b'jobs{queue="a} 1\n', TEXT, Reply.MALFORMED, "invalid metrics text: "),
     ],
 )
 def test_a_page_that_cannot_be_read_says_why(page: bytes, kind: str, reply: Reply, said: str) -> None:

@@ -42,15 +42,15 @@ def test_a_number_or_text_that_is_one_is_read(document: object, value: float) ->
 @pytest.mark.parametrize(
     ("found", "reply", "said"),
     [
-        pytest.param(True, Reply.MALFORMED, "true is no number", id="true"),
-        pytest.param(False, Reply.MALFORMED, "false is no number", id="false is no zero"),
+        pytest.param(True, Reply.MALFORMED, "true is not a number", id="true"),
+        pytest.param(False, Reply.MALFORMED, "false is not a number", id="false is no zero"),
         pytest.param(None, Reply.NO_SUCH_COUNTER, "null", id="null is absence"),
-        pytest.param("", Reply.MALFORMED, "'' is no number", id="empty text"),
-        pytest.param("42 jobs", Reply.MALFORMED, "'42 jobs' is no number", id="text"),
-        pytest.param("nan", Reply.MALFORMED, "'nan' is no number", id="nan as text"),
-        pytest.param([1], Reply.MALFORMED, "a list is no number", id="list"),
-        pytest.param({"b": 1}, Reply.MALFORMED, "an object is no number", id="object"),
-        pytest.param(10**400, Reply.MALFORMED, "a number that is too great", id="too great"),
+        pytest.param("", Reply.MALFORMED, "'' is not a number", id="empty text"),
+        pytest.param("42 jobs", Reply.MALFORMED, "'42 jobs' is not a number", id="text"),
+        pytest.param("nan", Reply.MALFORMED, "'nan' is not a number", id="nan as text"),
+        pytest.param([1], Reply.MALFORMED, "a list is not a number", id="list"),
+        pytest.param({"b": 1}, Reply.MALFORMED, "an object is not a number", id="object"),
+        pytest.param(10**400, Reply.MALFORMED, "the number is too large", id="too great"),
     ],
 )
 def test_what_is_no_number_is_no_value(found: object, reply: Reply, said: str) -> None:
@@ -131,7 +131,7 @@ def test_a_label_that_is_missing_is_as_good_as_empty() -> None:
 @pytest.mark.parametrize(
     ("pick", "said"),
     [
-        (MetricPick(name="jobs", labels={"queue": "fax"}), "no jobs has these labels"),
+        (MetricPick(name="jobs", labels={"queue": "fax"}), "no sample of jobs has these labels"),
         (MetricPick(name="job"), "no job"),
         (MetricPick(name="jobs_created"), "no jobs_created, but jobs, jobs_total"),
     ],

@@ -255,11 +255,11 @@ def test_the_failure_of_one_member_is_its_own() -> None:
     [
         (a_response(b"", status="401 x"), Reply.AUTH, "HTTP 401 Unauthorized"),
         (a_response(b"", status="404 x"), Reply.NO_SUCH_COUNTER, "HTTP 404 Not Found"),
-        (a_response(b"", status="204 x"), Reply.MALFORMED, "no JSON: "),
-        (a_response(b'{"n": tru', headers=JSON), Reply.MALFORMED, "no JSON: "),
-        (a_response(b'{"n": true}', headers=JSON), Reply.MALFORMED, "true is no number"),
-        (a_response(b'{"n": NaN}', headers=JSON), Reply.MALFORMED, "nan is not a number to count with"),
-        (a_response(b'{"n": 1e999}', headers=JSON), Reply.MALFORMED, "inf is not a number to count with"),
+        (a_response(b"", status="204 x"), Reply.MALFORMED, "invalid JSON: "),
+        (a_response(b'{"n": tru', headers=JSON), Reply.MALFORMED, "invalid JSON: "),
+        (a_response(b'{"n": true}', headers=JSON), Reply.MALFORMED, "true is not a number"),
+        (a_response(b'{"n": NaN}', headers=JSON), Reply.MALFORMED, "nan is not a finite number"),
+        (a_response(b'{"n": 1e999}', headers=JSON), Reply.MALFORMED, "inf is not a finite number"),
         (
             a_response(b'{"n": ' + b" " * 3_000_000 + b"1}"),
             Reply.MALFORMED,

@@ -137,7 +137,7 @@ def test_a_keystone_that_is_silent_is_left_alone_as_it_is_for_drivers(wire: Open
     found = granted(an_access(auth_url), lambda _: SECRET, circuits)
 
     assert isinstance(found, HttpFailure)
-    assert "left alone" in found.said
+    assert "are held back" in found.said
     assert wire.count(TOKEN) == 5
 
 

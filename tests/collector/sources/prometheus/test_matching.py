@@ -79,7 +79,7 @@ def test_several_series_are_several_rows(name: str | None) -> None:
 
     assert found(a_wish(name=name, rows=Reduce.SUM), *lines) == ([7.0, 1.0], 0.0)
     last = found(a_wish(name=name, rows=Reduce.LAST), *lines)
-    assert last == HttpFailure(reply=Reply.AMBIGUOUS, said="2 series, none of which is the last")
+    assert last == HttpFailure(reply=Reply.AMBIGUOUS, said="2 series, and none is the newest")
 
 
 def test_rows_are_known_by_their_labels() -> None:
@@ -127,7 +127,7 @@ def test_a_sample_of_the_next_minute_is_fresh_and_one_beyond_it_is_not_heard() -
     assert found(a_wish(), a_line(newest=1060.0)) == ([1.0], 0.0)
     later = found(a_wish(), a_line(newest=1061.0))
     assert isinstance(later, HttpFailure)
-    assert later == HttpFailure(reply=Reply.FUTURE, said="its sample is of a time 61 s ahead of the server's clock")
+    assert later == HttpFailure(reply=Reply.FUTURE, said="its sample is 61 s ahead of the server's clock")
 
 
 def test_points_of_a_later_time_than_the_server_says_it_is_are_not_heard() -> None:

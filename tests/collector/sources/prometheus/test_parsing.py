@@ -116,7 +116,7 @@ def test_what_prometheus_never_writes_is_not_its_answer(result: list[dict[str, A
 
 
 def test_text_is_no_number() -> None:
-    assert refused(success("string", [1.0, "42"])).said == "the query gives text, not a number"
+    assert refused(success("string", [1.0, "42"])).said == "the query returns text, not a number"
 
 
 def test_a_native_histogram_is_no_number() -> None:

@@ -84,11 +84,11 @@ def test_members_are_known_by_the_address_that_is_scraped(prometheus: Prometheus
     [
         ("nowhere", Reply.NO_SUCH_COUNTER, "the query finds nothing"),
         ("load", Reply.AMBIGUOUS, "2 values"),
-        ("broken", Reply.MALFORMED, "nan is not a number to count with"),
-        ("alone / 0", Reply.MALFORMED, "inf is not a number to count with"),
+        ("broken", Reply.MALFORMED, "nan is not a finite number"),
+        ("alone / 0", Reply.MALFORMED, "inf is not a finite number"),
         ("sum(", Reply.MALFORMED, "bad_data: "),
         ("load * on(job) load", Reply.MALFORMED, "execution: "),
-        ('"text"', Reply.MALFORMED, "the query gives text"),
+        ('"text"', Reply.MALFORMED, "the query returns text"),
         ("load[10s]", Reply.AMBIGUOUS, "2 series, each with points over time"),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_server_that_is_silent_delays_no_other_and_nobody_is_blamed() -> None:
 
     cut, given_up = asyncio.run(scene())
     assert answers(cut) == answers(given_up) == {("a", "q"): Reply.UNREACHABLE}
-    assert given_up.said[0] == "prom: no whole answer within 0.1 s"
+    assert given_up.said[0] == "prom: no complete answer within 0.1 s"
 
 
 @pytest.mark.parametrize(

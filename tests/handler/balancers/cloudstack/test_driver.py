@@ -101,7 +101,7 @@ def test_a_name_that_only_contains_the_rule_s_is_another(stage: RuleStage) -> No
 
 def test_a_job_that_does_not_end_in_time_is_seen_by_the_next_pass(stage: RuleStage) -> None:
     stage.wire.conjures, stage.wire.polls, name = True, 1000, a_name()
-    with pytest.raises(Transient, match="createTags goes on"):
+    with pytest.raises(Transient, match="createTags is still running"):
         stage.balancer.join(name, "10.0.0.7", 9)
     assert 0 < sum(stage.waited) < 200
     for job in stage.wire.jobs.values():

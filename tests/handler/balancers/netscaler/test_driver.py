@@ -188,7 +188,7 @@ def test_a_service_group_is_not_found_by_either_code(stage: NetscalerStage) -> N
 
 def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_path: Path) -> None:
     for missing in (tmp_path / "none.pem", tmp_path):
-        with pytest.raises(Permanent, match=f"{missing}, cannot be read") as refused:
+        with pytest.raises(Permanent, match=rf"{missing} \(ca\) cannot be read") as refused:
             stage.driver(trust=Trust(ca=str(missing))).seats()
 
         assert refused.value.mend == "name a PEM file that Trimtab may read"
@@ -226,9 +226,9 @@ def test_a_refused_password_is_not_tried_again_until_it_changes_or_time_has_pass
 
 def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm(stage: NetscalerStage) -> None:
     stage.appliance.instead = lambda path: None if "login" in path else said(401, 444, "Session expired")
-    with pytest.raises(Transient, match="every new session is over at once"):
+    with pytest.raises(Transient, match="every new session ends at once"):
         stage.balancer.seats()
-    with pytest.raises(Transient, match="over at once; not tried again for 60 s"):
+    with pytest.raises(Transient, match="ends at once; not tried again for 60 s"):
         stage.balancer.seats()
     assert stage.appliance.logins == 2
     stage.appliance.instead = lambda path: None
@@ -260,7 +260,7 @@ def test_a_member_that_cannot_be_read_hides_nobody(stage: NetscalerStage, entry:
 
 def test_an_answer_that_the_appliance_itself_doubts_is_not_used(stage: NetscalerStage) -> None:
     stage.appliance.instead = lambda path: said(207, 1243, "Bulk operation failed") if "binding" in path else None
-    with pytest.raises(Transient, match="not whole: error 1243"):
+    with pytest.raises(Transient, match="incomplete: error 1243"):
         stage.balancer.seats()
 
 
