@@ -1,4 +1,4 @@
-"""One question, one answer, one connection: how both drivers talk to their balancers."""
+"""Send one request and read one answer on one connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def exchange(address: Address, question: bytes, *, within: Seconds, at_most: int
     ``within`` is for all of it together, connecting included; ``at_most`` bounds the answer, in bytes.
 
     Raises:
-        OSError: not reachable, too slow (`TimeoutError`), or too long an answer (``EMSGSIZE``).
+        OSError: not reachable, too slow (`TimeoutError`), or an answer that is too long (``EMSGSIZE``).
     """
     return asyncio.run(_exchange(address, question, within=within, at_most=at_most))
 

@@ -1,4 +1,4 @@
-"""Seats on a balancer: which are ours to touch, what is called ours, and many changes made one after the other."""
+"""Registrations with a balancer: which are ours, the names of created parts, and changes made one after the other."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from handler.ports.balancer import MemberMove, RegistrationChange
 
 
 class TakesMoves(Protocol):
-    """What takes the four moves, as `handler.ports.balancer.Balancer` says them."""
+    """An object with the four moves of `handler.ports.balancer.Balancer`."""
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Seat a member."""
+        """Register a member."""
         ...
 
     def enable(self, member: MemberName) -> None:
@@ -23,11 +23,11 @@ class TakesMoves(Protocol):
         ...
 
     def drain(self, member: MemberName) -> None:
-        """Give it nothing new."""
+        """Give it no new work."""
         ...
 
     def leave(self, member: MemberName) -> None:
-        """Forget it."""
+        """Deregister it."""
         ...
 
 
@@ -49,7 +49,7 @@ def make(balancer: TakesMoves, change: RegistrationChange) -> None:
     """Make one change.
 
     Raises:
-        Permanent: a member is to join, and it is not said where.
+        Permanent: a join has no address.
     """
     match change.move:
         case MemberMove.JOIN:
@@ -67,18 +67,18 @@ def make(balancer: TakesMoves, change: RegistrationChange) -> None:
 
 
 def ours(member: MemberName) -> MemberName:
-    """The member's name, if it is a launch id: the seats of others are never touched.
+    """Return the member's name, if it is a launch id: foreign registrations are never touched.
 
     Raises:
-        Permanent: it is not.
+        Permanent: the name is not a launch id.
     """
     if LaunchId.parse(member) is None:
-        raise Permanent(f"{member!r} is not a launch id: seats of others are never touched")
+        raise Permanent(f"{member!r} is not a launch id: foreign registrations are never touched")
     return member
 
 
 def mark_of(installation: str, balancer: BalancerId) -> str:
-    """The name that all parts of a balancer bear that is made.
+    """Return the name of all parts of a balancer that Trimtab creates.
 
     >>> mark_of("k3f9ab", BalancerId("front"))
     'trimtab-k3f9ab-front'

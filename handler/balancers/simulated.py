@@ -1,6 +1,6 @@
-"""A balancer that is only played: it is made part by part, takes its time, and is immutable meanwhile, as Octavia is.
+"""A simulated balancer: created part by part, with delays, and immutable meanwhile, as Octavia is.
 
-It serves nobody. What there is of it lies in a file, so that it outlives the daemon as a real one would.
+It serves no traffic. A file keeps its state, so that it outlives the daemon as a real one would.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _ABOVE = {
 
 @dataclass(slots=True, kw_only=True)
 class SimulatedBalancerState:
-    """What there is of one balancer. Parts and seats under their names."""
+    """The state of one balancer: parts and registrations by name."""
 
     parts: dict[str, str] = field(default_factory=dict)
-    """The id of each part that was made."""
+    """The id of each created part."""
     seats: dict[str, list[Any]] = field(default_factory=dict)
-    """State, address and port of each seat, whoever sits there."""
+    """State, address and port of each registration, foreign ones included."""
     made: int = 0
-    """How many parts were ever made."""
+    """How many parts were ever created."""
     busy_until: float = 0.0
     """Nothing can be changed before."""
     changing: str = ""
-    """The part that is being made until then."""
+    """The part that is being created until then."""
 
 
 class SimulatedBalancer:
     """The `Provisioner` of a `ManagedBalancer` on a simulated cloud.
 
     Args:
-        declared: what it is to be; what exists already by its word, exists.
-        clock: what its time is.
-        file: where it lies; ``None``: nowhere, it ends with this object.
-        making: how long it takes to make a part.
+        declared: the declaration; parts that it names as existing do exist.
+        clock: its time.
+        file: keeps its state; ``None``: the state ends with this object.
+        making: how long the creation of a part takes.
         changing: for how long it is pending after a change of members.
     """
 
@@ -78,19 +78,19 @@ class SimulatedBalancer:
 
     @property
     def declared(self) -> ManagedBalancer:
-        """What it is to be."""
+        """Return the declaration."""
         return self._declared
 
     # Parts
 
     def parts(self) -> Mapping[ManagedPart, PartStatus]:
-        """What there is of it: everything is pending while anything is."""
+        """Return the existing parts: all are pending while one is."""
         with self._turn:
             found = {part: self._id(part) for part in needed_parts(self._declared)}
             return {part: self._status(part, known) for part, known in found.items() if known is not None}
 
     def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
-        """Begin to make a part."""
+        """Begin to create a part."""
         with self._turn:
             if self._id(part) is not None:
                 return
@@ -117,19 +117,19 @@ class SimulatedBalancer:
                     self.scene.seats.clear()
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
-        """Whether there is no such part."""
+        """Return whether there is no such part."""
         with self._turn:
             return self.scene.parts.get(part.value) != id
 
     def strangers(self) -> tuple[str, ...]:
-        """Who sits in it under a name that is no launch id."""
+        """Return registrations whose name is not a launch id."""
         with self._turn:
             return tuple(sorted(name for name in self.scene.seats if LaunchId.parse(name) is None))
 
-    # Seats
+    # Registrations
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone seated under a launch id."""
+        """Return all registrations under launch ids."""
         with self._turn:
             return {
                 MemberName(name): Seat(
@@ -140,12 +140,12 @@ class SimulatedBalancer:
             }
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone seated."""
+        """Return all registrations."""
         with self._turn:
             return {(address, port): name for name, (_, address, port) in self.scene.seats.items()}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Seat a member, parked."""
+        """Register a member, parked."""
         with self._turn:
             if self._id(ManagedPart.POOL) is None:
                 raise Transient(f"balancer {self._declared.id} has no pool yet")
@@ -156,24 +156,24 @@ class SimulatedBalancer:
         """Give it work."""
         with self._turn:
             if ours(member) not in self.scene.seats:
-                raise Transient(f"{member} has no seat: it must join first")
+                raise Transient(f"{member} is not registered: it must join first")
             self._seat(member, [SeatState.SERVING.value, *self.scene.seats[member][1:]])
 
     def drain(self, member: MemberName) -> None:
-        """Give it nothing new."""
+        """Give it no new work."""
         with self._turn:
             if ours(member) in self.scene.seats:
                 self._seat(member, [SeatState.DRAINING.value, *self.scene.seats[member][1:]])
 
     def leave(self, member: MemberName) -> None:
-        """Forget it."""
+        """Deregister it."""
         with self._turn:
             if ours(member) in self.scene.seats:
                 with self._changed("", self._changing):
                     del self.scene.seats[member]
 
     def incarnation(self) -> str:
-        """The pool's id."""
+        """Return the pool's id."""
         with self._turn:
             return self._id(ManagedPart.POOL) or ""
 

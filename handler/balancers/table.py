@@ -1,4 +1,4 @@
-"""Which driver serves which kind of balancer."""
+"""The driver of each kind of balancer."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def balancer_for(
     installation: str,
     circuits: Circuits | None = None,
 ) -> Balancer:
-    """The driver of a declared balancer.
+    """Return the driver of a declared balancer.
 
     Args:
-        declaration: as the file has it.
-        directory: where a holder keeps its socket, lock and log.
+        declaration: the balancer in the file.
+        directory: the holder's socket, lock and log are here.
         clock: tells the time.
-        read_secret: reads what a declaration only names.
-        installation: whose mark it is that what is made bears.
+        read_secret: reads the secrets that a declaration names.
+        installation: its mark is on created objects.
         circuits: those of all endpoints; ``None``: everything is sent.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which driver serves which kind of cloud."""
+"""The driver of each kind of cloud."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from handler.ports.orchestrator import Orchestrator, Papers, no_papers
 
 
 def no_secrets(_: SecretRef) -> str:
-    """For whoever reaches no cloud that asks for any.
+    """Refuse to read a secret, for callers that reach no cloud.
 
     Raises:
         Refused: always.
@@ -47,7 +47,7 @@ def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
     circuits: Circuits | None = None,
     elapsed: Callable[[], Instant] | None = None,
 ) -> Orchestrator:
-    """The driver of a declared cloud; ``directory`` is Trimtab's state directory.
+    """Return the driver of a declared cloud; ``directory`` is Trimtab's state directory.
 
     ``elapsed`` is a clock that is never set, for drivers that measure spans in memory and compare with no other clock;
     without it they read ``clock``.

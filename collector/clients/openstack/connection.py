@@ -1,6 +1,6 @@
 """Calls to one project of OpenStack, each within one deadline, over a session of keystoneauth.
 
-Requests and answers are those of the services' own APIs. A token that the other side refuses is renewed by the session,
+Requests and answers are those of the services' own APIs. The session renews a refused token,
 in flight.
 
 Note [Renewed by another]: if several calls find their token refused, a session of keystoneauth renews it for the first,

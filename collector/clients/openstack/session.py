@@ -1,8 +1,8 @@
-"""One project's session of keystoneauth: tokens, and the catalogue that says where services are.
+"""One project's session of keystoneauth: tokens, and the catalogue of services.
 
 keystoneauth gets and renews tokens, and finds services; openstacksdk reads ``clouds.yaml`` for it. Its HTTP goes over a
-`Pool`: bounded answers, circuits, nothing from the environment. It blocks, and it reads files: it is for a thread.
-Redirections are not followed: they carry tokens elsewhere.
+`Pool`: bounded answers, circuits, nothing from the environment. It blocks and reads files: call it in a thread.
+Redirects are not followed: they carry tokens elsewhere.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UNKNOWN_HERE = "Keystone has no application credential with this id: it belongs
 _CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
 _THERE = "correct the region, or ask the cloud's operator for the service"
 _SENSELESS: Final = (TypeError, AttributeError, LookupError, ValueError)
-"""What the libraries raise where a file, or an answer, has another shape than they expect."""
+"""Exceptions of the libraries if a file or an answer has an unexpected shape."""
 
 
 class NoService(Permanent):
@@ -60,29 +60,29 @@ class Limited(Transient):
 
 
 class Senseless(Transient):
-    """What answers is no Keystone."""
+    """The endpoint is not a Keystone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A token, and what it is good for."""
+    """A token and the services that it opens."""
 
     token: str = field(repr=False)
     ends_soon: Callable[[], bool] = field(repr=False)
-    """Whether less than a minute is left of it, as keystoneauth reckons."""
+    """Whether less than a minute of its life is left, by keystoneauth."""
     trust: Trust
     services: Mapping[str, str]
-    """Type → address, without a slash at its end; of those that the catalogue has."""
+    """Type → address without a final slash, for services in the catalogue."""
 
 
 class KeystoneSession:
-    """Begins when it is first used, and anew after it was forgotten; for any thread.
+    """A session that begins at its first use, and again after `forget`; for any thread.
 
     Args:
         about: begins messages that are about the credentials, such as ``prod: ``.
-        access: which project.
+        access: the project.
         read_secret: reads the secret when a session begins.
-        pool: makes what HTTP goes over.
+        pool: makes the HTTP pool.
     """
 
     def __init__(self, about: str, access: OpenstackAccess, read_secret: ReadSecret, pool: Callable[[], Pool]) -> None:
@@ -92,7 +92,7 @@ class KeystoneSession:
         self._begun: tuple[CloudRegion, Session] | None = None
 
     def grant(self, services: Collection[str]) -> Grant:
-        """Get a token for calls that somebody else makes, and where these services are.
+        """Get a token for a caller that sends its own requests, with these services' addresses.
 
         Raises:
             DriverError: as `translated`.
@@ -100,7 +100,7 @@ class KeystoneSession:
         return self.translated(f"{self._about}POST /auth/tokens", lambda: self._granted(services))
 
     def service(self, service: str) -> Adapter:
-        """What asks a service, by its type in the catalogue; for `translated`."""
+        """Return the adapter that calls a service, by its type in the catalogue; for `translated`."""
         with self._lock:
             adapter = self._services.get(service)
             if adapter is None:
@@ -114,10 +114,10 @@ class KeystoneSession:
             self._begun = None
 
     def translated(self, about: str, call: Callable[[], T]) -> T:
-        """Call, and say in our words what the libraries raise. Theirs may hold requests: none is passed on.
+        """Call, and translate the libraries' exceptions; their own texts may hold requests and are not passed on.
 
         Raises:
-            Transient: no answer, or none that makes sense, or a refusal that passes.
+            Transient: no answer, an invalid one, or a temporary refusal.
             Permanent: Keystone refuses, the credentials cannot be used, or the catalogue lacks the service.
         """
         sdk, keystone = self._library("openstack.exceptions"), self._library("keystoneauth1.exceptions")
@@ -168,7 +168,7 @@ class KeystoneSession:
         )
 
     def _place(self, service: str) -> str | None:
-        """Where a service is; ``None``: nowhere."""
+        """Return a service's address; ``None``: the catalogue lacks it."""
         errors = self._library("keystoneauth1.exceptions")
         try:
             place: str | None = self.service(service).get_endpoint()
@@ -197,7 +197,7 @@ class KeystoneSession:
         return self._begun
 
     def _declared(self) -> CloudRegion:
-        """What openstacksdk makes of ``clouds.yaml``, or of the application credential that is declared.
+        """Return openstacksdk's view of ``clouds.yaml``, or of the declared application credential.
 
         Raises:
             Permanent: the credentials cannot be read.
@@ -258,7 +258,7 @@ class KeystoneSession:
 
 
 def decoded(response: requests.Response) -> object:
-    """The answer's JSON; ``None``: it is none."""
+    """Return the answer's JSON; ``None``: it is not JSON."""
     try:
         read: object = response.json()
     except (ValueError, RecursionError):

@@ -79,7 +79,7 @@ class NovaServers:
         return await asyncio.to_thread(decode_servers, answer.body)
 
 
-def _only(ids: Collection[str], nobody: HttpFailure) -> str | HttpFailure:
+def _only(ids: Collection[str], missing: HttpFailure) -> str | HttpFailure:
     if len(ids) > 1:
         return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers match this member")
-    return next(iter(ids), nobody)
+    return next(iter(ids), missing)

@@ -1,9 +1,9 @@
-"""The public address of a rule: one that the account has already, or one that is acquired for the rule.
+"""The public address of a rule: an existing one of the account, or one that is acquired for the rule.
 
-Note [Wished for, then acquired]: CloudStack gives an address no name and no tag in the call that acquires it. Were it
-left to choose, an answer that is lost would leave an address that nobody knows. So a free address is chosen here, and
-written down in a tag of the members' network, before it is acquired by naming it. Only then is it tagged itself, and
-the wish taken back. Whoever comes after a crash finds the wish and makes on, or undoes it.
+Note [Requested, then acquired]: the call that acquires an address can give it neither a name nor a tag. If CloudStack
+chose the address, a lost answer would leave an address that cannot be found. So the driver chooses a free address,
+records it in a tag of the members' network, and then acquires it by that address. Only then does it tag the address
+itself and remove the record. After a crash, the next pass finds the record and goes on, or undoes it.
 
 Source: CloudStack 4.22, associateIpAddress (``ipaddress``, from 4.14 on: apache/cloudstack#3775),
 listPublicIpAddresses (``state=Free``), disassociateIpAddress, which takes an address's rules with it, and its tags.
@@ -26,7 +26,7 @@ from handler.planning.provisioning import PartStatus, Provision
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _BY_NAME = (4, 14)
-"""Before that CloudStack does not heed ``ipaddress``, says so to nobody, and chooses by itself."""
+"""Older versions ignore ``ipaddress`` silently and choose by themselves."""
 
 
 class Addresses:
@@ -34,10 +34,10 @@ class Addresses:
 
     Args:
         about: begins messages.
-        mark: what is ours bears it.
-        rule: says where the address comes from.
+        mark: the tag of objects that Trimtab creates.
+        rule: declares the source of the address.
         client: the account.
-        jobs: waits for what changes it.
+        jobs: waits for the jobs that change it.
     """
 
     def __init__(self, about: str, mark: str, rule: MadeRule, client: CloudstackClient, jobs: Jobs) -> None:
@@ -45,7 +45,7 @@ class Addresses:
         self._client, self._jobs = client, jobs
 
     def found(self) -> PartStatus | None:
-        """The address that is named, or bears the mark, or is wished for; ``None``: there is none."""
+        """Return the declared address, or the one with the mark or on record; ``None``: there is none."""
         own = self._all()
         if self._rule.address is not None:
             named = [address for address in own if self._rule.address in {address.id, address.ip}]
@@ -56,15 +56,15 @@ class Addresses:
         return None if wished is None else PartStatus(id=wished, state=Provision.BEGUN, word="wished for")
 
     def acquire(self) -> None:
-        """Make on from wherever it is.
+        """Acquire the address, from any intermediate state.
 
         Raises:
             Permanent: there is no such network, CloudStack chooses addresses by itself, or it refuses for good.
-            Transient: anything else, also that somebody else was faster: another one is chosen then.
+            Transient: any other failure. If another client took the address first, the next call chooses another.
         """
         network = self._needed()
         self._must_heed_names()
-        free = self._free(network)  # before the account's: what is taken in between is then in one of both
+        free = self._free(network)  # before the account's: an address that is taken in between is then in one of both
         wished, own = self._wished(network), {address.ip: address for address in self._all()}
         if wished is not None and wished not in free and not self._may_be_ours(own.get(wished), network):
             self._unwish(network, wished)
@@ -78,7 +78,7 @@ class Addresses:
         self._unwish(network, wished)
 
     def release(self) -> None:
-        """Release what is ours, and take the wish back. What its network goes out by stays, without the mark."""
+        """Release our address, and remove the record. A network's source-NAT address stays, without the mark."""
         network, own = self._network(), self._all()
         wished = self._wished(network)
         if (marked := self._marked(own)) is not None:
@@ -90,7 +90,7 @@ class Addresses:
         self._unwish(network, wished)
 
     def users(self) -> tuple[str, ...]:
-        """What else uses an address that was acquired here, and would go with it."""
+        """Return other users of an acquired address, which would lose it."""
         address = None if self._rule.address is not None else self._marked(self._all())
         if address is None:
             return ()
@@ -101,7 +101,7 @@ class Addresses:
 
     @property
     def network(self) -> str | None:
-        """The id of the network that is declared, if one is."""
+        """Return the id of the declared network, if there is one."""
         return None if self._rule.network is None else self._needed().id
 
     # Looking
@@ -126,7 +126,7 @@ class Addresses:
         return tuple(sorted({text(entry, "ipaddress") for entry in entries if text(entry, "state") == "Free"} - {""}))
 
     def _network(self) -> Network | None:
-        """The declared network; ``None``: there is none of that name or id."""
+        """Return the declared network; ``None``: there is none of that name or id."""
         written = self._rule.network or ""
         by = {} if _UUID.fullmatch(written) else {"keyword": written}
         entries = self._every("listNetworks", "network", **by)
@@ -145,7 +145,7 @@ class Addresses:
         return None if network is None else network.tags.get(self._mark)
 
     def _may_be_ours(self, address: PublicAddress | None, network: Network | None) -> bool:
-        """Whether an address of the account that was wished for has nothing about it that another would have done."""
+        """Return whether the recorded address shows no sign of another client's use."""
         if address is None or network is None or address.static_nat or TAG in address.tags:
             return False
         return bool(address.homes & {network.id, network.vpc})
@@ -160,13 +160,13 @@ class Addresses:
         version = version_of(self._client.ask("listCapabilities"))
         if version is not None and version < _BY_NAME:
             of = ".".join(map(str, version))
-            said = f"CloudStack {of} chooses public addresses itself, and one could be left behind that nobody knows"
+            said = f"CloudStack {of} chooses public addresses itself, so one could be left behind without a record"
             raise Permanent(f"{self._about}: {said}", mend="acquire one, and write it as the rule's address")
 
     # Changing
 
     def _chosen(self, free: tuple[str, ...]) -> str:
-        """One of those that are free: not the same one that the next installation would choose."""
+        """Choose a free address, not the one that another installation would choose."""
         if not free:
             raise Transient(f"{self._about}: no public address is free")
         return free[int.from_bytes(blake2b(self._mark.encode(), digest_size=4).digest()) % len(free)]
@@ -175,7 +175,7 @@ class Addresses:
         given: Mapping[str, str] = {"ipaddress": wished, **network.place}
         known = self._jobs.done(self._about, "associateIpAddress", **given)
         if not known:
-            raise Transient(f"{self._about}: associateIpAddress: the answer names no address: it is looked for")
+            raise Transient(f"{self._about}: associateIpAddress: the response has no address; looking it up")
         return known
 
     def _let_go(self, address: PublicAddress) -> None:

@@ -1,11 +1,12 @@
 """Members are virtual machines behind one load-balancer rule of a CloudStack account.
 
-The API knows assigned or not, and tells no connections. What it lacks is kept in tags of the rule: who waits to be
-given work (`trimtab-parked-MEMBER`), and who is given nothing new and may still finish (`trimtab-draining-MEMBER`). So
-nothing has to be remembered here, and a member that is drained is waited for.
+The API only knows assigned or not, and reports no connections. Tags of the rule hold the rest: members that wait to get
+work (`trimtab-parked-MEMBER`), and members that get no new work but may still finish (`trimtab-draining-MEMBER`). So
+the driver keeps no state, and a drained member is waited for.
 
-To drain is to take the member off the rule: it gets no new connections. Whether those that it has go on is up to what
-balances (the virtual router's HAProxy lets them), and how many there are is not known: a drain waits its time out.
+To drain a member is to remove it from the rule: it gets no new connections. Whether existing ones continue depends on
+the balancing program (the virtual router's HAProxy keeps them), and their number is unknown: a drain waits for its full
+time.
 
 Source: CloudStack API 4.22, assignToLoadBalancerRule, removeFromLoadBalancerRule, listLoadBalancerRuleInstances,
 createTags (resource type LoadBalancer), listCapabilities.
@@ -50,7 +51,7 @@ def checks_of(
 
 def _version(client: CloudstackClient) -> Look:
     version = text(client.ask("listCapabilities").get("capability"), "cloudstackversion")
-    return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
+    return fine(f"CloudStack {version}") if version else untold("CloudStack does not report its version")
 
 
 _PREFIXES: Mapping[SeatState, str] = MappingProxyType(
@@ -66,12 +67,12 @@ class _Rule:
 
     id: str
     port: str
-    """Where its members serve."""
+    """The port of its members."""
     tagged: frozenset[tuple[MemberName, SeatState]]
-    """What tags say of members. Who is about to drain may have both tags: draining is the later one."""
+    """Members' states in tags. A member that starts to drain may have both tags: draining is the later one."""
 
     def state_of(self, member: MemberName) -> SeatState | None:
-        """What tags say of a member; ``None``: nothing."""
+        """Return a member's state in tags; ``None``: it has none."""
         found = [state for state in (SeatState.DRAINING, SeatState.PARKED) if (member, state) in self.tagged]
         return found[0] if found else None
 
@@ -92,14 +93,14 @@ class CloudstackRuleDriver:
         self._clock = clock
         self._jobs = Jobs(self._client, clock, wait, declaration.cloud.job_timeout)
         self._known = ""
-        """The id that the rule had when it was seen last; empty: it was not seen yet."""
+        """The rule's id when it was last read; empty: not read yet."""
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.ports.examination.Inspected`."""
         return checks_of(name, self._there.cloud, self._client, self._clock)
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Members that are assigned, or tagged as waiting. Nobody tells their connections, nor their health."""
+        """Return members that are assigned, or tagged as waiting. Their connections and health are unknown."""
         rule = self._rule()
         states = dict.fromkeys((name for name, _ in rule.tagged), SeatState.PARKED)
         states |= {name: state for name, state in rule.tagged if state is SeatState.DRAINING}
@@ -110,7 +111,7 @@ class CloudstackRuleDriver:
         """Tag the member as waiting.
 
         Raises:
-            Permanent: it is no machine of this account, or serves on another port than the rule's.
+            Permanent: the member is not a machine of this account, or its port is not the rule's.
         """
         rule = self._rule()
         if rule.state_of(ours(member)) is not None or member in self._assigned(rule):
@@ -128,12 +129,12 @@ class CloudstackRuleDriver:
         rule = self._rule()
         if ours(member) not in self._assigned(rule):
             if rule.state_of(member) is None:
-                raise Transient(f"{self._about}: {member} waits for no work: it must join first")
+                raise Transient(f"{self._about}: {member} is not registered: it must join first")
             self._assign(rule, member, self._machine(member, None))
         self._untag(rule, member)
 
     def drain(self, member: MemberName) -> None:
-        """Take the member off the rule, and tag it as draining, before: it never looks gone."""
+        """Tag the member as draining, then remove it from the rule: it never looks gone."""
         rule = self._rule()
         assigned = self._assigned(rule).get(ours(member))
         if assigned is None and rule.state_of(member) is None:
@@ -143,7 +144,7 @@ class CloudstackRuleDriver:
             self._remove(rule, member, assigned)
 
     def leave(self, member: MemberName) -> None:
-        """Take the member off the rule, and its tag from it."""
+        """Remove the member and its tag from the rule."""
         rule = self._rule()
         assigned = self._assigned(rule).get(ours(member))
         if assigned is not None:
@@ -151,18 +152,18 @@ class CloudstackRuleDriver:
         self._untag(rule, member)
 
     def incarnation(self) -> str:
-        """The rule's id: CloudStack keeps rules over restarts of what balances, and one that is made anew is empty."""
+        """Return the rule's id: CloudStack keeps rules over restarts of the balancer, and a new rule is empty."""
         return self._rule().id
 
     def strangers(self) -> tuple[str, ...]:
-        """Machines that are assigned and are no member of anybody's, by their names there."""
+        """Return assigned machines that are not members of any installation, by name."""
         machines = self._machines(self._rule())
         return tuple(sorted(machine.display or machine.host for machine in machines if _name(machine) is None))
 
     # Looking.
 
     def _rule(self) -> _Rule:
-        """The one rule of this id or name."""
+        """Return the only rule with this id or name."""
         entries = self._whole("listLoadBalancerRules", "loadbalancerrule", keyword=self._there.rule)
         wanted = [entry for entry in entries if self._there.rule in {text(entry, "id"), text(entry, "name")}]
         if not wanted:
@@ -180,7 +181,7 @@ class CloudstackRuleDriver:
         return _Rule(id=text(found, "id"), port=text(found, "privateport"), tagged=_tagged(tags))
 
     def _missing(self, listed: Sequence[object]) -> Permanent:
-        """Say that the rule is missing; as `NotFound` where the account has others, and none that was this one."""
+        """Return the error for a missing rule: `NotFound` if the account lists others, and none with its former id."""
         said = f"{self._about}: {self._there.rule} is no rule of this account"
         renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
         if renamed:
@@ -194,7 +195,7 @@ class CloudstackRuleDriver:
         return NotFound(f"{said}, and the account has {others}", cause=FailureCause.BALANCER, mend=_RULES)
 
     def _assigned(self, rule: _Rule) -> Mapping[MemberName, CloudstackMachine]:
-        """The members that are given work; machines of others are left out."""
+        """Return the members that get work; foreign machines are left out."""
         named = [(_name(machine), machine) for machine in self._machines(rule)]
         return {name: machine for name, machine in named if name is not None}
 
@@ -202,11 +203,11 @@ class CloudstackRuleDriver:
         entries = self._whole("listLoadBalancerRuleInstances", "loadbalancerruleinstance", id=rule.id)
         machines = [machine_of(entry) for entry in entries]
         if None in machines:
-            raise Transient(f"{self._about}: the rule shows machines that make no sense")
+            raise Transient(f"{self._about}: the rule lists machines that cannot be read")
         return tuple(machine for machine in machines if machine is not None)
 
     def _machine(self, member: MemberName, address: str | None) -> CloudstackMachine:
-        """The account's machine that is the member, and has its address, if that is known."""
+        """Return the account's machine of the member, with its address, if that is known."""
         found = [machine_of(entry) for entry in self._whole("listVirtualMachines", "virtualmachine", keyword=member)]
         bearing = [machine for machine in found if machine is not None and _name(machine) == member]
         for machine in bearing:
@@ -246,7 +247,7 @@ class CloudstackRuleDriver:
         self._change("deleteTags", given, lambda: (member, state) not in self._rule().tagged)
 
     def _change(self, command: str, given: Mapping[str, str], is_so: Callable[[], bool]) -> None:
-        """Change something. A failure to make so what is so already is none: an earlier job may have been slow."""
+        """Make a change. A failure counts as success if the change is in place: an earlier job was slow."""
         try:
             self._jobs.done(self._about, command, **given)
         except DriverError:
@@ -259,7 +260,7 @@ class CloudstackRuleDriver:
 
 
 def _name(machine: CloudstackMachine) -> MemberName | None:
-    """Which member a machine is, whoever's; ``None``: none."""
+    """Return which member a machine is, of any installation; ``None``: none."""
     borne = LaunchId.parse(mark_of(host=machine.host, mark=machine.mark, tag=machine.last_word) or machine.display)
     if borne is None:
         return None

@@ -1,8 +1,8 @@
-"""Load-balancer rules of CloudStack that Trimtab makes: found by their names, made and deleted part by part.
+"""Load-balancer rules of CloudStack that Trimtab creates: found by name, created and deleted part by part.
 
-Members are then seated by the driver of the rule. Whatever changes a rule is a job, and jobs of one network come one
-after the other. A rule is found by the name that the one call gives it that makes it, so a lost answer makes none
-twice; two rules cannot share an address and a port.
+The rule's driver then registers members. Every change of a rule is a job, and jobs of one network run one after the
+other. The call that creates a rule also names it, so a lost answer never leads to a second one; two rules cannot share
+an address and a port.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DELETING = {
 
 
 class RuleProvisioner:
-    """The `Provisioner` of a `ManagedBalancer` on a cloud of CloudStack. Nothing is asked before the first call."""
+    """The `Provisioner` of a `ManagedBalancer` on a cloud of CloudStack. Sends nothing before the first call."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # what drivers are given, and the cloud
         self,
@@ -68,20 +68,20 @@ class RuleProvisioner:
 
     @property
     def declared(self) -> ManagedBalancer:
-        """What it is to be."""
+        """Return the declaration."""
         return self._declared
 
     # Parts
 
     def parts(self) -> Mapping[ManagedPart, PartStatus]:
-        """What there is of it: the rule by its name, its policies within it, its address by its tag or as named."""
+        """Return the existing parts: the rule by its name, its policies in it, its address by tag or as declared."""
         return dict(self._parts())
 
     def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
-        """Make a part, and wait for its job.
+        """Create a part, and wait for its job.
 
         Raises:
-            Transient: also when the job has not ended in time: it goes on, and its part is found later.
+            Transient: also if the job has not ended in time: it goes on, and its part is found later.
         """
         rule = found[ManagedPart.RULE].id if ManagedPart.RULE in found else ""
         stickiness, check = self._rule.stickiness, self._rule.health_check
@@ -98,7 +98,7 @@ class RuleProvisioner:
             self._jobs.done(self._about, "createLBHealthCheckPolicy", **check_given(check, self._mark, rule))
 
     def delete(self, part: ManagedPart, id: str) -> None:
-        """Delete a part, and wait for its job. A failure to delete what is not there is none."""
+        """Delete a part, and wait for its job. If the part is missing, that is success."""
         try:
             if part is ManagedPart.ADDRESS:
                 self._addresses.release()
@@ -109,15 +109,16 @@ class RuleProvisioner:
                 raise
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
-        """Whether CloudStack knows no entity of this id; policies are part of their rule, whose listing shows them all.
+        """Return whether CloudStack has no entity with this id; policies are part of their rule's listing.
 
-        An address that was released is listed no more. One that its network has come to go out by is the network's own.
+        A released address is no longer listed. One that has become its network's source-NAT address belongs to the
+        network.
         """
         match part:
             case ManagedPart.RULE:
                 listed = self._listed_by_id("listLoadBalancerRules", "loadbalancerrule", id)
                 if listed == ():
-                    raise Transient(f"{self._about}: the rule {id} exists, and is not shown to this account")
+                    raise Transient(f"{self._about}: the rule {id} exists, but this account may not list it")
                 return listed is None
             case ManagedPart.ADDRESS:
                 listed = self._listed_by_id("listPublicIpAddresses", "publicipaddress", id)
@@ -127,7 +128,7 @@ class RuleProvisioner:
                 return True
 
     def _listed_by_id(self, command: str, kind: str, id: str) -> tuple[object, ...] | None:
-        """What is listed of one id; ``None``: CloudStack says that there is no such entity."""
+        """Return the listing of one id; ``None``: CloudStack reports that there is no such entity."""
         try:
             return self._every(command, kind, id=id)
         except Permanent as error:
@@ -136,7 +137,7 @@ class RuleProvisioner:
             raise
 
     def strangers(self) -> tuple[str, ...]:
-        """Machines behind the rule that are no members, and what else uses an address that was acquired for it."""
+        """Return machines behind the rule that are not members, and other users of its acquired address."""
         driver = self._driver()
         machines = () if driver is None else driver.strangers()
         return (*machines, *self._addresses.users())
@@ -157,7 +158,7 @@ class RuleProvisioner:
         named = [rule_of(entry) for entry in entries if text(entry, "name") == self._mark]
         rules = [rule for rule in named if rule is not None]
         if len(rules) < len(named):
-            raise Transient(f"{self._about}: the rule {self._mark} makes no sense")
+            raise Transient(f"{self._about}: the rule {self._mark} cannot be read")
         if len(rules) > 1:
             ids = ", ".join(sorted(rule.id for rule in rules))
             raise Permanent(f"{self._about}: {len(rules)} rules are called {self._mark}: delete all but one of {ids}")
@@ -178,10 +179,10 @@ class RuleProvisioner:
             raise Transient(f"{self._about}: {entries.because}")
         return entries.read
 
-    # Seats
+    # Registrations
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Members that are assigned, or wait; nobody, where there is no rule."""
+        """Return members that are assigned or wait; empty: there is no rule."""
         driver = self._driver()
         return {} if driver is None else driver.seats()
 
@@ -194,7 +195,7 @@ class RuleProvisioner:
         self._needed().enable(member)
 
     def drain(self, member: MemberName) -> None:
-        """Take it off the rule."""
+        """Remove it from the rule."""
         if (driver := self._driver()) is not None:
             driver.drain(member)
 
@@ -204,7 +205,7 @@ class RuleProvisioner:
             driver.leave(member)
 
     def incarnation(self) -> str:
-        """The rule's id; empty, where there is none."""
+        """Return the rule's id; empty: there is none."""
         rule = self._found_rule()
         return "" if rule is None else rule.id
 
@@ -214,7 +215,7 @@ class RuleProvisioner:
         return driver
 
     def _driver(self) -> CloudstackRuleDriver | None:
-        """The driver of the rule, if it is there now."""
+        """Return the driver of the rule; ``None``: there is no rule now."""
         return None if self._found_rule() is None else self._seats
 
     @property

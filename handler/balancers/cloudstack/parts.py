@@ -1,6 +1,6 @@
-"""What CloudStack is told of the parts of a rule that is made, and what its answers mean. Pure.
+"""Encode and decode the parts of a CloudStack rule that Trimtab creates. Pure.
 
-Note [Add is ready]: a rule without machines is in the state ``Add``, from its making on and again when its last machine
+Note [Add is ready]: a rule without machines is in the state ``Add``: when it is new, and again after its last machine
 has left. It is ``Active`` only while it has some.
 
 Source: CloudStack 4.22, ``LoadBalancingRulesManagerImpl``, ``LBStickinessPolicyResponse``, ``IPAddressResponse``.
@@ -23,7 +23,7 @@ _RULES = {
     "Deleting": Provision.LEAVING,
 }
 NO_ENTITY = "or entity does not exist"
-"""What CloudStack answers to a listing by an id that it does not know: error 431. Source: ``ParamProcessWorker``."""
+"""CloudStack's answer to a listing by an unknown id: error 431. Source: ``ParamProcessWorker``."""
 _ADDRESSES = {"Allocated": Provision.ACTIVE, "Releasing": Provision.LEAVING}
 
 
@@ -39,18 +39,18 @@ class PublicAddress:
     """The network and the VPC that it is associated with, by their ids."""
     tags: Mapping[str, str]
     source_nat: bool
-    """All of its network goes out by it: it cannot be released."""
+    """It is its network's outgoing address: it cannot be released."""
     static_nat: bool
-    """It is one machine's."""
+    """It belongs to one machine."""
 
     @property
     def status(self) -> PartStatus:
-        """As a part; a word that is not known is waited for."""
+        """Return its status as a part; an unknown state counts as pending."""
         return PartStatus(id=self.id, state=_ADDRESSES.get(self.word, Provision.PENDING), word=self.word)
 
 
 def version_of(answer: Mapping[str, object]) -> tuple[int, int] | None:
-    """Read ``listCapabilities``; ``None``: it does not say.
+    """Read the version in ``listCapabilities``; ``None``: it is missing.
 
     >>> version_of({"capability": {"cloudstackversion": "4.13.1.0"}})
     (4, 13)
@@ -60,7 +60,7 @@ def version_of(answer: Mapping[str, object]) -> tuple[int, int] | None:
 
 
 def address_of(entry: object) -> PublicAddress | None:
-    """Read one address; ``None``: that is none.
+    """Read one address; ``None``: the entry is not an address.
 
     >>> entry = {"id": "5f3a", "ipaddress": "203.0.113.10", "state": "Allocated", "associatednetworkid": "91c0"}
     >>> address = address_of(entry)
@@ -88,17 +88,17 @@ class Network:
     id: str
     zone: str
     vpc: str
-    """Empty: it is of none."""
+    """Its VPC; empty: it has none."""
     tags: Mapping[str, str]
 
     @property
     def place(self) -> Mapping[str, str]:
-        """Where an address for it is acquired: a tier's belongs to its VPC until a rule takes it to the tier."""
+        """Return where to acquire its address: a tier's belongs to its VPC until a rule moves it to the tier."""
         return {"vpcid": self.vpc} if self.vpc else {"networkid": self.id}
 
 
 def network_of(entry: object) -> Network | None:
-    """Read one network; ``None``: that is none."""
+    """Read one network; ``None``: the entry is not a network."""
     if not isinstance(entry, Mapping) or not text(entry, "id"):
         return None
     return Network(
@@ -110,7 +110,7 @@ def network_of(entry: object) -> Network | None:
 
 
 def rule_of(entry: object) -> PartStatus | None:
-    """Read one rule; ``None``: that is none.
+    """Read one rule; ``None``: the entry is not a rule.
 
     >>> rule_of({"id": "4d10", "name": "trimtab-k3f9ab-front", "state": "Add"}).state
     <Provision.ACTIVE: 'active'>
@@ -132,12 +132,12 @@ def policies_of(entries: tuple[object, ...], kind: str, key: str, mark: str) -> 
 
 
 def _policy(entry: object) -> PartStatus:
-    word = text(entry, "state") or "Active"  # only one that is going tells its state
+    word = text(entry, "state") or "Active"  # only a policy that is being deleted has a state
     state = Provision.LEAVING if word == "Revoked" else Provision.ACTIVE
     return PartStatus(id=text(entry, "id"), state=state, word=word)
 
 
-# What it is told.
+# Requests.
 
 
 def rule_given(rule: MadeRule, mark: str, address: str, network: str | None) -> dict[str, str]:

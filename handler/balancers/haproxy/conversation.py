@@ -1,10 +1,10 @@
-"""Several commands to HAProxy on one connection, each answered before the next is given.
+"""Several commands to HAProxy on one connection, each sent after the answer to the one before.
 
-In interactive mode every answer ends with a prompt at the beginning of a line. A new command is given only after that,
-so an answer belongs to the one command that was open. An empty answer is a prompt too, and nothing but a prompt: a
-connection that ends is never taken for one.
+In interactive mode every answer ends with a prompt at the beginning of a line. The next command is sent only after
+that, so an answer belongs to the one open command. An empty answer is just a prompt; a connection that ends never
+counts as an empty answer.
 
-Source: HAProxy management guide 2.6, section 9.3, ``prompt``; what it sends is the same up to 3.5.
+Source: HAProxy management guide 2.6, section 9.3, ``prompt``; its output is the same up to 3.5.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _PROMPT = b"\n> "
 
 
 class Conversation:
-    """A connection in interactive mode. After an `OSError` nothing more can be said on it.
+    """A connection in interactive mode. After an `OSError` it can no longer be used.
 
     Args:
-        connection: that does not block.
+        connection: non-blocking.
         at_most: bytes of an answer.
     """
 
@@ -38,15 +38,15 @@ class Conversation:
         self._broken = False
 
     async def ask(self, command: bytes) -> bytes:
-        r"""Give one command, and read its answer up to the prompt, whose ``\n`` is its last byte.
+        r"""Send one command, and read its answer up to the prompt, whose ``\n`` is its last byte.
 
         Raises:
-            OSError: no whole answer: too long (``EMSGSIZE``), cut, or the last one was none.
+            OSError: no complete answer: too long (``EMSGSIZE``), cut short, or the previous one failed.
         """
         if self._broken or select.select([self._connection], [], [], 0)[0]:
             self._broken = True
             raise ConnectionError("the connection is not in order any more")
-        self._broken = True  # until the answer is whole, also if nobody waits for it
+        self._broken = True  # until the answer is complete, even if the caller no longer waits
         await asyncio.get_running_loop().sock_sendall(self._connection, command)
         answer = await self._answer()
         self._broken = False
@@ -74,7 +74,7 @@ def conversation(address: Address, *, within: Seconds, at_most: int) -> Iterator
         at_most: bytes of an answer.
 
     Raises:
-        OSError: nobody is there, or whoever is knows no interactive mode.
+        OSError: the endpoint is not reachable, or has no interactive mode.
     """
     with asyncio.Runner() as runner, ExitStack() as stack:
 
@@ -93,7 +93,7 @@ def conversation(address: Address, *, within: Seconds, at_most: int) -> Iterator
 
 
 async def _connected(address: Address) -> socket.socket:
-    """A connection that does not block, to the first of the host's addresses that takes one."""
+    """Open a non-blocking connection to the first of the host's addresses that accepts one."""
     if isinstance(address, Path):
         return await _to(socket.AF_UNIX, str(address))
     infos = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)

@@ -4,14 +4,13 @@ They are added in maintenance, enabled when they are ready, drained, deleted. HA
 reloads, which a changed `incarnation` shows; they are then added again. Those of a server template stay
 (`handler.balancers.haproxy.slots`).
 
-Note [Weights]: Trimtab sets no weights, so the weight of a server is what the configuration gives, or what a person
-else has set over the runtime API. A server with weight 0 gets no new work whatever its state, and `set weight 50%`
-makes 0 of 1. It counts as draining, and a member that is to serve gets the configured weight back, as it is made ready
-again after `set server … state drain`: policies count on every member in service. Any other weight shares the load out
-between members that all serve. That is a person's matter: it stays as it is, and is told (`Seat.note`, `trimtab
-doctor`). A member that takes a server of a template begins with the configured weight: the other one was set for the
-member before it. Where an agent check sets weights, 0 is the server's own word: it is told, and not overruled.
-
+Note [Weights]: Trimtab sets no weights, so a server's weight comes from the configuration, or from a person over the
+runtime API. A server with weight 0 gets no new work in any state, and `set weight 50%` turns 1 into 0. Such a server
+counts as draining, and if its member is to serve, the driver restores the configured weight, just as it makes a server
+ready again after `set server … state drain`: policies count on every member in service. Any other weight divides the
+load between serving members. That is a person's choice: it stays, and is reported (`Seat.note`, `trimtab doctor`). A
+member that takes a server of a template starts with the configured weight: the other weight was set for the previous
+member. If an agent check sets weights, 0 is the server's own choice: it is reported and kept.
 Source: HAProxy management guide 2.6, section 9.3, ``add server`` and ``del server``.
 """
 
@@ -41,7 +40,7 @@ class HaproxyDriver:
         self._runtime = runtime
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """The backend's servers under launch ids, with their current sessions and what their checks say."""
+        """Return the backend's servers under launch ids, with their current sessions and health."""
         loads = self._runtime.loads()
         return {
             MemberName(name): seat_of(MemberName(name), server, loads.get(name))
@@ -50,7 +49,7 @@ class HaproxyDriver:
         }
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Every server of the backend that has an address, dynamic or not."""
+        """Return every server of the backend that has an address, dynamic or not."""
         servers = self._runtime.servers().items()
         return {(str(server.address), server.port): name for name, server in servers if server.address is not None}
 
@@ -76,13 +75,13 @@ class HaproxyDriver:
             return one_by_one(Steering(runtime), changes)
 
     def incarnation(self) -> str:
-        """The worker's process id and start time: a reload starts another worker."""
+        """Return the worker's process id and start time: a reload starts another worker."""
         process = self._runtime.process()
         return f"{process.pid}-{process.started}"
 
 
 class Steering:
-    """Changes of a backend's members. Its servers are looked at once, and then known by what was answered."""
+    """Changes of a backend's members. Reads its servers once, and then follows the answers."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -91,7 +90,7 @@ class Steering:
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Add a server in maintenance. It is health-checked if any server of the backend is.
 
-        One of that name with another address makes way.
+        A server with that name and another address is removed first.
         """
         server, target = self._server(member), numeric(member, address)
         if self._known is None:
@@ -126,13 +125,13 @@ class Steering:
         self._runtime.must_be_silent(f"set server {server} state ready")
 
     def drain(self, member: MemberName) -> None:
-        """Let the server finish what it has."""
+        """Let the server finish its current work."""
         command = f"set server {self._server(member)} state drain"
         if (text := self._runtime.tell(command)) not in ("", NO_SERVER):
             raise self._runtime.unexpected(command, text)
 
     def leave(self, member: MemberName) -> None:
-        """End what sessions the server still has, and delete it.
+        """End the server's remaining sessions, and delete it.
 
         Raises:
             Transient: its sessions have not ended yet.
@@ -167,10 +166,10 @@ class Steering:
 
 
 def restore(runtime: Runtime, server: HaproxyServer) -> None:
-    """Give a server with weight 0 the weight that the configuration gives it. See Note [Weights].
+    """Restore the configured weight of a server with weight 0. See Note [Weights].
 
     Raises:
-        Permanent: the configuration gives it 0.
+        Permanent: the configured weight is 0.
     """
     if server.weight or server.has_agent:
         return
@@ -186,7 +185,7 @@ def restore(runtime: Runtime, server: HaproxyServer) -> None:
 
 
 def not_dynamic(runtime: Runtime) -> str:
-    """Why HAProxy refuses to add servers, and what to do."""
+    """Say why HAProxy refuses to add servers, and what to do."""
     return (
         f"backend {runtime.backend} has `balance {runtime.algorithm()}`, to which HAProxy cannot add servers: "
         "use roundrobin, leastconn, first or random, or add `hash-type consistent`, or declare a server template"
@@ -194,17 +193,17 @@ def not_dynamic(runtime: Runtime) -> str:
 
 
 def seat_of(member: MemberName, server: HaproxyServer, load: ServerLoad | None) -> Seat:
-    """A member's seat, of what the process says of the server that it is."""
-    unheard = Health.UNKNOWN if server.checked else None  # added between the two questions: nothing is known of it yet
+    """Return a member's registration, from its server's state in the process."""
+    unheard = Health.UNKNOWN if server.checked else None  # added between the two reads: its health is not known yet
     health = unheard if load is None else load.health
     if server.has_agent and not server.weight:
-        health = Health.UNKNOWN  # it asks for no new work, and may answer all the same
+        health = Health.UNKNOWN  # it asks for no new work, but may still answer
     sessions = None if load is None else load.sessions
     return Seat(member=member, state=server.state, connections=sessions, health=health, note=weight_note(server))
 
 
 def weight_note(server: HaproxyServer) -> str:
-    """Say that a server has another weight than the configuration gives it; empty: it has that one."""
+    """Describe a weight that differs from the configured one; empty: it does not."""
     if server.weight == server.configured:
         return ""
     by = ", set by its agent check" if server.has_agent else ""

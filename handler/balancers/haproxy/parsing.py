@@ -1,4 +1,4 @@
-"""What HAProxy's runtime API says, read strictly: an answer that is not understood whole is not used at all.
+"""Decode HAProxy's runtime API strictly: an answer is used only if all of it is understood.
 
 Source: HAProxy management guide 2.6, sections 9.1 (statistics) and 9.3 (runtime API).
 """
@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from handler.planning.world import Health, SeatState
 
 _PARKED_BITS = 0x01 | 0x02 | 0x20
-"""``srv_admin_state``: maintenance by command, inherited, or for want of a resolved name. 0x04, ``disabled`` in the
+"""``srv_admin_state``: maintenance by command, inherited, or because of an unresolved name. 0x04, ``disabled`` in the
 configuration, stays when the server is made ready: while it counts, 0x01 stands beside it."""
 
 _DRAINING_BITS = 0x08 | 0x10
@@ -54,17 +54,17 @@ class HaproxyServer:
     state: SeatState
     checked: bool
     host: str | None = None
-    """The name that the configuration has in place of an address."""
+    """The configured host name, instead of an address."""
     weight: int = 1
-    """As it is now; with 0 it gets no new work."""
+    """Its present weight; with 0 it gets no new work."""
     configured: int = 1
-    """The weight that the configuration gives it."""
+    """The configured weight."""
     has_agent: bool = False
-    """An agent check sets the weight: it is the server's own word."""
+    """An agent check sets the weight: the server itself chooses it."""
 
     @property
     def is_reweighted(self) -> bool:
-        """Whether its weight was changed over the runtime API."""
+        """Return whether its weight was changed over the runtime API."""
         return self.weight != self.configured and not self.has_agent
 
 
@@ -75,7 +75,7 @@ class HaproxyProcess:
     pid: int
     version: tuple[int, int]
     started: str
-    """Seconds since the epoch, as HAProxy prints it; empty where it does not."""
+    """Seconds since the epoch, as HAProxy prints it; empty: it does not."""
 
 
 def read_backends(answer: str) -> frozenset[str]:
@@ -127,7 +127,7 @@ def _server(row: Mapping[str, str]) -> HaproxyServer:
 
 
 def _state(admin: int, *, weightless: bool) -> SeatState:
-    """Say what a server does. With weight 0 it finishes what it has, as in drain; Note [Weights]."""
+    """Return a server's state. With weight 0 it finishes its current work, as in drain; Note [Weights]."""
     if admin & _PARKED_BITS:
         return SeatState.PARKED
     return SeatState.DRAINING if weightless or admin & _DRAINING_BITS else SeatState.SERVING
@@ -135,10 +135,10 @@ def _state(admin: int, *, weightless: bool) -> SeatState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLoad:
-    """What the statistics say of one server."""
+    """The statistics of one server."""
 
     sessions: int
-    """Now."""
+    """Current sessions."""
     health: Health | None
 
 
@@ -158,13 +158,13 @@ def read_loads(answer: str) -> Mapping[str, ServerLoad]:
 
 
 def health_of(status: str, check: str) -> Health | None:
-    """Say what a server's ``status`` and ``check_status`` mean; ``None``: no check is made.
+    """Return the health in a server's ``status`` and ``check_status``; ``None``: it is not checked.
 
-    A server counts as UP before its first check (``INI``), which says nothing of it.
+    A server counts as UP before its first check (``INI``), which is no evidence.
 
-    HAProxy counts before it changes its mind: ``UP 1/3`` has failed lately, ``DOWN 1/2`` has answered lately, and
-    neither says anything yet. ``NOLB`` answers, and asks for no new work (``disable-on-404``); ``DRAIN`` and ``MAINT``
-    hide what the check says.
+    HAProxy counts several results before it changes a state: ``UP 1/3`` has failed lately, ``DOWN 1/2`` has answered
+    lately, and neither is conclusive. ``NOLB`` answers, and asks for no new work (``disable-on-404``); ``DRAIN`` and
+    ``MAINT`` hide the result of the check.
 
     >>> health_of("UP", "L7OK"), health_of("DOWN 1/2", "L7OK"), health_of("no check", "")
     (<Health.HEALTHY: 'healthy'>, <Health.UNKNOWN: 'unknown'>, None)

@@ -1,7 +1,7 @@
-"""What a look at a declared HAProxy finds: for whoever wants to know before members depend on it. Changes nothing.
+"""Examine a declared HAProxy before members depend on it. Changes nothing.
 
-Source: HAProxy management guide 2.6, section 9.3, ``add server``; which algorithms refuse it HAProxy itself is asked,
-by the command without an address, which it examines after the algorithm and then refuses.
+Source: HAProxy management guide 2.6, section 9.3, ``add server``. HAProxy itself tells which algorithms refuse it: the
+command without an address fails after the algorithm has been checked.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Remark:
 
     balancer: BalancerId
     grave: bool
-    """Members cannot be served as declared. Otherwise: they can, and it could be better."""
+    """Members cannot be served as declared. Otherwise they can, but an improvement is possible."""
     words: str
-    """What is so, and how to mend it; never a secret."""
+    """The finding and how to fix it; never a secret."""
 
 
 _PROBE = "trimtab-probe"
@@ -35,11 +35,11 @@ _WOULD_DO = "'server' expects"
 
 
 def remarks_on(declaration: HaproxyBalancer, most: int) -> tuple[Remark, ...]:
-    """Look at every process of a balancer. What does not answer is a remark, never an exception.
+    """Examine every process of a balancer. A process that does not answer is a remark, never an exception.
 
     Args:
         declaration: the balancer.
-        most: how many members all groups behind it may have.
+        most: the greatest number of members of all groups behind it.
     """
     found: list[Remark] = []
     for socket in declaration.sockets:
@@ -53,10 +53,10 @@ def remarks_on(declaration: HaproxyBalancer, most: int) -> tuple[Remark, ...]:
 
 
 def versions_of(declaration: HaproxyBalancer) -> str:
-    """What processes a balancer has.
+    """Return the versions of a balancer's processes.
 
     Raises:
-        DriverError: one does not answer, or is too old.
+        DriverError: a process does not answer, or is too old.
     """
     told = [Runtime(socket, declaration.backend).process().version for socket in declaration.sockets]
     return "HAProxy " + ", ".join(dict.fromkeys(".".join(map(str, version)) for version in told))

@@ -1,6 +1,6 @@
-"""The runtime API of one HAProxy process (2.6 or later), as far as one backend of it is concerned.
+"""The runtime API of one HAProxy process (2.6 or later), for one of its backends.
 
-Source: HAProxy management guide 2.6, section 9.3; the texts of answers were read off HAProxy 2.6.12.
+Source: HAProxy management guide 2.6, section 9.3; the texts of answers are those of HAProxy 2.6.12.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _Read = TypeVar("_Read")
 
 
 class Runtime:
-    """Says commands to one process, and reads its answers. Needs a stats socket with ``level admin``.
+    """Sends commands to one process, and reads its answers. Needs a stats socket with ``level admin``.
 
-    Every call raises `Transient` where there is no answer, or one that nobody understands, and `Permanent` where the
-    socket, the backend or HAProxy itself must be mended first.
+    Every call raises `Transient` if there is no answer or an unknown one, and `Permanent` if a person must first fix
+    the socket, the backend or HAProxy itself.
 
     Args:
         socket: a path, or ``host:port``.
-        backend: the one backend that is steered.
-        within: how long an answer may take, all of it.
+        backend: the backend that is changed.
+        within: how long an answer may take in total.
         circuits: those of all endpoints.
-        ask: gives a command and returns the whole answer, or raises `OSError`; on a connection of its own each, if
+        ask: sends a command and returns the complete answer, or raises `OSError`; on a new connection each, if
             left out.
     """
 
@@ -74,7 +74,7 @@ class Runtime:
         self._ask = ask or self._ask_alone
         self._talks = ask is not None
         self._is_cut = False
-        """Nothing more can be said on this connection."""
+        """This connection can no longer be used."""
 
     @contextmanager
     def conversation(self) -> Iterator[Runtime]:
@@ -91,7 +91,7 @@ class Runtime:
             yield Runtime(self.socket, self.backend, within=self._within, circuits=self._circuits, ask=ask)
 
     def process(self) -> HaproxyProcess:
-        """Who answers, if it is able to do what is asked of it."""
+        """Return the process that answers, if its version is sufficient."""
         process = self.read("show info", read_process)
         if process.version < _OLDEST:
             version = ".".join(map(str, process.version))
@@ -99,45 +99,45 @@ class Runtime:
         return process
 
     def servers(self) -> Mapping[str, HaproxyServer]:
-        """The backend's servers by name, in HAProxy's order."""
+        """Return the backend's servers by name, in HAProxy's order."""
         return self.read(f"show servers state {self.named()}", read_servers)
 
     def loads(self) -> Mapping[str, ServerLoad]:
-        """What the statistics say of each server."""
+        """Return the statistics of each server."""
         return self.read(f"show stat {self.named()} 4 -1", read_loads)
 
     def algorithm(self) -> str:
-        """The backend's ``balance``."""
+        """Return the backend's ``balance``."""
         return self.read(f"show stat {self.named()} 2 -1", read_algorithm)
 
     def named(self) -> str:
-        """The backend's name, fit for a command, where a blank or a semicolon would begin something else."""
+        """Return the backend's name, checked for use in a command: a blank or a semicolon would begin another one."""
         if _NAME.fullmatch(self.backend) is None:
             raise Permanent(f"{self.backend!r} is not a name that a backend can have: letters, digits and _ . : - only")
         return self.backend
 
     def must_be_silent(self, command: str) -> None:
-        """Give a command whose success is an empty answer."""
+        """Send a command whose success is an empty answer."""
         if text := self.tell(command):
             raise self.unexpected(command, text)
 
     def tell(self, command: str) -> str:
-        """Give a command; what HAProxy says to it, without blank lines."""
+        """Send a command and return HAProxy's answer, without blank lines."""
         return self._answer(command).strip()
 
     def read(self, command: str, reader: Callable[[str], _Read]) -> _Read:
-        """Give a command and read its answer strictly."""
+        """Send a command and decode its answer strictly."""
         try:
             return reader(self._answer(command))
         except UnreadableAnswer as problem:
             raise Transient(f"HAProxy at {self.socket}: {problem}") from problem
 
     def unexpected(self, command: str, text: str) -> Transient:
-        """For an answer that nobody has taught us."""
+        """Return the error for an unknown answer."""
         return Transient(f"HAProxy at {self.socket} answered {command!r} with {text[:200]!r}", retry_after=1.0)
 
     def _without_backend(self) -> Permanent:
-        """Say that the backend is missing; as `NotFound` where the process lists other backends and not this one."""
+        """Return the error for a missing backend: `NotFound` if the process lists other backends and not this one."""
         said = f"HAProxy at {self.socket} has no backend {self.backend}"
         others = self.read("show backend", read_backends)
         if not others or self.backend in others:
@@ -151,12 +151,12 @@ class Runtime:
 
     @contextmanager
     def _sending(self) -> Iterator[Sending]:
-        """Around what a socket does: tell the circuit that nobody answered."""
+        """Wrap one exchange: report a missing answer to the circuit."""
         with sending(self._circuits, f"HAProxy at {self.socket}", self._within) as one:
             try:
                 yield one
             except PermissionError:
-                one.answered()  # it is there, and not for us
+                one.answered()  # it is there, but refuses us
                 raise
             except OSError as problem:
                 one.failed(type(problem).__name__)
@@ -165,7 +165,7 @@ class Runtime:
 
     @contextmanager
     def _heard(self) -> Iterator[Sending]:
-        """Put what a socket does into words."""
+        """Translate a socket's errors."""
         try:
             with self._sending() as one:
                 yield one
@@ -179,7 +179,7 @@ class Runtime:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
     def _answer(self, command: str) -> str:
-        if self._is_cut:  # that was told the circuit already
+        if self._is_cut:  # the circuit knows that already
             raise Transient(f"HAProxy does not answer at {self.socket}: the connection is not in order any more")
         with self._heard() as one:
             raw = self._ask(f"{command}\n".encode())
@@ -197,10 +197,10 @@ class Runtime:
 
 
 def numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:
-    """The address as HAProxy takes it at run time.
+    """Return the address in the form that HAProxy accepts at run time.
 
     Raises:
-        Permanent: it is a name.
+        Permanent: it is a host name.
     """
     try:
         return ip_address(address)
@@ -209,8 +209,8 @@ def numeric(member: MemberName, address: str) -> IPv4Address | IPv6Address:
 
 
 def opening(socket: str) -> str:
-    """How to have HAProxy listen at a socket."""
-    return f"see that it runs, with `stats socket {socket} level admin` in its section global"
+    """Say how to have HAProxy listen at a socket."""
+    return f"check that it runs, with `stats socket {socket} level admin` in its section global"
 
 
 def _words(problem: OSError) -> str:

@@ -1,12 +1,13 @@
 """One balancer of several HAProxy processes that serve alike: a member serves once it does on all of them.
 
-What they say is put together so that convergence does what is right for each:
+The driver combines their states so that convergence acts correctly on each:
 
-* a member that some give work and others do not is PARTLY served: it is enabled if it stays, drained if it leaves;
-* one that is seated on some only is seated, so that nobody is destroyed who is still known somewhere; enabling it seats
-  it where it is missing;
-* its connections are those of all, and unknown if one process does not tell;
-* its health is FAILING only where nobody who checks it says otherwise: where they differ it is UNKNOWN.
+* a member that gets work from some and not from others is PARTLY served: it is enabled if it stays, drained if it
+leaves;
+* a member that is registered with some only counts as registered, so that no member is destroyed that a process still
+knows; enabling it registers it with the rest;
+* its connections are the sum over all, and unknown if one process does not report them;
+* its health is FAILING only if every process that checks it agrees: if they differ it is UNKNOWN.
 
 A process that cannot be read makes the balancer unreadable; changes still go to all the others.
 """
@@ -37,11 +38,11 @@ from handler.ports.balancer import (
 
 
 class OneOf(Balancer, ListsForeignMembers, Batched, Protocol):
-    """A process that can say who sits where, and takes many changes in one go."""
+    """A process that lists the user of each address, and accepts many changes at once."""
 
 
 def haproxy(declaration: HaproxyBalancer, circuits: Circuits | None = None) -> Balancer:
-    """The driver of a declared HAProxy, of one process or of several."""
+    """Return the driver of a declared HAProxy, of one process or of several."""
     runtimes = [Runtime(socket, declaration.backend, circuits=circuits) for socket in declaration.sockets]
     processes = [_one(runtime, declaration) for runtime in runtimes]
     return processes[0] if len(processes) == 1 else HaproxySeveral(processes)
@@ -60,10 +61,10 @@ class HaproxySeveral:
         self._processes = tuple(processes)
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """All members that are seated on any of them.
+        """Return all members that are registered with any of them.
 
         Raises:
-            NotFound: every process lacks the backend. Where only some lack it the balancer cannot be read.
+            NotFound: every process lacks the backend. If only some lack it, the balancer is unreadable.
         """
         read = self._read()
         everyone = dict.fromkeys(member for seats in read for member in seats)
@@ -86,22 +87,22 @@ class HaproxySeveral:
         return read
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Seat the member on every process."""
+        """Register the member with every process."""
         self._everywhere(lambda process: process.join(member, address, port))
 
     def enable(self, member: MemberName) -> None:
-        """Have every process give the member work, also those that have forgotten it."""
+        """Have every process give the member work, even those that have forgotten it."""
         places = [_place_of(ours(member), process.occupants()) for process in self._processes]
         known = next((place for place in places if place is not None), None)
         if known is None:
-            raise Transient(f"{member} is a server of none of the processes: it must join first")
+            raise Transient(f"{member} is not a server of any of the processes: it must join first")
         for process, place in zip(self._processes, places, strict=True):
             if place is None:
                 process.join(member, *known)
         self._everywhere(lambda process: process.enable(member))
 
     def drain(self, member: MemberName) -> None:
-        """Have no process give the member anything new."""
+        """Have no process give the member new work."""
         self._everywhere(lambda process: process.drain(member))
 
     def leave(self, member: MemberName) -> None:
@@ -117,7 +118,7 @@ class HaproxySeveral:
         self._everywhere(lambda process: process.mend() if isinstance(process, Mending) else None)
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
-        """Make changes on every process, each on one connection; those that have forgotten a member seat it again.
+        """Make changes on every process, each on one connection; those that have forgotten a member register it again.
 
         Raises:
             DriverError: no process answered.
@@ -139,7 +140,7 @@ class HaproxySeveral:
             return failure
 
     def _reminders(self, changes: Sequence[RegistrationChange]) -> Mapping[OneOf, Sequence[RegistrationChange]]:
-        """Members that are to get work, and that some processes know and others do not: they join there."""
+        """Return the joins of members that are to get work but that some processes do not know."""
         enabled = {change.member for change in changes if change.move is MemberMove.ENABLE}
         places = {process: _places(process, enabled) for process in self._processes}
         known = {member: place for each in places.values() for member, place in each.items()}
@@ -153,15 +154,15 @@ class HaproxySeveral:
         }
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone who is seated on any of them, whoever that is."""
+        """Return all registrations with any of them, foreign ones included."""
         return {place: name for process in reversed(self._processes) for place, name in process.occupants().items()}
 
     def incarnation(self) -> str:
-        """Changes when that of any process does."""
+        """Return a value that changes with that of any process."""
         return " ".join(process.incarnation() for process in self._processes)
 
     def _everywhere(self, change: Callable[[OneOf], None]) -> None:
-        """Make a change on all, whoever fails; what must be mended is told before what passes."""
+        """Make a change on all, even if some fail; raise a permanent failure before a transient one."""
         failures: list[DriverError] = []
         for process in self._processes:
             try:
@@ -173,15 +174,15 @@ class HaproxySeveral:
 
 
 def _gravest(failures: Sequence[DriverError]) -> DriverError:
-    """What must be mended before what passes."""
+    """Return a permanent failure before a transient one."""
     return min(failures, key=lambda failed: not isinstance(failed, Permanent))
 
 
 def _places(process: OneOf, members: Collection[MemberName]) -> Mapping[MemberName, tuple[str, int]]:
-    """Where a process has members; nowhere, if nobody is asked for or it does not answer."""
+    """Return the addresses of members in a process; empty: no member is asked for, or it does not answer."""
     try:
         occupants = process.occupants() if members else {}
-    except DriverError:  # what is to be changed there fails by itself
+    except DriverError:  # the changes there fail by themselves
         return {}
     return {MemberName(name): place for place, name in occupants.items() if name in members}
 
@@ -191,7 +192,7 @@ def _place_of(member: MemberName, occupants: Mapping[tuple[str, int], str]) -> t
 
 
 def together(member: MemberName, seats: Iterable[Seat | None]) -> Seat:
-    """One seat of the member's seats on all processes; ``None``: it is not seated there. One at least is."""
+    """Combine a member's registrations with all processes; ``None``: it is not registered there. At least one is."""
     places = tuple(seats)
     there = [seat for seat in places if seat is not None]
     counts = [seat.connections for seat in there]

@@ -1,20 +1,20 @@
-"""Members are put into the servers of a ``server-template`` of one backend of one HAProxy process.
+"""Members take the servers (slots) of a ``server-template`` of one backend of one HAProxy process.
 
-Note [Who is where]: a slot's name is HAProxy's own, so whom it serves is told by a map, ``address:port`` → member,
-which HAProxy holds and we change over the runtime API. It is keyed by the place and not by the slot: what a slot does
-is then told by the slot alone (its address, and whether it is given work), and the map adds the one thing that a slot
-cannot hold, a name. The two are saved by the same command and loaded at the same start, and where one is older than the
-other it is still true that the member is at that place. Nothing has to be remembered here.
+Note [Who is where]: HAProxy names the slots itself, so a map records each slot's member, ``address:port`` → member,
+which HAProxy holds and the driver changes over the runtime API. Its key is the place and not the slot: the slot alone
+shows its state (its address, and whether it gets work), and the map only adds the name, which a slot cannot hold. The
+same command saves both, and the same start loads both; if one is older than the other, it is still true that the member
+is at that place. So the driver keeps no state.
 
-An entry is made before the slot gets the address and taken away after it has lost it, so that a slot with work to do is
-never without a name, whenever we are interrupted. One that is all the same (the map was not saved) stops everything:
-who leaves might still be given work there. A slot is free while it is in maintenance and has no address.
+The map entry is added before the slot gets the address and removed after the slot has lost it, so a slot with work
+always has a name, even after an interruption. A nameless slot with work (the map was not saved) blocks everything: a
+leaving member might still get work there. A slot is free if it is in maintenance and has no address.
 
-Note [From an earlier state]: HAProxy may come back with the state of an earlier time. Where the map is of that time
-too, slots are given work for members that have gone since; convergence, which knows who has, calls
-`HaproxySlots.unseat`. Where the map is of another time, slots are nameless. If the map names most of those that are
-given work it was loaded, and whoever acts puts the few others into maintenance (`HaproxySlots.mend`): if one was a
-member's after all, it is seated again within a pass. If it does not, it was lost, and nothing is touched.
+Note [From an earlier state]: HAProxy may restart with an old state. If the map is equally old, slots get work for
+members that are gone since; convergence, which knows these, calls `HaproxySlots.unseat`. If the map is of another time,
+slots are nameless. If the map names most slots with work, it was loaded, and the acting daemon puts the few others into
+maintenance (`HaproxySlots.mend`): if one belonged to a member after all, that member is registered again within a pass.
+Otherwise the map was lost, and nothing is touched.
 
 Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
 """
@@ -57,13 +57,13 @@ class HaproxySlots:
         self._template = template
         self._dynamic = HaproxyDriver(runtime)
         self._choosing = threading.RLock()
-        """Of two who join at once, both would find the same slot free."""
+        """Without it, two concurrent joins would find the same slot free."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """The members in slots, with their sessions and what their checks say.
+        """Return the members in slots, with their sessions and health.
 
         Raises:
-            Permanent: a slot is given work, and the map does not say whose.
+            Permanent: a slot gets work, but the map does not name its member.
         """
         loads = self._runtime.loads()
         with self._choosing:
@@ -86,7 +86,7 @@ class HaproxySlots:
                 steering.vacate(slot)
 
     def _stood(self) -> tuple[TemplateSlots, tuple[HaproxyServer, ...]]:
-        """Slots and map, and the slots that two looks find nameless: the two are read one after the other."""
+        """Return slots and map, and the slots without a name in two readings: the two are read one after the other."""
         before = look(self._runtime, self._template)
         if not before.nameless:
             return before, ()
@@ -94,7 +94,7 @@ class HaproxySlots:
         return slots, tuple(slot for slot in slots.nameless if slot in before.nameless)
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Every server of the backend that has an address: slots under the name that the map has, or their own."""
+        """Return every server of the backend that has an address: slots under their name in the map, or their own."""
         slots = look(self._runtime, self._template)
         named = [(slots.names.get(place_of(slot), slot.name), slot) for slot in slots.servers.values()]
         found = [*slots.others.items(), *named]
@@ -131,7 +131,7 @@ class HaproxySlots:
             return one_by_one(self._steering(runtime), changes)
 
     def incarnation(self) -> str:
-        """The worker's process id and start time."""
+        """Return the worker's process id and start time."""
         return self._dynamic.incarnation()
 
     def _steering(self, runtime: Runtime) -> SlotSteering:
@@ -139,7 +139,7 @@ class HaproxySlots:
 
 
 class SlotSteering:
-    """Changes of who is in which slot. Slots are looked at once, and then known by what was answered."""
+    """Changes of the members in slots. Reads the slots once, and then follows the answers."""
 
     def __init__(self, runtime: Runtime, template: ServerTemplate) -> None:
         self._runtime = runtime
@@ -149,7 +149,7 @@ class SlotSteering:
 
     @property
     def slots(self) -> TemplateSlots:
-        """As they stand."""
+        """Return the present slots."""
         if self._known is None:
             self._known = look(self._runtime, self._template)
         return self._known
@@ -157,11 +157,11 @@ class SlotSteering:
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Put the member into a free slot, in maintenance. It is health-checked if the template says so.
 
-        A slot of its own with another address makes way, and so does another member at this address: it was there.
+        The member's slot with another address is freed first, and so is another member's slot with this address.
 
         Raises:
             Transient: no slot is free.
-            Permanent: somebody who is no member has the place.
+            Permanent: a foreign server has the place.
         """
         target = numeric(ours(member), address)
         there = place(target, port)
@@ -176,7 +176,7 @@ class SlotSteering:
             if other is not None and other in self.slots.taken:
                 self.vacate(self.slots.taken[MemberName(other)])
         if there in map(place_of, self.slots.servers.values()):
-            raise Permanent(f"{self._runtime.backend}: {there} is the place of {stale or 'somebody unnamed'} already")
+            raise Permanent(f"{self._runtime.backend}: {there} is the place of {stale or 'an unnamed server'} already")
         self._take(member, target, port)
 
     def enable(self, member: MemberName) -> None:
@@ -189,7 +189,7 @@ class SlotSteering:
             self._runtime.must_be_silent(f"set server {self._named(slot)} state ready")
 
     def drain(self, member: MemberName) -> None:
-        """Let the slot finish what it has."""
+        """Let the slot finish its current work."""
         slot = self._slot_of(ours(member))
         if slot is None:
             self._dynamic.drain(member)
@@ -197,7 +197,7 @@ class SlotSteering:
             self._runtime.must_be_silent(f"set server {self._named(slot)} state drain")
 
     def leave(self, member: MemberName) -> None:
-        """End what sessions the slot still has, and free it."""
+        """End the slot's remaining sessions, and free it."""
         slot = self._slot_of(ours(member))
         if slot is None:
             self._dynamic.leave(member)
@@ -205,7 +205,7 @@ class SlotSteering:
             self.vacate(slot)
 
     def vacate(self, slot: HaproxyServer) -> None:
-        """Put a slot into maintenance, end its sessions, and take away its address and then its name."""
+        """Put a slot into maintenance, end its sessions, and remove its address and then its name."""
         server = self._named(slot)
         self._runtime.must_be_silent(f"set server {server} state maint")
         self._runtime.tell(f"shutdown sessions server {server}")

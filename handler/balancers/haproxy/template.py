@@ -1,6 +1,6 @@
-"""The servers of a ``server-template`` and the map of who is in them, as they stand at one moment.
+"""The servers of a ``server-template`` and the map of their members, as read at one moment.
 
-`handler.balancers.haproxy.slots`, Note [Who is where], tells what the map is for.
+`handler.balancers.haproxy.slots`, Note [Who is where], explains the map.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOWHERE = "0.0.0.0"  # noqa: S104 the address of a slot that has none
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateSlots:
-    """What the servers of a template do, and for whom: one moment of it."""
+    """The servers of a template and their members, at one moment."""
 
     servers: Mapping[str, HaproxyServer]
     """Slots by name, in HAProxy's order."""
@@ -36,41 +36,41 @@ class TemplateSlots:
 
     @property
     def dynamic(self) -> Mapping[MemberName, HaproxyServer]:
-        """Members that are servers of their own."""
+        """Return members that are dynamic servers."""
         return {MemberName(name): server for name, server in self.others.items() if LaunchId.parse(name) is not None}
 
     @property
     def taken(self) -> Mapping[MemberName, HaproxyServer]:
-        """Slots by the members that they serve, whoever else's are there."""
+        """Return slots by member; foreign slots are left out."""
         named = {self.names.get(place_of(slot)): slot for slot in self.servers.values()}
         return {MemberName(name): slot for name, slot in named.items() if name is not None and LaunchId.parse(name)}
 
     @property
     def free(self) -> tuple[HaproxyServer, ...]:
-        """Slots that nobody uses."""
+        """Return free slots."""
         return tuple(slot for slot in self.servers.values() if slot.state is SeatState.PARKED and is_nowhere(slot))
 
     @property
     def nameless(self) -> tuple[HaproxyServer, ...]:
-        """Slots that are given work, and nobody knows whose."""
+        """Return slots that get work and have no name."""
         working = (slot for slot in self.servers.values() if slot.state is not SeatState.PARKED)
         return tuple(slot for slot in working if is_nowhere(slot) or place_of(slot) not in self.names)
 
     @property
     def is_named(self) -> bool:
-        """Whether the map is of this template: more slots with work are named than nameless."""
+        """Return whether the map is of this template: more slots with work are named than nameless."""
         working = sum(slot.state is not SeatState.PARKED for slot in self.servers.values())
         return working > 2 * len(self.nameless)
 
     def taking(
         self, slot: HaproxyServer, member: MemberName, target: IPv4Address | IPv6Address, port: int
     ) -> TemplateSlots:
-        """The same once a member has been put into a slot."""
+        """Return the slots after a member has taken one."""
         servers = {**self.servers, slot.name: replace(slot, address=target, port=port)}
         return replace(self, servers=servers, names={**self.names, place(target, port): member})
 
     def without(self, slot: HaproxyServer) -> TemplateSlots:
-        """The same once a slot is free again."""
+        """Return the slots after one is free again."""
         freed = replace(slot, address=None, state=SeatState.PARKED)
         names = {where: name for where, name in self.names.items() if where != place_of(slot)}
         return replace(self, servers={**self.servers, slot.name: freed}, names=names)
@@ -109,7 +109,7 @@ def look(runtime: Runtime, template: ServerTemplate) -> TemplateSlots:
 
 
 def lost(runtime: Runtime, template: ServerTemplate, slot: HaproxyServer) -> str:
-    """What is wrong with a nameless slot, and how to mend it."""
+    """Say what is wrong with a nameless slot, and how to fix it."""
     where = f"HAProxy at {runtime.socket} gives {runtime.named()}/{slot.name} work"
     if is_nowhere(slot):
         return (
@@ -123,15 +123,15 @@ def lost(runtime: Runtime, template: ServerTemplate, slot: HaproxyServer) -> str
 
 
 def place_of(slot: HaproxyServer) -> str:
-    """The key of a slot's place in the map; empty: it has none."""
+    """Return the key of a slot's place in the map; empty: it has none."""
     return "" if slot.address is None else place(slot.address, slot.port)
 
 
 def place(address: IPv4Address | IPv6Address, port: int) -> str:
-    """The key of a place in the map."""
+    """Return the key of a place in the map."""
     return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"
 
 
 def is_nowhere(slot: HaproxyServer) -> bool:
-    """Whether a slot has no address."""
+    """Return whether a slot has no address."""
     return slot.address is None or slot.address.is_unspecified

@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks a NetScaler, besides whether it shows a service group's members.
+"""Checks of `trimtab doctor` for a NetScaler, beside the listing of a service group's members.
 
 Source: NITRO REST API reference, ``nsversion``; RFC 9110, 6.6.1, for the clock.
 """
@@ -31,10 +31,10 @@ def _version(client: NitroClient) -> Look:
     told = client.whole(_ASKED).get("nsversion")
     found = told[0] if isinstance(told, list) and told else told  # releases differ
     said = shown(text(found, "version")) if isinstance(found, dict) else ""
-    return fine(said) if said else untold("NetScaler does not tell its version")
+    return fine(said) if said else untold("NetScaler does not report its version")
 
 
 def _clock(client: NitroClient, clock: Callable[[], Instant]) -> Look:
-    client.date(_ASKED)  # logging in may take a while: not between the two looks at our clock
+    client.date(_ASKED)  # log in before the clocks are compared: a login may take a while
     before = clock()
     return clock_look(client.date(_ASKED), before, clock())

@@ -1,8 +1,8 @@
-"""Members are members of one service group of a NetScaler, steered over NITRO.
+"""Members are members of one service group of a NetScaler, changed over NITRO.
 
-A member is bound by the name of a server object, and that name is its launch id: who is where can be read off the
-appliance. It is bound DISABLED, enabled when it is ready, disabled gracefully (`GOING OUT OF SERVICE` while it has
-work), and unbound; the server object goes once nothing else is bound to it, since removing it would unbind all.
+A member is bound by the name of a server object, and that name is its launch id: so the appliance itself shows the
+members. A member is bound DISABLED, enabled when it is ready, disabled gracefully (`GOING OUT OF SERVICE` while it has
+work), and unbound; the server object is removed once nothing else is bound to it, since its removal would unbind all.
 
 Source: NITRO REST API reference, servicegroup, servicegroup_servicegroupmember_binding, server, nsconfig.
 """
@@ -30,7 +30,7 @@ from handler.ports.examination import Check
 
 _BOUND = "servicegroup_servicegroupmember_binding"
 _STATES = (SeatState.SERVING, SeatState.DRAINING, SeatState.PARKED)
-"""Of a member that is bound twice, the one that is most at work counts."""
+"""If a member is bound twice, the most active binding counts."""
 
 
 class NetscalerDriver:
@@ -50,9 +50,9 @@ class NetscalerDriver:
         self._unsaved = threading.Event()
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Members bound under launch ids, with their connections to the server and what monitors say.
+        """Return members bound under launch ids, with their connections to the server and their health.
 
-        What was changed since the last look is saved first, if that is declared: once for many changes.
+        If declared, changes since the last read are saved first: once for many changes.
         """
         self._save()
         checked = self._is_checked()
@@ -65,11 +65,11 @@ class NetscalerDriver:
         return checks_of(name, self._client, self._clock)
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone bound, whoever that is."""
+        """Return all bindings, foreign ones included."""
         return {(binding.address, binding.port): binding.server for binding in self._bindings()}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Bind the member, disabled. One that is bound with another address or port makes way."""
+        """Bind the member, disabled. A binding with another address or port is removed first."""
         places = self._places(member)
         if [(place.address, place.port) for place in places] == [(plain(address), port)]:
             return
@@ -90,14 +90,14 @@ class NetscalerDriver:
                 self._act("enable", place, {})
 
     def drain(self, member: MemberName) -> None:
-        """Disable the member gracefully: it finishes what it has."""
+        """Disable the member gracefully: it finishes its current work."""
         delay = {} if self._there.delay is None else {"delay": max(1, round(self._there.delay))}
         for place in self._places(member):
             if place.state is SeatState.SERVING:
                 self._act("disable", place, {"graceful": "YES", **delay})
 
     def leave(self, member: MemberName) -> None:
-        """Unbind the member, whatever it has in hand, and remove its server object if nothing else uses it."""
+        """Unbind the member, even with open work, and remove its server object if nothing else uses it."""
         for place in self._places(member):
             arguments = {"args": f"servername:{place.server},port:{place.port}"}
             call = NitroCall(path=f"config/{_BOUND}/{self._group}", method="DELETE", query=arguments)
@@ -105,16 +105,16 @@ class NetscalerDriver:
         self._remove_server(member)
 
     def incarnation(self) -> str:
-        """Since when the node that answers is up: a restart may have lost what was not saved."""
+        """Return the start of the answering node: a restart may have lost unsaved changes."""
         started = [text(system, "starttime") for system in things(self._read("stat/system"), "system")]
         if not any(started):
-            raise Transient(f"{self._there.id}: NetScaler does not say since when it is up")
+            raise Transient(f"{self._there.id}: NetScaler does not report its start time")
         return started[0]
 
     # Looking.
 
     def _is_checked(self) -> bool:
-        """Whether monitors look at members; also, whether the service group is one whose members are ours to say."""
+        """Return whether monitors check members. Raises if the appliance itself decides the group's members."""
         call = NitroCall(path=f"config/servicegroup/{self._group}")
         answer = self._client.ask(call)
         if isinstance(answer, Refusal) and answer.code in MISSING:
@@ -126,14 +126,14 @@ class NetscalerDriver:
                     f"autoscale {text(group, 'autoscale')}: use a group without"
                 )
             return text(group, "healthmonitor") != "NO"
-        raise Transient(f"{self._there.id}: the answer about {self._there.service_group} makes no sense")
+        raise Transient(f"{self._there.id}: the answer about {self._there.service_group} cannot be read")
 
     def _missing(self, refusal: Refusal) -> Permanent:
-        """Say that the service group is missing; as `NotFound` where the appliance lists others, and not this one."""
+        """Return the error for a missing service group: `NotFound` if the appliance lists others and not this one."""
         said, wanted = f"{self._there.id}: NetScaler: {refusal.said}", self._there.service_group
         names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
         if not all(names):
-            raise Transient(f"{self._there.id}: the list of service groups makes no sense")
+            raise Transient(f"{self._there.id}: the list of service groups cannot be read")
         if not names or wanted in names:
             why = f"lists {wanted} all the same" if names else "lists no other service group either"
             return Permanent(f"{said}; it {why}", cause=FailureCause.POOL, mend=GROUPS)
@@ -165,7 +165,7 @@ class NetscalerDriver:
         self._change(call, lambda: all(is_so(now.state) for now in self._places(MemberName(place.server))))
 
     def _change(self, call: NitroCall, is_so: Callable[[], bool]) -> None:
-        """Change something. A refusal of what is already so is none."""
+        """Make a change. A refusal counts as success if the change is already in place."""
         refusal = self._client.ask(call)
         self._unsaved.set()
         if isinstance(refusal, Refusal):
@@ -174,7 +174,7 @@ class NetscalerDriver:
                 raise error
 
     def _make_server(self, member: MemberName, address: str) -> None:
-        """Have a server object of the member's name and address. One with another address makes way."""
+        """Create a server object with the member's name and address. One with another address is removed first."""
         known = self._server(member)
         if known is not None and plain(known) == plain(address):
             return
@@ -194,7 +194,7 @@ class NetscalerDriver:
         raise self._client.error(refusal)
 
     def _server(self, member: MemberName) -> str | None:
-        """The address of the member's server object; ``None``: there is none."""
+        """Return the address of the member's server object; ``None``: there is none."""
         found = self._client.ask(NitroCall(path=f"config/server/{quote(member, safe='')}"))
         if isinstance(found, Refusal):
             if found.code == NO_SUCH_RESOURCE:
@@ -213,7 +213,7 @@ class NetscalerDriver:
         self._change(NitroCall(path=path, method="DELETE"), lambda: self._server(member) is None)
 
     def _save(self) -> None:
-        """Save what has changed; what cannot be saved now is saved at the next look."""
+        """Save changes; if that fails, they are saved at the next read."""
         if not (self._there.save and self._unsaved.is_set()):
             return
         self._unsaved.clear()

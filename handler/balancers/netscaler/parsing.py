@@ -1,4 +1,4 @@
-"""What a NetScaler says over NITRO, as far as membership of service groups goes. Pure.
+"""Decode members of service groups in NITRO's answers. Pure.
 
 Source: NITRO REST API reference, servicegroup_servicegroupmember_binding, servicegroupmember.
 """
@@ -16,11 +16,11 @@ from handler.planning.world import Health, SeatState
 _DRAINING = frozenset({"GOING OUT OF SERVICE", "DOWN WHEN GOING OUT OF SERVICE", "TROFS", "TROFS_DOWN"})
 _HEALTH: Mapping[str, Health] = {"UP": Health.HEALTHY, "DOWN": Health.FAILING}
 _PARTS = 3
-"""Of what a group member is called in statistics: ``group?server?port``."""
+"""Parts of a group member's name in statistics: ``group?server?port``."""
 
 
 class Unreadable(Exception):
-    """A member of the service group that cannot be told."""
+    """A member of the service group that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Binding:
     port: int
     state: SeatState
     health: Health
-    """What monitors say, if there are any."""
+    """The monitors' result, if there are any."""
 
 
 def bindings(document: Thing) -> tuple[Binding, ...]:
@@ -64,7 +64,7 @@ def _binding(thing: Thing) -> Binding:
 def connections(document: Thing) -> Mapping[tuple[str, int], int]:
     """Read ``stat/servicegroup?statbindings=yes``: (server, port) → ``cursrvrconnections``.
 
-    What cannot be read is left out, since it is not zero.
+    Unreadable numbers are left out, since they are not zero.
 
     >>> member = {"servicegroupname": "web?web-k3f9ab-1?80", "cursrvrconnections": "5"}
     >>> connections({"servicegroup": [{"servicegroupmember": [member, {"servicegroupname": "web"}]}]})
@@ -82,7 +82,7 @@ def connections(document: Thing) -> Mapping[tuple[str, int], int]:
 
 
 def members(found: Iterable[Binding]) -> Mapping[MemberName, tuple[Binding, ...]]:
-    """Sort bindings by member; those of others are left out."""
+    """Group bindings by member; foreign ones are left out."""
     ours: dict[MemberName, tuple[Binding, ...]] = {}
     for binding in found:
         if LaunchId.parse(binding.server) is not None:

@@ -1,7 +1,7 @@
-"""What changes of members of one pool come to, taken together. Pure.
+"""Combine changes of members of one pool into one batch. Pure.
 
-Octavia takes one change of a tree at a time, and takes about as long for a batch as for one: so changes that wait for
-each other are put into one.
+Octavia takes one change of a tree at a time, and a batch takes about as long as a single change: so waiting changes are
+combined.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from handler.ports.balancer import MemberMove, RegistrationChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stock:
-    """What a new seat is given, and one that is to serve."""
+    """Values for a new member, and for one that is to serve."""
 
     subnet: str | None = None
     weight: int = 1
@@ -28,10 +28,10 @@ class Stock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolPlan:
-    """What to tell Octavia, and who is refused before anything is told."""
+    """The requests to Octavia, and the changes that are refused before them."""
 
     put: tuple[Mapping[str, object], ...] = ()
-    """Members as a batch has them: all that they are to be, in the order of their names."""
+    """Members of a batch, each with all its attributes, in the order of their names."""
     delete: tuple[str, ...] = ()
     """Ids."""
     refused: Mapping[int, DriverError] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class PoolPlan:
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """The pool as it is to be."""
+    """The pool after the changes."""
 
     entries: list[PoolMember]
     stock: Stock
@@ -68,7 +68,7 @@ class _Draft:
     def _enable(self, member: MemberName) -> None:
         seated = self.seats(member)
         if not seated:
-            raise Transient(f"{member} has no seat: it must join first")
+            raise Transient(f"{member} is not in the pool: it must join first")
         for entry in seated:
             if entry.state is not SeatState.SERVING:
                 self._set(replace(entry, up=True, weight=self.stock.weight))
@@ -107,9 +107,9 @@ class _Draft:
 
 
 def planned(entries: Iterable[PoolMember], changes: Sequence[RegistrationChange], stock: Stock) -> PoolPlan:
-    """Say what makes all changes true, in their order. What is so already is not told.
+    """Return the requests that make all changes, in order. Changes that are already in place need none.
 
-    Who is refused one change is refused those that follow.
+    If a member's change is refused, so are its later ones.
 
     >>> def join(n: int) -> RegistrationChange:
     ...     return RegistrationChange(move=MemberMove.JOIN, member=f"web-k3f9ab-{n}", at=(f"10.0.0.{n}", 80))
@@ -132,7 +132,7 @@ def planned(entries: Iterable[PoolMember], changes: Sequence[RegistrationChange]
 
 
 def _told(entry: PoolMember) -> Mapping[str, object]:
-    """One member of a batch. Whatever is not said there goes back to its default."""
+    """Return one member of a batch. Omitted attributes go back to their defaults."""
     return {
         **dict(entry.kept),
         "name": entry.name,
@@ -146,5 +146,5 @@ def _told(entry: PoolMember) -> Mapping[str, object]:
 def _taken(entry: PoolMember, place: tuple[str, int]) -> DriverError:
     where = f"{place[0]} port {place[1]}"
     if entry.member is None:
-        return Permanent(f"{where} is the seat of {entry.name or entry.id}: seats of others are never touched")
-    return Transient(f"{where} is still the seat of {entry.name}")
+        return Permanent(f"{where} belongs to {entry.name or entry.id}: foreign registrations are never touched")
+    return Transient(f"{where} still belongs to {entry.name}")

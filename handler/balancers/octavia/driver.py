@@ -1,10 +1,10 @@
 """One pool of Octavia as a balancer. Members bear launch ids as names.
 
-A seat that is parked is administratively down with weight 0; one that drains is up with weight 0. Octavia tells
-connections of listeners only: how many a member has is not known.
+A parked member is administratively down with weight 0; a draining one is up with weight 0. Octavia reports connections
+of listeners only: a member's number is unknown.
 
-Note [One change at a time]: while anything in a load balancer's tree is being changed, all of it is immutable. Calls
-that wait for that wait together, and whoever's turn it is makes the changes of all in one batch.
+Note [One change at a time]: while anything in a load balancer's tree is changing, the whole tree is immutable. Waiting
+calls wait together, and the one whose turn comes makes all their changes in one batch.
 
 Source: Octavia API v2, version discovery, ``provisioning_status`` of pools and load balancers.
 """
@@ -48,11 +48,11 @@ def checks_of(
 
 def _version(connection: OpenstackConnection) -> Look:
     offered = connection.offered(LOAD_BALANCER)
-    return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else untold("Octavia does not tell its version")
+    return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else untold("Octavia does not report its version")
 
 
 def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Look:
-    connection.offered(LOAD_BALANCER)  # logging in may take a while: not between the two looks at our clock
+    connection.offered(LOAD_BALANCER)  # log in before the clocks are compared: a login may take a while
     before = clock()
     answer = connection.ask(LOAD_BALANCER, "GET", "/lbaas/pools?fields=id&limit=1")
     return clock_look(answer.date, before, clock())
@@ -61,7 +61,7 @@ def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Loo
 def _state(pool: OctaviaPool) -> Look:
     if pool.state() is Tree.ACTIVE:
         return fine("pool and load balancer take changes")
-    return untold("pool or load balancer is being changed just now, and takes no changes meanwhile")
+    return untold("pool or load balancer is being changed now, and takes no changes meanwhile")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -74,7 +74,7 @@ class _Waiting:
 
 
 class OctaviaDriver:
-    """The `Balancer` of an `OctaviaBalancer`. Nothing is asked before the first call."""
+    """The `Balancer` of an `OctaviaBalancer`. Sends nothing before the first call."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class OctaviaDriver:
         self._waiting: list[_Waiting] = []
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """The pool's members under launch ids, with what the health monitor says of them."""
+        """Return the pool's members under launch ids, with their health."""
         return {
             entry.member: Seat(
                 member=entry.member, state=entry.state, connections=None, health=entry.health, id=entry.id
@@ -108,7 +108,7 @@ class OctaviaDriver:
         }
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone in the pool, whoever that is."""
+        """Return everything in the pool, foreign members included."""
         return {(entry.address, entry.port): entry.name or entry.id for entry in self._pool.members()}
 
     def checks(self, name: str) -> Sequence[Check]:
@@ -116,7 +116,7 @@ class OctaviaDriver:
         return checks_of(name, self._connection, self._pool, self._clock)
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Add a member that is down. One of that name with another address makes way."""
+        """Add a member that is down. One with that name and another address is removed first."""
         self._change(RegistrationChange(move=MemberMove.JOIN, member=member, at=(address, port)))
 
     def enable(self, member: MemberName) -> None:
@@ -124,7 +124,7 @@ class OctaviaDriver:
         self._change(RegistrationChange(move=MemberMove.ENABLE, member=member))
 
     def drain(self, member: MemberName) -> None:
-        """Let it finish what it has: weight 0. Clients that a cookie binds to it are served on."""
+        """Let it finish its current work: weight 0. It still serves clients that a cookie binds to it."""
         self._change(RegistrationChange(move=MemberMove.DRAIN, member=member))
 
     def leave(self, member: MemberName) -> None:
@@ -132,13 +132,13 @@ class OctaviaDriver:
         self._change(RegistrationChange(move=MemberMove.LEAVE, member=member))
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
-        """Make all of them in one batch, with those of others who wait; only who leaves, leaves one by one."""
+        """Make all changes in one batch, with those of other waiting calls; only deletions are made one by one."""
         waiting = [_Waiting(change=change) for change in changes]
         self._turn_of(waiting)
         return [one.error for one in waiting]
 
     def incarnation(self) -> str:
-        """The pool's id: Octavia forgets no members, unless the pool is made anew."""
+        """Return the pool's id: Octavia forgets no members, unless the pool is created again."""
         return self._pool.present()
 
     def _change(self, change: RegistrationChange) -> None:
@@ -147,7 +147,7 @@ class OctaviaDriver:
             raise error
 
     def _turn_of(self, waiting: Sequence[_Waiting]) -> None:
-        """Wait until these are done by whoever's turn it is, at last by us."""
+        """Wait until another call has made these changes, or make them when the turn comes."""
         with self._lock:
             self._waiting += waiting
         if not self._turn.acquire(timeout=2 * self._within):
@@ -164,7 +164,7 @@ class OctaviaDriver:
             self._turn.release()
 
     def _make_all(self) -> None:
-        """Make the changes of everybody who waits, and of those who come while the tree is not free."""
+        """Make the changes of all waiting calls, and of those that arrive while the tree is busy."""
         busy = self._settled()
         with self._lock:
             together, self._waiting = self._waiting, []
@@ -181,7 +181,7 @@ class OctaviaDriver:
             _end(together, None)
 
     def _settled(self) -> DriverError | None:
-        """Wait until what is read is what is; why that cannot be."""
+        """Wait until the tree is settled, so that reads are current; return why that failed."""
         try:
             self._pool.settle()
         except DriverError as error:
@@ -189,7 +189,7 @@ class OctaviaDriver:
         return None
 
     def _make_singly(self, together: Sequence[_Waiting], refused: Permanent) -> None:
-        """A batch is refused for one of its members: find out for which."""
+        """Find the member for which a batch is refused."""
         by_member: dict[MemberName, list[_Waiting]] = {}
         for waiting in together:
             by_member.setdefault(waiting.change.member, []).append(waiting)

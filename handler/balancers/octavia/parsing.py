@@ -1,6 +1,6 @@
-"""What Octavia's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+"""Decode Octavia's answers. Pure: each function takes decoded JSON of any shape.
 
-Source: Load Balancer API v2; the shapes were read off Octavia 11 (Zed, API 2.26).
+Source: Load Balancer API v2; the shapes are those of Octavia 11 (Zed, API 2.26).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from handler.planning.world import Health, SeatState
 
 _HEALTH = {"ONLINE": Health.HEALTHY, "ERROR": Health.FAILING, "NO_MONITOR": None}
 _KEPT = ("subnet_id", "monitor_address", "monitor_port", "backup")
-"""What a batch would set back to its default, if it did not say it."""
+"""Attributes that a batch would reset to their defaults if it omitted them."""
 
 
 class Tree(enum.Enum):
@@ -26,15 +26,15 @@ class Tree(enum.Enum):
 
     ACTIVE = "ACTIVE"
     PENDING = "PENDING"
-    """Something in the tree is being changed, by whomever."""
+    """Some client is changing the tree."""
     ERROR = "ERROR"
-    """It takes none until a person mends it."""
+    """It takes none until a person fixes it."""
     GONE = "DELETED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolMember:
-    """One member of a pool, whoever it belongs to."""
+    """One member of a pool, of any owner."""
 
     id: str
     name: str
@@ -46,28 +46,28 @@ class PoolMember:
     """Its administrative state."""
     operating: str
     kept: tuple[tuple[str, object], ...] = ()
-    """Attributes that others may have set, and that a batch must repeat."""
+    """Attributes that other clients may have set, and that a batch must repeat."""
 
     @property
     def member(self) -> MemberName | None:
-        """``None``: the seat is somebody else's."""
+        """Return the member's name; ``None``: it is foreign."""
         return None if LaunchId.parse(self.name) is None else MemberName(self.name)
 
     @property
     def state(self) -> SeatState:
-        """Down: set aside, whatever its weight. Weight 0: it finishes what it has."""
+        """Return its state. Down: parked, with any weight. Weight 0: it finishes its current work."""
         if not self.up:
             return SeatState.PARKED
         return SeatState.SERVING if self.weight > 0 else SeatState.DRAINING
 
     @property
     def health(self) -> Health | None:
-        """What the pool's health monitor says; ``None``: it has none."""
+        """Return the health monitor's result; ``None``: the pool has no monitor."""
         return _HEALTH.get(self.operating, Health.UNKNOWN)
 
 
 def entry_of(said: object) -> PoolMember | None:
-    """Read one member; ``None``: that is none.
+    """Read one member; ``None``: the entry is not a member.
 
     >>> said = {"id": "327a", "name": "web-k3f9ab-3", "address": "10.20.9.3", "protocol_port": 80, "weight": 0}
     >>> entry = entry_of(said | {"admin_state_up": True, "operating_status": "DRAINING", "backup": False})
@@ -93,7 +93,7 @@ def entry_of(said: object) -> PoolMember | None:
 
 
 def shortest(address: str) -> str:
-    """An address in its shortest spelling; empty: it is none.
+    """Return an address in its shortest spelling; empty: the text is not an address.
 
     >>> shortest("fd00:0:0::0001"), shortest("web1.example.org")
     ('fd00::1', '')
@@ -105,7 +105,7 @@ def shortest(address: str) -> str:
 
 
 def page_of(body: object) -> tuple[tuple[PoolMember, ...], str] | None:
-    """Read one page of members, and after which the next begins; empty: this is the last. ``None``: malformed.
+    """Read one page of members and its marker; empty: this is the last page. ``None``: malformed.
 
     >>> page_of({"members": [], "members_links": []})
     ((), '')
@@ -118,7 +118,7 @@ def page_of(body: object) -> tuple[tuple[PoolMember, ...], str] | None:
 
 
 def tree_of(status: str) -> Tree:
-    """Read a provisioning status. A word that is not known is waited for.
+    """Read a provisioning status. An unknown one counts as pending.
 
     >>> tree_of("PENDING_UPDATE")
     <Tree.PENDING: 'PENDING'>

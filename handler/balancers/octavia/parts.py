@@ -1,6 +1,6 @@
-"""What Octavia is told of the parts of a balancer that is made, and what its answers mean. Pure.
+"""Encode and decode the parts of an Octavia balancer that Trimtab creates. Pure.
 
-Source: Load Balancer API v2; the shapes were read off Octavia 11 (Zed, API 2.26).
+Source: Load Balancer API v2; the shapes are those of Octavia 11 (Zed, API 2.26).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PATHS: Mapping[ManagedPart, str] = {
     ManagedPart.HEALTHMONITOR: "/lbaas/healthmonitors",
 }
 KEYS: Mapping[ManagedPart, str] = {part: path.rpartition("/")[2] for part, path in PATHS.items()}
-"""Under which key a listing has them."""
+"""The key of each part's listing."""
 _DESCRIPTION = "Made by Trimtab, and deleted by it: change what its file declares, not this."
 _NO_LIMIT = -1
 _GONE = "DELETED"
@@ -65,7 +65,7 @@ def _found(part: ManagedPart, entry: object) -> ListedPart | None:
 
 
 def _state(word: str) -> Provision:
-    """Fold a provisioning status; a word that is not known is waited for."""
+    """Translate a provisioning status; an unknown one counts as pending."""
     if word == "ACTIVE":
         return Provision.ACTIVE
     return Provision.ERROR if word == "ERROR" else Provision.PENDING
@@ -78,7 +78,7 @@ def body_of(
     found: Mapping[ManagedPart, PartStatus],
     ids: Mapping[str, str],
 ) -> Mapping[str, object]:
-    """What a part is made of; ``ids``: of the ``subnet`` and ``network`` of the VIP, where they are named."""
+    """Return the request that creates a part; ``ids``: those of the VIP's ``subnet`` and ``network``, if named."""
     told = {"name": name, "description": _DESCRIPTION}
     match part:
         case ManagedPart.LOADBALANCER:
@@ -122,7 +122,7 @@ def _pool(pool: PoolSpec) -> Iterator[tuple[str, object]]:
 
 
 def _monitor(monitor: HealthMonitor) -> Iterator[tuple[str, object]]:
-    """Yield what a monitor is made of. Octavia refuses what has to do with pages where none is asked for."""
+    """Yield a monitor's attributes. Octavia refuses attributes of pages if the type requests none."""
     yield "type", monitor.kind.value
     yield "delay", int(monitor.delay)
     yield "timeout", int(monitor.timeout)

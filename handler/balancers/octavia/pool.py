@@ -1,4 +1,4 @@
-"""One pool of Octavia: found, read, waited for and changed."""
+"""Find, read and change one pool of Octavia, and wait for its changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from config.units import Instant, Seconds
 from handler.balancers.octavia.parsing import PoolMember, PoolStatus, Tree, load_balancer_of, page_of, pool_of
 
 _OLDEST = (2, 11)
-"""The first with ``additive_only``. An older one would delete the members that a batch does not list."""
+"""The first version with ``additive_only``. An older one would delete members that a batch does not list."""
 _PAGES = 100
 _FIRST_PAUSE: Seconds = 0.1
 _LONGEST_PAUSE: Seconds = 1.0
@@ -35,20 +35,20 @@ _IMMUTABLE: Final = frozenset({409})
 
 
 def wait(seconds: Seconds) -> None:
-    """Let time pass between two looks."""
+    """Pause between two reads."""
     threading.Event().wait(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolReference:
-    """Which pool is meant, by name or id; exactly one is there."""
+    """A reference to a pool, by the name or id of itself or its load balancer; exactly one is given."""
 
     pool: str | None
     load_balancer: str | None
 
 
 class OctaviaPool:
-    """Every method raises `DriverError` as `OpenstackConnection.ask` does; that Octavia is busy stays in here."""
+    """One pool. Every method raises `DriverError` as `OpenstackConnection.ask`, and waits while Octavia is busy."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class OctaviaPool:
 
     @property
     def id(self) -> str:
-        """The pool's id: found once, by its name if need be.
+        """Return the pool's id; a name is looked up once.
 
         Raises:
             Permanent: there is none, or several.
@@ -76,13 +76,13 @@ class OctaviaPool:
         return self._known
 
     def present(self) -> str:
-        """Its id as of now: one of that name may have been made anew."""
+        """Return its present id: a pool with that name may have been created again."""
         if self._ask("GET", "", but=_GONE).status in _GONE:
             self._lose()
         return self.id
 
     def members(self) -> tuple[PoolMember, ...]:
-        """Everyone in the pool. Never partial."""
+        """Return all members of the pool. Never partial."""
         read: dict[str, PoolMember] = {}
         marker = ""
         for _ in range(_PAGES):
@@ -97,7 +97,7 @@ class OctaviaPool:
         raise Transient(f"{self._about}: the listing of members does not end")
 
     def put(self, members: Sequence[Mapping[str, object]], *, mind: Iterable[PoolMember]) -> None:
-        """Add or change members, and wait until it is done; those that are not among them stay as they are."""
+        """Add or change members, and wait until it is done; members that are not listed stay."""
         if not self._batches:
             self._check_version()
         known = {(entry.address, entry.port): entry.id for entry in mind}
@@ -114,13 +114,13 @@ class OctaviaPool:
                 self._told("PUT", f"/members/{own_id}", {"member": changed})
 
     def delete(self, member: str) -> None:
-        """Delete a member by its id, and wait until it is done. Gone already is success."""
+        """Delete a member by its id, and wait until it is done. If it is gone already, that is success."""
         self._told("DELETE", f"/members/{member}", None)
 
-    # Told, and waited for
+    # Changes
 
     def settle(self, otherwise: str = "takes no changes") -> None:
-        """Wait until nothing in the tree is being changed: what is read before may be about to change."""
+        """Wait until nothing in the tree is changing: an earlier read may be outdated."""
         for _ in self._until(otherwise):
             if self._tree() is Tree.ACTIVE:
                 return
@@ -138,10 +138,10 @@ class OctaviaPool:
         self.settle("is still being changed")
 
     def _until(self, what: str) -> Iterator[None]:
-        """Look, and look again, ever less often.
+        """Yield for each read, with growing pauses.
 
         Raises:
-            Transient: for as long as it may take, nothing came of it.
+            Transient: the time is over.
         """
         begun, waited, pause = self._clock(), 0.0, _FIRST_PAUSE
         while max(waited, self._clock() - begun) < self._within:
@@ -151,7 +151,7 @@ class OctaviaPool:
         raise Transient(f"{self._about} {what} for {self._within:.0f} s")
 
     def state(self) -> Tree:
-        """Whether pool and load balancer take changes now.
+        """Return whether pool and load balancer take changes now.
 
         Raises:
             Permanent: one of them is in ERROR, or gone.
@@ -159,7 +159,7 @@ class OctaviaPool:
         return self._tree()
 
     def _tree(self) -> Tree:
-        """Whether pool and load balancer take changes: a load balancer may be ACTIVE above a pool that is not.
+        """Return whether pool and load balancer take changes: a load balancer may be ACTIVE above a pool that is not.
 
         Raises:
             Permanent: one of them is in ERROR, or gone.
@@ -197,24 +197,24 @@ class OctaviaPool:
         return answer
 
     def _check_accepted(self, answer: ServiceResponse, method: str, path: str) -> None:
-        """A batch and a deletion are answered by their status alone, a member by itself."""
+        """Check an answer: batches and deletions return only a status, a member returns itself."""
         silent = {"PUT": 202, "DELETE": 204}.get(method) if path.startswith("/members?") or method == "DELETE" else None
         accepted = answer.status == silent or answer.status in _GONE if silent else bool(mapping(answer.body, "member"))
         if not accepted:
             raise Transient(f"{self._about}: {method}: the answer cannot be read")
 
     def _lose(self) -> None:
-        """Find it anew next time: one of that name may have been made."""
+        """Look the pool up again at the next call: one with that name may have been created."""
         self._known = None
         self._ids.forget()
 
     def _refuse_conflict(self, answer: ServiceResponse) -> None:
-        """Let pass that the tree is immutable; any other conflict is no matter of waiting."""
+        """Return if the conflict is an immutable tree; raise for any other, which waiting does not solve."""
         said = text(answer.body, "faultstring")
         if "immutable" not in said and "Invalid state" not in said:
             raise Transient(f"{self._about}: {said or 'a conflict'}")
 
-    # Found
+    # Lookup
 
     def _found(self) -> str:
         written, above = self._place.pool, self._place.load_balancer
@@ -235,7 +235,7 @@ class OctaviaPool:
         return found[0]
 
     def _without_pool(self, load_balancer: str) -> Permanent:
-        """Say that a load balancer has no pool, or does not exist itself."""
+        """Return the error for a load balancer without a pool, or for a missing load balancer."""
         path, about = f"{LOAD_BALANCER_KIND.path}/{load_balancer}", f"the load balancer {self._place.load_balancer}"
         if self._connection.ask(LOAD_BALANCER, "GET", path, but=_GONE).status in _GONE:
             said = f"{self._connection.id}: {about} does not exist"
@@ -253,12 +253,12 @@ class OctaviaPool:
             raise Permanent(str(error), cause=FailureCause.POOL, mend=_LISTED[kind.word]) from None
 
     def _missing(self, kind: OpenstackKind, written: str, said: str, *, mend: str = "") -> Permanent:
-        """Say that a pool or load balancer is missing; as `NotFound` where the project sees others, and not this one.
+        """Return the error for a missing pool or load balancer: `NotFound` if the project sees others but not this one.
 
         Args:
             kind: what is missing.
             written: its id or name; empty: neither is known.
-            said: how that was found out.
+            said: the evidence.
             mend: what to do, if not to name another one.
         """
         listed = self._listed(kind)
@@ -272,7 +272,7 @@ class OctaviaPool:
         return NotFound(f"{said}, and the project sees {others}", cause=FailureCause.POOL, mend=mend)
 
     def _listed(self, kind: OpenstackKind) -> tuple[object, ...]:
-        """Everything of a kind that the project sees. Never partial."""
+        """Return all objects of a kind that the project sees. Never partial."""
         read: list[object] = []
         marker = ""
         for _ in range(_PAGES):

@@ -1,7 +1,7 @@
-"""Load balancers of Octavia that Trimtab makes: found by their names, made and deleted part by part.
+"""Load balancers of Octavia that Trimtab creates: found by name, created and deleted part by part.
 
-Members are then seated by the driver of the pool. Octavia takes one change of a load balancer's tree at a time, and
-refuses others with 409 meanwhile: that is Transient, and the next pass comes again.
+The pool's driver then registers members. Octavia takes one change of a load balancer's tree at a time, and refuses
+others with 409 meanwhile: that is Transient, and the next pass tries again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GONE = frozenset({404})
 
 
 class OctaviaProvisioner:
-    """The `Provisioner` of a `ManagedBalancer` on a cloud of OpenStack. Nothing is asked before the first call."""
+    """The `Provisioner` of a `ManagedBalancer` on a cloud of OpenStack. Sends nothing before the first call."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class OctaviaProvisioner:
 
     @property
     def declared(self) -> ManagedBalancer:
-        """What it is to be."""
+        """Return the declaration."""
         return self._declared
 
     # Parts
 
     def parts(self) -> Mapping[ManagedPart, PartStatus]:
-        """What there is of it: each part by its name within the one that it belongs to, or as the file names it."""
+        """Return the existing parts: each by its name within its parent, or as the file names it."""
         found = dict[ManagedPart, PartStatus]()
         own = made_parts(self._declared)
         for part in ManagedPart:
@@ -72,28 +72,28 @@ class OctaviaProvisioner:
         return found
 
     def create(self, part: ManagedPart, found: Mapping[ManagedPart, PartStatus]) -> None:
-        """Ask for a part. It is pending then, and so is all that it belongs to."""
+        """Create a part. It is pending then, and so are its parents."""
         if part in found:
             return
         body = body_of(part, self._declared, self._mark, found, dict(self._places()))
         self._connection.ask(LOAD_BALANCER, "POST", PATHS[part], body=body)
 
     def delete(self, part: ManagedPart, id: str) -> None:
-        """Have a part deleted."""
+        """Delete a part."""
         self._connection.ask(LOAD_BALANCER, "DELETE", f"{PATHS[part]}/{id}", but=_GONE)
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
-        """Whether the part's own address is answered 404; of another project's parts it is 403."""
+        """Return whether the part's own URL answers 404; another project's parts answer 403."""
         return self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}/{id}", but=_GONE).status in _GONE
 
     def strangers(self) -> tuple[str, ...]:
-        """Who is in the pool and is no member of anybody's group."""
+        """Return entries of the pool that are not members of any group."""
         driver = self._driver()
         sitting = () if driver is None else driver.occupants().values()
         return tuple(sorted(name for name in sitting if LaunchId.parse(name) is None))
 
     def _given(self, part: ManagedPart) -> str | None:
-        """What the file names: the id, or for a load balancer the name, of a part that exists."""
+        """Return the existing part that the file names: its id, or a load balancer's name."""
         monitor = self._declared.health_monitor
         given = {
             ManagedPart.LOADBALANCER: self._declared.loadbalancer,
@@ -115,22 +115,22 @@ class OctaviaProvisioner:
         return mine[0].status if mine else None
 
     def _places(self) -> Iterator[tuple[str, str]]:
-        """Yield the ids of where the address of the VIP comes from."""
+        """Yield the ids of the VIP's subnet and network."""
         vip = self._declared.vip
         if vip is not None and vip.subnet is not None:
             yield "subnet", self._ids.of(SUBNET_KIND, vip.subnet)
         if vip is not None and vip.network is not None:
             yield "network", self._ids.of(NETWORK_KIND, vip.network)
 
-    # Seats
+    # Registrations
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """The pool's members under launch ids; nobody, where there is no pool."""
+        """Return the pool's members under launch ids; empty: there is no pool."""
         driver = self._driver()
         return {} if driver is None else driver.seats()
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
-        """Everyone in the pool."""
+        """Return everything in the pool."""
         driver = self._driver()
         return {} if driver is None else driver.occupants()
 
@@ -143,7 +143,7 @@ class OctaviaProvisioner:
         self._needed().enable(member)
 
     def drain(self, member: MemberName) -> None:
-        """Let it finish what it has."""
+        """Let it finish its current work."""
         if (driver := self._driver()) is not None:
             driver.drain(member)
 
@@ -153,11 +153,11 @@ class OctaviaProvisioner:
             driver.leave(member)
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
-        """Make changes of many members in one go."""
+        """Make changes of many members in one batch."""
         return self._needed().apply(changes)
 
     def incarnation(self) -> str:
-        """The pool's id; empty, where there is none."""
+        """Return the pool's id; empty: there is none."""
         found = self.parts().get(ManagedPart.POOL)
         return "" if found is None else found.id
 
@@ -167,7 +167,7 @@ class OctaviaProvisioner:
         return driver
 
     def _driver(self) -> OctaviaDriver | None:
-        """The driver of the pool that is there now: one for all calls, since it makes changes of many together."""
+        """Return the driver of the present pool: one for all calls, since it combines the changes of many."""
         pool = self.parts().get(ManagedPart.POOL)
         with self._turn:
             if pool is None:
@@ -189,6 +189,6 @@ class OctaviaProvisioner:
 
 
 def _is_meant(found: ListedPart, named: str, above: PartStatus | None) -> bool:
-    """Whether a listed part is the one: listings may show more than they were asked for."""
+    """Return whether a listed part is the right one: listings may show more than was requested."""
     within = above is None or above.id in found.within
     return within and named in {found.status.id, found.name}

@@ -32,13 +32,13 @@ _STATES: Mapping[protocol.State, SeatState] = {
     "draining": SeatState.DRAINING,
 }
 _ENVIRONMENT = ("PATH", "PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ")
-"""All that a holder is given: what else is in ours may be secret, and a holder lives long."""
+"""The holder's environment: our other variables may be secret, and a holder lives long."""
 
 _ROOT = Path(__file__).parents[3]
 
 
 class SharedListenerBalancer:
-    """The `Balancer` of a `SharedListener`. Starts its holder where none answers, and takes up a running one.
+    """The `Balancer` of a `SharedListener`. Starts its holder if none answers, and uses a running one.
 
     A member takes part by `handler.balancers.shared_listener.seat.keep_seat`, before or after it is seated here.
     """
@@ -50,13 +50,13 @@ class SharedListenerBalancer:
 
     @property
     def control(self) -> Path:
-        """The holder's control socket: what members are told to connect to."""
+        """Return the holder's control socket, which members connect to."""
         return self._directory / f"{self._id}.sock"
 
     def seats(self) -> Mapping[MemberName, Seat]:
-        """Everyone seated, also those whose process has not come yet or has died.
+        """Return all registered members, even those whose process has not come yet or has died.
 
-        Nobody's health is told: the holder makes no checks, and a process that dies is for its cloud to see.
+        Health is not reported: the holder makes no checks, and the cloud notices a dead process.
         """
         seated = {}
         for name, state, connections in self._roll().seats:
@@ -66,7 +66,7 @@ class SharedListenerBalancer:
         return seated
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Seat a member; where it listens by itself does not matter, since it is given the shared socket."""
+        """Register a member; its own address does not matter, since it gets the shared socket."""
         self._change("join", member)
 
     def enable(self, member: MemberName) -> None:
@@ -74,15 +74,15 @@ class SharedListenerBalancer:
         self._change("enable", member)
 
     def drain(self, member: MemberName) -> None:
-        """Make the member stop accepting. Its connections are ``None`` until it has said that it did."""
+        """Make the member stop accepting. Its connections are ``None`` until it has confirmed."""
         self._change("drain", member)
 
     def leave(self, member: MemberName) -> None:
-        """Forget the member; its process lets go of the socket."""
+        """Deregister the member; its process closes the socket."""
         self._change("leave", member)
 
     def incarnation(self) -> str:
-        """The holder's process id and start time."""
+        """Return the holder's process id and start time."""
         return self._roll().holder
 
     def stop(self) -> None:
@@ -118,7 +118,7 @@ class SharedListenerBalancer:
         try:
             answer = self._answer(question)
         except protocol.ProtocolError as problem:
-            raise Transient(f"the holder of listener {self._id} speaks otherwise: {problem}") from problem
+            raise Transient(f"the holder of listener {self._id} does not follow the protocol: {problem}") from problem
         except OSError as problem:
             raise self._unreachable(problem) from problem
         if isinstance(answer, protocol.RefusedMessage):
@@ -151,7 +151,7 @@ class SharedListenerBalancer:
         try:
             started = subprocess.run(
                 [sys.executable, "-m", module, "--control", str(self.control.absolute()), "--listen", self._listen],
-                cwd=_ROOT,  # `-m` looks here first: a stranger's `handler` in the working directory must not be found
+                cwd=_ROOT,  # `-m` looks here first: a foreign `handler` in the working directory must not be found
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

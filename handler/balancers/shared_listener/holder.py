@@ -34,7 +34,7 @@ SETTLE = 2.0
 """Seconds that a holder which replaces another waits for members to come back before it answers for them."""
 
 _PAUSE = 0.5
-"""Seconds before what the system refused is tried again."""
+"""Seconds before an operation that the system refused is tried again."""
 
 _log = logging.getLogger("holder")
 
@@ -56,7 +56,7 @@ def main() -> int:
     replaces = control.exists()
     gate = _open_control(control)
     if os.fork():
-        os._exit(0)  # the control socket answers: whoever called may go on
+        os._exit(0)  # the control socket answers: the caller may go on
     _detach()
     asyncio.run(_hold(gate, asked.listen, control, replaces=replaces))
     return 0
@@ -68,7 +68,7 @@ def _log_beside(control: Path) -> None:
 
 
 def _open_control(control: Path) -> socket.socket:
-    control.unlink(missing_ok=True)  # we hold the lock, so nobody answers there
+    control.unlink(missing_ok=True)  # we hold the lock, so no other holder answers there
     gate = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     gate.bind(str(control))
     gate.listen(BACKLOG)
@@ -87,7 +87,7 @@ def _detach() -> None:
 
 
 def _started() -> str:
-    """When this process started, in clock ticks since boot: field 22 of ``stat`` in proc(5)."""
+    """Return when this process started, in clock ticks since boot: field 22 of ``stat`` in proc(5)."""
     return Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
 
 
@@ -113,7 +113,7 @@ async def _hold(gate: socket.socket, address: str, control: Path, *, replaces: b
 
 
 async def _open_port(attendance: ListenerRegistrations) -> None:
-    """Open the port, or be given it by a member; keep trying while another program has it."""
+    """Open the port, or get it from a member; keep trying while another program has it."""
     attendance.port.bind()
     if attendance.settling:
         await asyncio.sleep(SETTLE)
@@ -124,7 +124,7 @@ async def _open_port(attendance: ListenerRegistrations) -> None:
 
 
 async def _receive(gate: socket.socket, attendance: ListenerRegistrations) -> None:
-    """Attend to everyone who connects."""
+    """Serve every connection."""
     attended: set[asyncio.Task[None]] = set()
     while True:
         try:

@@ -28,13 +28,13 @@ class HolderSocket:
         self._in_hand: deque[socket.socket] = deque()
 
     async def receive(self) -> tuple[Message, socket.socket | None]:
-        """The next message, with the socket that came with it; the caller owns that socket.
+        """Return the next message, with the socket that came with it; the caller owns that socket.
 
         Cancelling loses nothing: bytes leave the connection only after the last wait.
 
         Raises:
             Lost: the other end has closed, or its process has ended.
-            ProtocolError: it said something that is not in the protocol, or a line without end.
+            ProtocolError: it sent a message that is not in the protocol, or a line without end.
         """
         while b"\n" not in self._unread[:LONGEST]:
             if len(self._unread) >= LONGEST:
@@ -51,7 +51,7 @@ class HolderSocket:
         return message, self._in_hand.popleft()
 
     def send(self, message: Message, carried: socket.socket | None = None) -> None:
-        """Say something without waiting: lines are short, so a full connection means a reader that hangs.
+        """Send a message without waiting: lines are short, so a full connection means a reader that hangs.
 
         Raises:
             Lost: the other end is gone, or does not read.
@@ -66,12 +66,12 @@ class HolderSocket:
             raise ConnectionLost("the other end does not read")
 
     def hang_up(self) -> None:
-        """Make the one who waits in `receive`, at either end, find it `ConnectionLost`."""
+        """Make a waiting `receive`, at either end, raise `ConnectionLost`."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the connection; sockets that nobody asked for are closed with it."""
+        """End the connection, and close sockets that no message has claimed."""
         self._connection.close()
         for unclaimed in self._in_hand:
             unclaimed.close()

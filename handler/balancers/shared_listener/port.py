@@ -21,7 +21,7 @@ class ListeningPort:
     """``HOST:PORT`` as declared."""
     listening: socket.socket | None = None
     problem: str = ""
-    """Why there is none."""
+    """Why there is no socket."""
 
     def bind(self) -> None:
         """Try to open the port ourselves, unless we have it."""
@@ -36,7 +36,7 @@ class ListeningPort:
         _log.info("listening address=%s how=opened", self.address)
 
     def adopt(self, offered: socket.socket) -> bool:
-        """Take a member's copy if we have none; whether it is a socket of this port at all."""
+        """Use a member's copy if we have none; return whether it is a socket of this port at all."""
         try:
             ours = (
                 offered.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1

@@ -1,4 +1,4 @@
-"""The words between the holder of a listening socket, its members and the driver.
+"""The protocol between the holder of a listening socket, its members and the driver.
 
 Over the holder's unix stream socket, one JSON object a line, UTF-8, at most `LONGEST` bytes with the newline. Both ends
 refuse what is not in this table, unknown fields included, by closing the connection.
@@ -51,7 +51,7 @@ Verb = Literal["join", "enable", "drain", "leave"]
 
 
 class ProtocolError(Exception):
-    """The other end said something that is not in the table."""
+    """The other end sent a message that is not in the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class Dismiss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMessage:
-    """The driver wants something done to one seat."""
+    """The driver requests a change of one registration."""
 
     ask: Verb
     seat: str
@@ -110,22 +110,22 @@ class ChangeMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSeats:
-    """The driver wants to know every seat."""
+    """The driver requests all registrations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndMessage:
-    """The driver wants the listener gone: everyone is dismissed, the port is freed, the holder exits."""
+    """The driver ends the listener: all members are dismissed, the port is freed, the holder exits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoneMessage:
-    """It is so now."""
+    """The change is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatsMessage:
-    """Every seat: (name, state, connections; ``None`` while not known)."""
+    """All registrations: (name, state, connections; ``None`` while not known)."""
 
     holder: str
     listen: str
@@ -134,7 +134,7 @@ class SeatsMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedMessage:
-    """It was not done. ``final``: trying again cannot help until a person changes something."""
+    """The request was refused. ``final``: trying again cannot help until a person changes something."""
 
     why: str
     final: bool
@@ -158,7 +158,7 @@ _SAYS: Final[Mapping[type[Message], str]] = {
     SeatsMessage: "seats",
     RefusedMessage: "refused",
 }
-"""Members and holders of other releases speak these words, too."""
+"""Members and holders of other releases use these words, too."""
 
 
 def encode(message: Message) -> bytes:
@@ -192,7 +192,7 @@ def decode(line: bytes) -> Message:
     return message
 
 
-# Mapping patterns let further keys pass: `**rest` catches them, and a message with any is none.
+# Mapping patterns ignore further keys: `**rest` catches them, and a message with any is refused.
 
 
 def _plain(document: object) -> Message | None:

@@ -1,4 +1,4 @@
-"""Who has a seat, who is connected, and what each is told: the holder without its process."""
+"""The holder's logic without its process: registrations, connected members, and their orders."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _log = logging.getLogger("holder")
 
 @dataclass(slots=True, kw_only=True)
 class ListenerSeat:
-    """One seat as the holder keeps it."""
+    """One registration, as the holder keeps it."""
 
     state: State
     reported: int | None = 0
@@ -48,14 +48,14 @@ class ListenerSeat:
 
     @property
     def connections(self) -> int | None:
-        """Work in hand; ``None`` while it cannot be told."""
+        """Return its open connections; ``None`` while they are not known."""
         return None if self.unanswered else self.reported
 
 
 def resumed(place: ListenerSeat | None, hello: Hello, holder: str) -> Told | None:
-    """What a member that served under an earlier holder goes on doing; ``None``: nothing of that kind.
+    """Return what a member of an earlier holder goes on doing; ``None``: it did not serve or drain.
 
-    A member told so by *this* holder is not resumed: if its seat is gone here, it was taken away on purpose.
+    A member with an order of *this* holder is not resumed: if its registration is gone, it was removed on purpose.
     """
     if hello.was is None or hello.of == holder:
         return None
@@ -64,7 +64,7 @@ def resumed(place: ListenerSeat | None, hello: Hello, holder: str) -> Told | Non
 
 @dataclass(slots=True, kw_only=True)
 class ListenerRegistrations:
-    """Seats by name, members by name, and the port they share."""
+    """Registrations by name, connected members by name, and the port that they share."""
 
     holder: str
     """This holder's incarnation."""
@@ -73,10 +73,10 @@ class ListenerRegistrations:
     settling: bool
     places: dict[str, ListenerSeat] = field(default_factory=dict)
     wires: dict[str, HolderSocket] = field(default_factory=dict)
-    """Connected members, seated or not."""
+    """Connected members, registered or not."""
 
     async def attend(self, connection: socket.socket) -> None:
-        """Serve one connection to its end, whoever it is."""
+        """Serve one connection to its end, of a member or of the driver."""
         wire = HolderSocket(connection)
         try:
             message, carried = await wire.receive()
@@ -89,7 +89,7 @@ class ListenerRegistrations:
                         os.dup(connection.fileno())  # stays open until this process is gone: the driver waits for that
                         self.finish()
                 case _:
-                    raise ProtocolError(f"nobody begins with {type(message).__name__}")
+                    raise ProtocolError(f"a connection must not begin with {type(message).__name__}")
         except (ConnectionLost, OSError) as problem:
             _log.debug("a connection has ended: %s", problem)
         except ProtocolError as problem:
@@ -118,7 +118,7 @@ class ListenerRegistrations:
             _log.info("disconnected member=%s", name)
 
     def greet(self, hello: Hello, wire: HolderSocket, *, ours: bool) -> None:
-        """Bring a member that has just come to where its seat is."""
+        """Give a new connection the order of its registration."""
         wire.send(Welcome(holder=self.holder))
         was: Told | None = hello.was
         if not ours:
@@ -140,7 +140,7 @@ class ListenerRegistrations:
             wire.send(Stop())
 
     def note(self, name: str, message: Message) -> None:
-        """Take in what a member reports."""
+        """Record a member's report."""
         place = self.places.get(name)
         match message:
             case Active(connections=connections):
@@ -154,7 +154,7 @@ class ListenerRegistrations:
             place.unanswered = max(0, place.unanswered - answered)
 
     def answer(self, question: ChangeMessage | AskSeats | EndMessage) -> ToDriver:
-        """Do what the driver asks."""
+        """Carry out a request of the driver."""
         if isinstance(question, EndMessage):
             for wire in self.wires.values():
                 self.tell(wire, Dismiss())
@@ -175,14 +175,14 @@ class ListenerRegistrations:
                 assert_never(question)
 
     def change(self, wanted: ChangeMessage) -> ToDriver:
-        """Do something to one seat."""
+        """Change one registration."""
         name, place, wire = wanted.seat, self.places.get(wanted.seat), self.wires.get(wanted.seat)
         match wanted.ask:
             case "join":
                 self.places.setdefault(name, ListenerSeat(state="parked"))
             case "enable":
                 if place is None:
-                    return RefusedMessage(why=f"{name} has no seat: it must join first", final=False)
+                    return RefusedMessage(why=f"{name} is not registered: it must join first", final=False)
                 self.enable(place, wire)
             case "drain":
                 if place is not None:
@@ -196,20 +196,20 @@ class ListenerRegistrations:
         return DoneMessage()
 
     def enable(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
-        """Give a seat work."""
+        """Give a member work."""
         if place.state != "serving" and wire is not None:
             self.tell(wire, Start())
         place.state = "serving"
 
     def drain(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
-        """Give a seat no new work."""
+        """Give a member no new work."""
         if place.state == "serving" and wire is not None:
             place.unanswered += 1
             self.tell(wire, Stop())
         place.state = "draining"
 
     def tell(self, wire: HolderSocket, order: Start | Stop | Dismiss) -> None:
-        """Order a member; one that cannot be told is cut off, and is told when it comes back."""
+        """Send an order; a member that cannot be reached is disconnected, and gets it when it reconnects."""
         try:
             wire.send(order, self.port.listening if isinstance(order, Start) else None)
         except ConnectionLost as problem:

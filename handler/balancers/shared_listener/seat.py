@@ -1,4 +1,4 @@
-"""A member's side: keep a seat with the holder, and start and stop accepting as it says.
+"""A member's side: stay registered with the holder, and start and stop accepting on its orders.
 
     await keep_seat(Path("state/edge.sock"), "web-k3f9ab-12", start=start, stop=stop, active=active)
 
@@ -33,10 +33,10 @@ _LONGEST_PAUSE = 0.8
 """Seconds between attempts. A holder that replaces another waits longer than this for members to come back."""
 
 _LOOK = 0.2
-"""Seconds between two looks at the number of connections."""
+"""Seconds between two reads of the number of connections."""
 
 _LOOKS_PER_REPORT = 25
-"""An unchanged number is reported every so many looks."""
+"""An unchanged number is reported every so many reads."""
 
 _SETTLE = 0.05
 """Seconds: a connection taken in the last turn of the event loop reaches its handler some turns later."""
@@ -44,15 +44,15 @@ _SETTLE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the member program does with a seat."""
+    """The member program's part of a registration."""
 
     start: Callable[[socket.socket], Awaitable[None]]
     """Accept from this non-blocking listening socket; close it when stopped. Do not lower its backlog: with asyncio,
     ``create_server(sock=…, backlog=1024)``."""
     stop: Callable[[], Awaitable[None]]
-    """Accept no more, and return at once; what is in hand goes on."""
+    """Accept no more, and return at once; open connections go on."""
     active: Callable[[], int]
-    """How many connections are in hand."""
+    """Return the number of open connections."""
 
 
 async def keep_seat(
@@ -63,9 +63,9 @@ async def keep_seat(
     stop: Callable[[], Awaitable[None]],
     active: Callable[[], int],
 ) -> None:
-    """Hold the seat ``name`` for ever: come back when the holder restarts, and give it its listening socket back.
+    """Stay registered as ``name`` for ever: reconnect when the holder restarts, and give it its listening socket back.
 
-    A holder that goes away changes nothing: who serves goes on serving. Ends only by cancellation, which leaves the
+    The end of a holder changes nothing: a serving member goes on. Ends only by cancellation, which leaves the
     member serving as it was, or by an exception of ``start``, ``stop`` or ``active``, which passes through.
     """
     seat = _Seat(name=name, work=Work(start=start, stop=stop, active=active))
@@ -104,11 +104,11 @@ class _Seat:
     was: Told | None = None
     of: str | None = None
     copy: socket.socket | None = None
-    """Ours to give back; the member program has another."""
+    """Our copy, to give back; the member program has another."""
     given: socket.socket | None = None
-    """The member program's: its to close."""
+    """The member program's copy, which it closes itself."""
     welcomed: bool = False
-    """In the present conversation."""
+    """Whether the holder has welcomed us on the present connection."""
 
     async def converse(self, wire: HolderSocket) -> None:
         self.welcomed = False
@@ -157,7 +157,8 @@ class _Seat:
         self.was = "serving"
 
     async def cease(self) -> None:
-        # Note [Accepted while closing]: an asyncio server that is closed drops what it accepted in the same turn of the
+        # Note [Accepted while closing]: an asyncio server that closes drops connections accepted in the same turn of
+        # the
         # event loop, since a transport cannot attach to a closed server. So accepting ends some turns before `stop`.
         if self.was != "serving":
             return

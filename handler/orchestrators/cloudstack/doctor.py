@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks one CloudStack account.
+"""Checks of `trimtab doctor` for one CloudStack account.
 
 Source: CloudStack 4.22, ``listCapabilities``, ``listAccounts`` (without ``listall``: the caller's own) and
 ``listProjects``. Capacities of whole zones (``listCapacity``) are for administrators alone, and are not asked for.
@@ -33,7 +33,7 @@ _COUNTED = (("cpu", "cores"), ("memory", "MiB of memory"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackDoctor:
-    """Questions to one account."""
+    """Checks of one account."""
 
     cloud: CloudstackCloud
     client: CloudstackClient
@@ -57,15 +57,15 @@ class CloudstackDoctor:
     def _version(self) -> Look:
         capability = self.client.ask("listCapabilities").get("capability")
         version = text(capability, "cloudstackversion")
-        return fine(f"CloudStack {version}") if version else untold("CloudStack does not tell its version")
+        return fine(f"CloudStack {version}") if version else untold("CloudStack does not report its version")
 
     def _quota(self, most: int) -> Look:
         owners = owners_of(self.client)
         if len(owners) != 1:
-            return untold(f"{len(owners)} accounts or projects are listed, and not the one alone")
+            return untold(f"{len(owners)} accounts or projects are listed instead of one")
         machines = limit_of(owners[0], "vm", "machines")
         if machines is None:
-            return untold("CloudStack does not tell the account's limits")
+            return untold("CloudStack does not report the account's limits")
         others = (limit_of(owners[0], key, what) for key, what in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
@@ -102,14 +102,14 @@ class CloudstackDoctor:
         except Permanent as error:
             if error.cause is not FailureCause.ZONE:
                 raise
-            return untold(f"{kind.word} {written} is not looked for, since its zone is not there")
+            return untold(f"{kind.word} {written} is not checked, since its zone is missing")
         own_id = self.ids.of(kind, written, where)
         if own_id == written:
             self._confirm(kind, written)
         return found(kind.word, written, own_id)
 
     def _confirm(self, kind: CloudstackKind, id: str) -> None:
-        """An id is taken as it is written: whether anything has it, only a listing tells."""
+        """Check that an object has this id: the lookup takes an id as it is."""
         entries = self.client.every(kind.command, kind.entry, id=id, **kind.more)
         if entries.because:
             raise Transient(entries.because)
@@ -119,7 +119,7 @@ class CloudstackDoctor:
 
 
 def owners_of(client: CloudstackClient) -> tuple[object, ...]:
-    """Whose limits count: the account's, or the project's, which are told in the same words. There should be one."""
+    """Return the owner of the limits: the account, or the project, in the same format. There should be one."""
     project = client.project.id
     if project is None:
         return client.every("listAccounts", "account").read
@@ -127,7 +127,7 @@ def owners_of(client: CloudstackClient) -> tuple[object, ...]:
 
 
 def limit_of(account: object, key: str, what: str) -> UsageLimit | None:
-    """Read a limit of an account; ``None``: it does not tell. Numbers are texts, or ``Unlimited``, or -1.
+    """Read a limit of an account; ``None``: it is not reported. Numbers are texts, or ``Unlimited``, or -1.
 
     >>> print(limit_of({"vmlimit": "20", "vmtotal": 3}, "vm", "machines"))
     machines 3 of 20

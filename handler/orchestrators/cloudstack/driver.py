@@ -1,8 +1,8 @@
 """Members are virtual machines of a CloudStack account.
 
-Note [Found by name]: the host name is derived from the launch id and given in the one call that makes a machine. When
-the answer to that call is lost, or its job does not end in time, the machine is found by its name; before anything is
-made, it is looked for.
+Note [Found by name]: the host name is derived from the launch id and given in the call that creates a machine. If the
+answer to that call is lost, or its job does not end in time, the driver finds the machine by its name; it also looks
+for it before it creates one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ON_THEIR_WAY = frozenset({"Stopping", "Expunging"})
 
 
 class CloudstackOrchestrator:
-    """The port to one CloudStack account. Nothing is asked before the first call."""
+    """The driver of one CloudStack account. Sends nothing before the first call."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class CloudstackOrchestrator:
         self._turns = KeyedLock()
 
     def list(self, group: GroupId) -> Listing:
-        """Complete when every page was read and every entry makes sense.
+        """List a group's machines; complete if every page and every entry could be read.
 
         Raises:
             DriverError: not even the first page can be read.
@@ -71,7 +71,7 @@ class CloudstackOrchestrator:
         return replace(listing, servers=servers)
 
     def list_all(self) -> Listing:
-        """As `list`, of all groups."""
+        """List the machines of all groups, as `list`."""
         return self._listed(f"-{self._installation}-")
 
     def _listed(self, keyword: str) -> Listing:
@@ -81,17 +81,17 @@ class CloudstackOrchestrator:
         return Listing(servers=servers, complete=not because, because=because)
 
     def find(self, name: MemberName) -> Server | None:
-        """``None`` only after complete listings without it. A destroyed machine is gone, recoverable or not."""
+        """Find a machine; ``None`` only after complete listings without it. A destroyed machine is gone."""
         bearing = self._bearing(name)
         return self._server(name, bearing[0]) if bearing else None
 
     def create(self, launch: Launch) -> Server:
-        """Deploy a machine and wait for it, or return the one that bears the name.
+        """Deploy a machine and wait for it, or return the existing one with this name.
 
         Raises:
-            Permanent: a limit of the account, a name that means nothing or several things, or another refusal; no
-                machine is left.
-            Transient: anything else. A job that has not ended goes on: its machine will be found by its name.
+            Permanent: a limit of the account, a name without an object or with several, or another refusal; no machine
+            is left.
+            Transient: any other failure. An unfinished job goes on: its machine will be found by its name.
         """
         name = launch.id.name
         with self._turns.of(name):
@@ -99,24 +99,24 @@ class CloudstackOrchestrator:
             return self._server(name, called[0] if called else self._made(launch))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
-        """Have CloudStack stop the machine and destroy it. How long it may take to stop, CloudStack alone decides."""
+        """Have CloudStack stop and destroy the machine. CloudStack alone decides how long it may take to stop."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 if machine.word not in _ON_THEIR_WAY:
                     self._destroy(name, machine)
 
-    # Marks of machines that are there: a tag, and a display name for people.
+    # Marks of existing machines: a tag, and a display name for people.
 
     @property
     def fixed_marks(self) -> str:
-        """They can be written."""
+        """Return why marks cannot be written; empty: they can."""
         return ""
 
     def stranger(self, named: str) -> Server | None:
         """Look for a machine of the account by its id, host name or display name.
 
         Raises:
-            Permanent: it bears a mark, or several machines have the name.
+            Permanent: the machine bears a mark, or several machines have the name.
             Transient: none was seen, and not all could be.
         """
         machines, because = self._machines(keyword=named)
@@ -133,11 +133,11 @@ class CloudstackOrchestrator:
         return None
 
     def mark(self, id: str, launch: LaunchId) -> Server:
-        """Tag a machine and call it by the member's name. Of two who tag it at once, CloudStack refuses one.
+        """Tag a machine and give it the member's name. If two callers tag it at once, CloudStack refuses one.
 
         Raises:
-            Permanent: there is no such machine, or it bears another mark.
-            Transient: anything else; it may have been tagged.
+            Permanent: the machine is missing, or bears another mark.
+            Transient: any other failure; the tag may have been written.
         """
         with self._turns.of(launch.name):
             for machine in self._with_id(id):
@@ -150,7 +150,7 @@ class CloudstackOrchestrator:
         raise Permanent(f"{self._cloud.id}: there is no machine {id}")
 
     def unmark(self, name: MemberName) -> None:
-        """Tag what was made as a member, and take off the tag of what was given; display names stay as they are."""
+        """Tag a machine that Trimtab created, or remove the tag of an adopted one; display names stay."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 made = member_of(self._installation, host=machine.host, display=machine.display, mark=machine.mark)
@@ -160,7 +160,7 @@ class CloudstackOrchestrator:
                     self._tag("deleteTags", machine.id, TAG, machine.tag)
 
     def claim(self, name: MemberName, claim: Claim) -> None:
-        """Tag the machine. CloudStack overwrites no tag: one that is there is taken off first."""
+        """Tag the machine with the claim. CloudStack overwrites no tag: an existing one is removed first."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 if machine.claim_tag:
@@ -178,10 +178,10 @@ class CloudstackOrchestrator:
         if state is not JobState.DONE:
             raise Transient(str(refusal(result, f"{self._cloud.id}: {command} of {id}")))
 
-    # For whoever wants to know before members depend on it.
+    # Checks before members depend on the cloud.
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        """Return checks of the cloud, as `handler.ports.examination.Examined`."""
         examination = CloudstackDoctor(
             cloud=self._cloud,
             client=self._client,
@@ -191,10 +191,10 @@ class CloudstackOrchestrator:
         )
         return examination.checks(profiles, most)
 
-    # For whoever is about to make members.
+    # Room for new members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The limits of the account or project, as `handler.ports.orchestrator.Metered` has them."""
+        """Return the limits of the account or project, as `handler.ports.orchestrator.Metered`."""
         return self._meter.quotas(profile)
 
     # Making.
@@ -207,7 +207,7 @@ class CloudstackOrchestrator:
         state, result = self._ended(job)
         match state:
             case JobState.PENDING:
-                raise Transient(f"{self._about(launch.id.name)} is still being deployed: it is looked for by its name")
+                raise Transient(f"{self._about(launch.id.name)} is still being deployed; looking it up by name")
             case JobState.DONE:
                 entry = result.get("virtualmachine") if isinstance(result, Mapping) else None
                 machine = machine_of(entry)
@@ -220,14 +220,14 @@ class CloudstackOrchestrator:
                 assert_never(state)
 
     def _cleared(self, name: MemberName, failure: DriverError) -> DriverError:
-        """Remove what a failed deployment left behind. While anything is, the failure is not permanent."""
+        """Remove the rest of a failed deployment. While a rest exists, the failure is not permanent."""
         try:
             for machine in self._called(name):
                 self._destroy(name, machine)
             left = self._called(name)
         except DriverError as error:
-            return Transient(f"{failure}; what is left of it could not be removed: {error}")
-        return Transient(f"{failure}; what is left of it is being removed") if left else failure
+            return Transient(f"{failure}; the rest of it could not be removed: {error}")
+        return Transient(f"{failure}; the rest of it is being removed") if left else failure
 
     def _parameters(self, launch: Launch) -> dict[str, str]:
         recipe = launch.profile.recipe
@@ -267,13 +267,13 @@ class CloudstackOrchestrator:
     # Jobs.
 
     def _ended(self, job: str) -> tuple[JobState, object]:
-        """Wait for a job, looking ever less often. One that has not ended in time is PENDING; it goes on."""
+        """Wait for a job, with growing pauses. One that has not ended in time is PENDING; it goes on."""
         return self._jobs.ended(job)
 
     # Looking.
 
     def _bearing(self, name: MemberName) -> tuple[CloudstackMachine, ...]:
-        """The machines that are this member, the oldest first: one, unless somebody else was at work.
+        """Return the machines of this member, the oldest first: one, unless another client created more.
 
         Raises:
             Transient: none was seen, and not all could be.
@@ -281,10 +281,10 @@ class CloudstackOrchestrator:
         called = self._called(name)
         if called or not self._is_ours(name):
             return called
-        return self._of(name, {"tags[0].key": TAG, "tags[0].value": name})  # given to us, and renamed by somebody
+        return self._of(name, {"tags[0].key": TAG, "tags[0].value": name})  # adopted, and renamed later
 
     def _called(self, name: MemberName) -> tuple[CloudstackMachine, ...]:
-        """Those among them that are called so. Raises as `_bearing`."""
+        """Return the machines with this name. Raises as `_bearing`."""
         launch = LaunchId.parse(name)
         if launch is None or not self._is_ours(name):
             return ()
@@ -306,10 +306,10 @@ class CloudstackOrchestrator:
         return tuple(sorted(there, key=lambda machine: (machine.created_at, machine.id)))
 
     def _with_id(self, id: str) -> Sequence[CloudstackMachine]:
-        """The machine with this id of the cloud's own, unless there is none, or it is destroyed.
+        """Return the machine with this id of the cloud; empty: there is none, or it is destroyed.
 
         Raises:
-            Transient: it was not seen, and not all could be.
+            Transient: it was not seen, but the listing is incomplete.
         """
         if not _ID.fullmatch(id):
             return ()
@@ -320,7 +320,7 @@ class CloudstackOrchestrator:
         return found
 
     def _machines(self, **by: str) -> tuple[tuple[CloudstackMachine, ...], str]:
-        """Machines of the account, once each, and why that is not all; ``keyword`` is of host and display names."""
+        """Return the account's machines, each once, and why these are incomplete; ``keyword`` filters names."""
         entries = self._client.every("listVirtualMachines", "virtualmachine", details="nics", **by)
         read = [machine_of(entry) for entry in entries.read]
         machines = {machine.id: machine for machine in read if machine is not None}

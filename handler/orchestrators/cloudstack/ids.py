@@ -1,4 +1,4 @@
-"""What has a name on CloudStack, by name or by id."""
+"""Look up CloudStack's named objects, by name or by id."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _KEPT: Seconds = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackKind:
-    """A kind of thing with names: how it is listed, and what it is called in messages."""
+    """A kind of named object: how it is listed, and its name in messages."""
 
     word: str
     cause: FailureCause
-    """Of the error that there is none."""
+    """The cause of the error if it is missing."""
     command: str
     entry: str
     by: str = "name"
-    """The parameter that narrows the listing. It may find more: only the very name counts."""
+    """The parameter that filters the listing. It may find more: only the exact name counts."""
     more: Mapping[str, str]
 
 
@@ -51,7 +51,7 @@ AFFINITY_GROUP = CloudstackKind(
 
 
 class CloudstackIds:
-    """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
+    """Looks ids up by name, and remembers them for a minute: a template may be replaced under its name."""
 
     def __init__(self, cloud: CloudId, client: CloudstackClient, clock: Callable[[], Instant]) -> None:
         self._cloud, self._client, self._clock = cloud, client, clock
@@ -59,10 +59,10 @@ class CloudstackIds:
         self._known: dict[tuple[str, str, str], tuple[Instant, str]] = {}
 
     def of(self, kind: CloudstackKind, written: str, zone: str = "") -> str:
-        """Find the id of what is written as name or as id, in a zone if one is given.
+        """Return the id of an object that the file gives by name or by id, in a zone if one is given.
 
         Raises:
-            Permanent: nothing has the name, or several have.
+            Permanent: no object or several have the name.
             Transient: the cloud did not answer, or not completely.
         """
         if _UUID.fullmatch(written):

@@ -1,4 +1,4 @@
-"""What CloudStack's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+"""Decode CloudStack's virtual machines. Pure: each function takes decoded JSON of any shape.
 
 Source: the wire protocol of CloudStack 4.22 and ``VirtualMachine.State``.
 """
@@ -31,43 +31,43 @@ _GONE = "Destroyed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackMachine:
-    """One entry of ``listVirtualMachines``, whoever it belongs to."""
+    """One entry of ``listVirtualMachines``, of any owner."""
 
     id: str
     host: str
     display: str
     mark: str | None
-    """``None``: bears none, or the cloud does not show details."""
+    """``None``: there is none, or the cloud does not show details."""
     tag: str | None
-    """Which member it was made by being given to Trimtab."""
+    """The member that it became by adoption."""
     released: bool
-    """It was taken from Trimtab."""
+    """It was released from Trimtab."""
     word: str
-    """Its state in CloudStack's words."""
+    """Its state in CloudStack's terms."""
     busy: bool
-    """A job is at work on it."""
+    """A job is changing it."""
     address: str | None
     zone: str | None
     created_at: Instant
     claim: Claim | None = None
-    """The highest of what its detail and its tag say: the detail is written once, when the machine is made."""
+    """The higher one of its detail and its tag: the detail is written once, when the machine is created."""
     claim_tag: str = ""
-    """What the tag says; empty: there is none."""
+    """The claim's tag; empty: there is none."""
 
     @property
     def is_gone(self) -> bool:
-        """Destroyed: it serves no more, and only a person could recover it."""
+        """Return whether it is destroyed: it no longer serves, and only a person could recover it."""
         return self.word == _GONE
 
     @property
     def last_word(self) -> str | None:
-        """What tags say it is; ``None``: nothing."""
+        """Return the identity in the tags; ``None``: there is none."""
         return RELEASED if self.tag is None and self.released else self.tag
 
     def state(self, now: Instant, settling: Seconds) -> ServerState:
-        """Fold its state. A new machine is Stopped until its start begins: for ``settling`` seconds that is building.
+        """Return its state. A new machine is Stopped until its start begins: for ``settling`` seconds that is building.
 
-        A word that is not known is UNKNOWN: the machine is left alone.
+        An unknown state is UNKNOWN: the machine is not touched.
         """
         if self.word == "Stopped" and (self.busy or now - self.created_at < settling):
             return ServerState.BUILDING
@@ -75,7 +75,7 @@ class CloudstackMachine:
 
 
 def machine_of(entry: object) -> CloudstackMachine | None:
-    """Read one machine; ``None``: that is none, or lacks what identifies it.
+    """Read one machine; ``None``: the entry is not a machine, or lacks its identity.
 
     >>> nic = {"isdefault": True, "ipaddress": "10.1.1.7"}
     >>> entry = {"id": "7c1b", "name": "web-k3f9ab-1", "state": "Running", "created": "2026-01-31T10:00:00+0000"}

@@ -1,4 +1,4 @@
-"""What members are called on CloudStack. Pure.
+"""Names of members on CloudStack. Pure.
 
 A machine has a host name, unique in its network and not to be changed while it runs; a display name, for people; and
 details, where it bears its mark. The host name decides whose it is: it is there from the first moment, in the call that
@@ -43,14 +43,14 @@ def short_name(id: LaunchId) -> str:
 
 
 def host_name(id: LaunchId, *, short: bool) -> str:
-    """What a new machine is called."""
+    """Return a new machine's host name."""
     return short_name(id) if short else id.name
 
 
 def member_of(
     installation: str, *, host: str, display: str, mark: str | None, tag: str | None = None
 ) -> MemberName | None:
-    """Which member of this installation a machine is; ``None``: it is somebody else's.
+    """Return which member of this installation a machine is; ``None``: it is foreign.
 
     >>> member_of("k3f9ab", host="web-k3f9ab-12", display="renamed by hand", mark=None)
     'web-k3f9ab-12'
@@ -73,7 +73,7 @@ def member_of(
 
 
 def mark_of(*, host: str, mark: str | None, tag: str | None) -> str | None:
-    """What a machine bears of any installation, as far as that can be told; ``None``: nothing.
+    """Return a machine's mark of any installation, as far as it can be recognised; ``None``: there is none.
 
     >>> mark_of(host="web-zzzzzz-1", mark=None, tag=None)
     'web-zzzzzz-1'

@@ -1,7 +1,7 @@
-"""What the limits of one CloudStack account, or of a project, leave for more members.
+"""The room that the limits of a CloudStack account or project leave for more members.
 
 Source: CloudStack 4.22, ``listAccounts``, ``listProjects``, and ``listServiceOfferings`` (``cpunumber``, ``memory`` in
-MiB; a custom offering has neither). Limits of domains are not told to users.
+MiB; a custom offering has neither). Users cannot read the limits of domains.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from handler.orchestrators.cloudstack.ids import OFFERING, CloudstackIds
 from handler.planning.headroom import Quota
 
 _CUSTOM = {"cpunumber": "details[0].cpuNumber", "memory": "details[0].memory"}
-"""Where a profile says what machines of a custom offering have."""
+"""Keys of a profile for the size of a custom offering's machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudstackQuotaMeter:
-    """Reads the limits of whoever owns the members."""
+    """Reads the limits of the members' owner."""
 
     cloud: CloudId
     client: CloudstackClient
     ids: CloudstackIds
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
-        """As `handler.ports.orchestrator.Metered`."""
+        """Return the quotas, as `handler.ports.orchestrator.Metered`."""
         recipe = profile.recipe
         if not isinstance(recipe, CloudstackRecipe):
             return ()
         owners = owners_of(self.client)
         if len(owners) != 1:
-            raise Transient(f"{self.cloud}: {len(owners)} accounts or projects are listed, and not the one alone")
+            raise Transient(f"{self.cloud}: {len(owners)} accounts or projects are listed instead of one")
         own_id = self.ids.of(OFFERING, recipe.offering)
         listed = self.client.every(OFFERING.command, OFFERING.entry, id=own_id).read
         offering = next((each for each in listed if text(each, "id") == own_id), None)
@@ -45,7 +45,7 @@ class CloudstackQuotaMeter:
 
 
 def quotas_of(owner: object, offering: object, parameters: dict[str, str]) -> tuple[Quota, ...]:
-    """Read what a machine takes of the limits of an account or project.
+    """Return a machine's share of the limits of an account or project.
 
     >>> owner = {"vmlimit": "20", "vmtotal": 3, "cpulimit": "40", "cputotal": 38}
     >>> [(str(quota.limit), quota.each) for quota in quotas_of(owner, {"cpunumber": 4, "memory": 512}, {})]
@@ -58,6 +58,6 @@ def quotas_of(owner: object, offering: object, parameters: dict[str, str]) -> tu
 
 
 def _amount(entry: object, key: str) -> int:
-    """A whole number, as JSON has it or as text; 0: it does not say."""
+    """Return an integer, from JSON or text; 0: it is missing."""
     said = str(entry.get(key)) if isinstance(entry, Mapping) else ""
     return int(said) if said.isascii() and said.isdecimal() else 0

@@ -19,11 +19,11 @@ from handler.orchestrators.oneflow.parsing import refusal
 
 
 class FlowWire:
-    """Asks, and says what became of it in the two words of a driver.
+    """Calls OneFlow; failures are `Transient` or `Permanent`.
 
     Args:
-        declaration: where, who, and how long an answer may take.
-        read_secret: reads the password for every call, so that a new one takes effect at once.
+        declaration: the endpoint, the user, and how long an answer may take.
+        read_secret: reads the password for every call, so that a changed one takes effect at once.
         circuits: those of all endpoints.
     """
 
@@ -38,15 +38,15 @@ class FlowWire:
         self._session = BoundedPool(self._access.timeout, circuits=circuits)
 
     def ask(self, verb: str, path: str, body: Mapping[str, object] | None = None) -> object:
-        """Make one call; what was answered, read as JSON, or ``None`` where nothing was.
+        """Make one call and return its answer, decoded from JSON; ``None``: the answer is empty.
 
-        One whose user is not recognised is made once more, with the password read anew.
+        If the user is not recognised, read the password again and call once more.
 
         Raises:
             NotThere: a definite not-found.
             Full: a quota.
             Permanent: refused; nothing was done.
-            Transient: no answer, one that makes no sense, or a refusal that passes. It may have been done.
+            Transient: no answer, an invalid one, or a temporary refusal. The call may have been carried out.
         """
         about = f"{self._cloud.id}: OneFlow: {verb} {path}"
         response = self._sent(verb, path, body, about)

@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks one user's OneFlow: what of a service would fight with Trimtab, and how to mend it."""
+"""Checks of `trimtab doctor` for one user's OneFlow: settings of a service that conflict with Trimtab."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _UPDATE = "oneflow update {id}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowExamination:
-    """Questions to one OneFlow."""
+    """Checks of one OneFlow."""
 
     cloud: OneflowCloud
     flow: FlowWire
     services: OneflowServices
     free: Callable[[OneflowRecipe], Sequence[int]]
-    """Ids of a role's nodes that are nobody's."""
+    """Ids of a role's nodes that are not members."""
 
     def checks(self, profiles: Sequence[Profile]) -> Iterator[Check]:
-        """As `handler.ports.examination.Examined`."""
+        """Yield the checks, as `handler.ports.examination.Examined`."""
         yield Check(about=About.CLOUD, name=self.cloud.id, what="OneFlow", look=self._answers)
         for profile in profiles:
             recipe = profile.recipe
@@ -45,10 +45,10 @@ class FlowExamination:
         service = self.services.find(recipe.service)
         if service.owner != self.cloud.nebula.user:
             mend = f"oneflow chown {service.id} {self.cloud.nebula.user}, or name {service.owner} as the cloud's user"
-            return wrong(f"service {service.name} is {service.owner}'s: its machines are not seen", mend)
+            return wrong(f"service {service.name} belongs to {service.owner}: its machines are not visible", mend)
         if service.goes_when_empty:
             mend = f"take automatic_deletion out: {_UPDATE.format(id=service.id)}"
-            return wrong(f"service {service.name} is deleted when it has no node left", mend)
+            return wrong(f"service {service.name} is deleted when its last node goes", mend)
         if service.state != RUNNING:
             said = f"service {service.name} is {service.state}: it scales when it is {RUNNING}"
             return wrong(said, f"oneflow show {service.id} says why; docs/oneflow.md has the ways out")
@@ -69,8 +69,8 @@ class FlowExamination:
         if not ids:
             return fine(f"every node of role {recipe.role} is a member")
         listed = ", ".join(map(str, ids))
-        mend = "creations take these first; or give them to the group: trimtab member adopt GROUP ID"
-        return wrong(f"nodes of role {recipe.role} that are no members: {listed}", mend)
+        mend = "new members take these first; or adopt them: trimtab member adopt GROUP ID"
+        return wrong(f"nodes of role {recipe.role} that are not members: {listed}", mend)
 
 
 def _fights(role: ServiceRole) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _fights(role: ServiceRole) -> Iterator[str]:
     if role.policies:
         yield f"role {role.name} has {role.policies} policies of its own: OneFlow scales it as well"
     if role.least:
-        yield f"role {role.name} has min_vms {role.least}: below it OneFlow makes nodes by itself"
+        yield f"role {role.name} has min_vms {role.least}: below it OneFlow creates nodes by itself"
     if role.cooldown:
         yield f"role {role.name} has a cooldown of {role.cooldown:.0f} s, in which its service does not scale"
 

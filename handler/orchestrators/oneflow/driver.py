@@ -1,8 +1,9 @@
-"""Members are nodes of roles of OneFlow services that exist: OneFlow makes them, and OpenNebula knows them.
+"""Members are nodes of roles of existing OneFlow services: OneFlow creates them, and OpenNebula lists them.
 
-Note [Ordered by name]: before a role is scaled, the order of who its next nodes are is put into the role, in a write
-that OneFlow refuses if the role has changed since it was read. Every newcomer bears the order from birth, so it is
-found by its mark whatever answer is lost, as `handler.orchestrators.opennebula.driver` finds its own (docs/adr/0012).
+Note [Ordered by name]: before it scales a role, the driver writes the names of the next nodes (the order) into the
+role; OneFlow refuses that write if the role has changed since it was read. Every new node bears the order from the
+start, so the driver finds it by its mark even if an answer is lost, as `handler.orchestrators.opennebula.driver` does
+(docs/adr/0012).
 """
 
 from __future__ import annotations
@@ -33,34 +34,34 @@ from handler.ports.examination import Check
 from handler.ports.orchestrator import Launch
 
 _LOOK_AGAIN: Seconds = 5.0
-"""At a service that is at something."""
+"""Pause while a service is busy."""
 _TAKEN = frozenset({ServerState.RUNNING, ServerState.BUILDING, ServerState.PASSING})
-"""States of nodes that a creation may take: what somebody has set aside, or what is broken, is left alone."""
+"""States of nodes that a creation may take: parked and broken nodes are not touched."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A role of a service, as it was just seen."""
+    """A role of a service, as just read."""
 
     service: Service
     role: ServiceRole
     machines: Sequence[OpennebulaMachine]
-    """All of the user's, nodes or not."""
+    """All machines of the user, nodes or not."""
 
     @property
     def nodes(self) -> Sequence[OpennebulaMachine]:
-        """Those of the role, in its order."""
+        """Return the role's nodes, in its order."""
         known = {machine.id: machine for machine in self.machines}
         return [known[node] for node in self.role.nodes if node in known]
 
     @property
     def free(self) -> Sequence[OpennebulaMachine]:
-        """Nodes that are nobody's."""
+        """Return nodes that are not members."""
         return [node for node in self.nodes if not node.mark and node.launch is None and _may_be_taken(node)]
 
 
 class OneflowOrchestrator(OpennebulaOrchestrator):
-    """The port to the roles that one user has on one OneFlow. What is no creation, is OpenNebula's own."""
+    """The driver of one user's roles on one OneFlow. Apart from creation, it is OpenNebula's driver."""
 
     def __init__(
         self,
@@ -80,22 +81,22 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """Machines that were off, and were started so that they can be removed."""
 
     def standing(self, profile: Profile) -> int:
-        """How many nodes of the role are there and nobody's: creations take these before others are made.
+        """Return how many nodes of the role are not members: creations take these before OneFlow makes others.
 
         Raises:
-            DriverError: that cannot be told.
+            DriverError: the number cannot be read.
         """
         return len(self._place(self._recipe(profile)).free)
 
     def stranger(self, named: str) -> Server | None:
-        """As OpenNebula's own; a member is told by its mark as well, since OneFlow calls its machine otherwise."""
+        """Find a machine, as OpenNebula's driver; a member's mark counts as a name, too."""
         for machine in self._pool.read()[0]:
             if machine.launch is not None and machine.launch.name == named:
                 self._refuse_marked(machine, named)
         return super().stranger(named)
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Questions to OpenNebula and to OneFlow, as `handler.ports.examination.Examined` has them."""
+        """Return checks of OpenNebula and OneFlow, as `handler.ports.examination.Examined`."""
         examination = FlowExamination(
             cloud=self._declaration,
             flow=self._flow,
@@ -105,9 +106,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return (*super().checks(profiles, most), *examination.checks(profiles))
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The user's and its group's, and the role's own ``max_vms``. Nodes that stand there count already: no limit.
+        """Return the quotas of the user and its group, and the role's ``max_vms``. Existing free nodes count already.
 
-        What a role puts in the place of its template's own is not looked at.
+        Attributes that a role overrides in its template are not considered.
         """
         place = self._place(self._recipe(profile))
         role = place.role
@@ -121,7 +122,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return (Quota(limit=nodes, each=1), *others)
 
     def remarks(self, profile: Profile) -> Sequence[str]:
-        """What the service waits for, and who else scales the role (`handler.convergence.quotas.Remarking`)."""
+        """Say what the service waits for, and what else scales the role (`handler.convergence.quotas.Remarking`)."""
         recipe = self._recipe(profile)
         service = self._services.lately(recipe.service)
         role, waits = self._role(service, recipe), ""
@@ -149,7 +150,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
     def _grown(
         self, recipe: OneflowRecipe, names: Sequence[MemberName]
     ) -> Mapping[MemberName, OpennebulaMachine | DriverError]:
-        """Find members among the nodes that are there; order what is missing, all of it in one scaling."""
+        """Find members among the existing nodes; order all missing ones in one scaling."""
         names = sorted(names, key=_sequence)
         place = self._place(recipe)
         there = {name: node for node in place.machines if (name := node.member(self._installation)) in names and name}
@@ -162,11 +163,11 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return answers
 
     def _place(self, recipe: OneflowRecipe) -> _Place:
-        """Look at a role and its nodes.
+        """Read a role and its nodes.
 
         Raises:
-            Permanent: there is no such service or role, or it cannot be scaled.
-            Transient: not all of it could be seen.
+            Permanent: the service or role is missing, or cannot be scaled.
+            Transient: the listing is incomplete.
         """
         service = self._services.find(recipe.service)
         role = self._role(service, recipe)
@@ -189,14 +190,14 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return role
 
     def _claimed(self, name: MemberName, node: OpennebulaMachine) -> OpennebulaMachine | DriverError:
-        """Write a mark on a node that is there; whoever writes last has it, so it is read again."""
+        """Write a mark on an existing node; the last writer wins, so the node is read again."""
         try:
             self._write(node, ((MARK, name), (GIVEN, str(node.id))))
             again = self._machine(node.id)
         except DriverError as error:
             return error
         if again is None or again.member(self._installation) != name:
-            return Transient(f"{self._about(name)}: node {node.id} has gone, or is somebody else's by now")
+            return Transient(f"{self._about(name)}: node {node.id} is gone, or belongs to another member now")
         return again
 
     def _ordered(
@@ -221,31 +222,29 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return {**dict.fromkeys(missing[room:], full), **self._born(place, wanted)}
 
     def _refuse_scaling(self, place: _Place) -> None:
-        """Leave a role alone that OneFlow would not scale, or not as it is asked to.
+        """Raise if OneFlow would not scale a role, or not to the right size.
 
         Raises:
-            Engaged: the service is at something.
-            Transient: always what passes, or what a person mends at OneFlow.
+            Engaged: the service is busy.
+            Transient: a temporary state, or one that a person fixes at OneFlow.
         """
         service, role = place.service, place.role
         it_is = f"{self._about_service(service)}: it is {service.state}"
         if service.state == FAILED_SCALING:
             self._flow.ask("POST", f"/service/{service.id}/action", {"action": {"perform": "recover", "params": {}}})
-            raise Transient(f"{it_is}, and is told to recover: {service.complaint or 'its log has no error'}")
+            raise Transient(f"{it_is}, and is now recovering: {service.complaint or 'its log has no error'}")
         if service.state in PASSING:
             raise Engaged(f"{it_is}, and scales when it is RUNNING", retry_after=_LOOK_AGAIN)
         if service.state != RUNNING:
             raise Transient(f"{self._about_service(service)}: {in_the_way(service, place.machines)}")
         if role.cardinality != len(role.nodes):
             counted = f"role {role.name} counts {role.cardinality} nodes and has {len(role.nodes)}"
-            raise Transient(
-                f"{self._about_service(service)}: {counted}: it would scale to another size than it is told"
-            )
+            raise Transient(f"{self._about_service(service)}: {counted}: it would scale to another size than requested")
 
     def _born(
         self, place: _Place, wanted: Sequence[MemberName]
     ) -> Mapping[MemberName, OpennebulaMachine | DriverError]:
-        """Find the newcomers by what they bear; give those marks that bear none of ours, for all are ours."""
+        """Find the new nodes by their marks; mark those without one, since all are ours."""
         nodes = self._services.find(str(place.service.id)).roles[place.role.name].nodes
         asked = [self._machine(node) for node in nodes if node not in place.role.nodes]
         new = [machine for machine in asked if machine is not None]
@@ -259,7 +258,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         return answers
 
     def _settled(self, name: MemberName, machine: OpennebulaMachine) -> OpennebulaMachine:
-        """Write down beside the order which member it is, for people and counters. It is known without that."""
+        """Write the member's name beside the order, for people and counters. The order alone identifies it."""
         if machine.mark:
             return machine
         self._write(machine, ((MARK, name), (GIVEN, str(machine.id))))
@@ -268,9 +267,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
     # Removing.
 
     def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:
-        """As OpenNebula's own; but a machine that is off is started first, once, and removed when it is asked again.
+        """Remove a machine, as OpenNebula's driver; but start one that is off first, and remove it at the next call.
 
-        While a node is off its service is in WARNING, which ends when that node runs; that it goes does not end it.
+        While a node is off, its service is in WARNING. That ends when the node runs, not when it is deleted.
         """
         if machine.state == POWEROFF and machine.id not in self._started:
             self._started.add(machine.id)

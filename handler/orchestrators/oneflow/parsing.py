@@ -1,4 +1,4 @@
-"""What OneFlow's answers mean, and what is sent to it. Pure: of what it answers nothing is certain.
+"""Decode OneFlow's answers, and encode its requests. Pure: an answer may have any shape.
 
 Source: oneflow-server and its models of OpenNebula 6.10 to 7.4 (``oneflow-server.rb``, ``service.rb``, ``role.rb``,
 ``LifeCycleManager.rb``). Errors are plain text.
@@ -27,62 +27,62 @@ STATES: Final = (
 )
 RUNNING, WARNING, FAILED_SCALING = "RUNNING", "WARNING", "FAILED_SCALING"
 PASSING: Final = frozenset({"PENDING", "DEPLOYING", "DEPLOYING_NETS", "SCALING", "COOLDOWN"})
-"""States in which a service is at something, and that end by themselves."""
+"""States of a busy service, which end by themselves."""
 
 _QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
 _FOR_GOOD = re.compile(r"\bRole \S+ not found\b|\bImmutable value\b.*\bservice/roles size\b")
 _OLD = "vm_template"
-"""The key of a role's template before 7.0; its contents are text there."""
+"""The key of a role's template before 7.0, where its contents are text."""
 
 _NOT_ALLOWED = (codes.unauthorized, codes.forbidden)
-"""OneFlow has changed the two about."""
+"""OneFlow has swapped the two."""
 
 Body = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRole:
-    """A role of a service: how many nodes it is to have, and which it has."""
+    """A role of a service: its wanted number of nodes, and its nodes."""
 
     name: str
     cardinality: int
     nodes: tuple[int, ...]
     """Ids of machines, the oldest first."""
     next_number: int
-    """What the next node's name will have in it."""
+    """The number in the next node's name."""
     least: int
     """``min_vms``."""
     most: int | None
-    """``max_vms``; ``None``: as many as one likes."""
+    """``max_vms``; ``None``: unlimited."""
     cooldown: Seconds
     policies: int
-    """Of its own: elasticity and schedules."""
+    """The role's own policies: elasticity and schedules."""
     template: int | None
-    """What its nodes are made of; ``None``: it does not say."""
+    """The template of its nodes; ``None``: unknown."""
     router: bool
-    """It is one of virtual routers, which do not scale."""
+    """Its nodes are virtual routers, which do not scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service of OneFlow, as it was when it was asked for."""
+    """A service of OneFlow, as read."""
 
     id: int
     name: str
     owner: str
     state: str
-    """OneFlow's own word."""
+    """OneFlow's own state."""
     roles: Mapping[str, ServiceRole]
     complaint: str
     """The last error in its log; empty: there is none."""
     goes_when_empty: bool
     """``automatic_deletion``."""
     body: Body
-    """The document, whole."""
+    """The complete document."""
 
 
 def service_of(answer: object) -> Service | None:
-    """Read one service; ``None``: that is none.
+    """Read one service; ``None``: the answer is not a service.
 
     >>> body = {"name": "shop", "state": 2, "roles": [{"name": "web", "cardinality": 1, "cooldown": 0, "last_vmname": 4,
     ...         "nodes": [{"deploy_id": 41}], "max_vms": 9}]}
@@ -141,7 +141,7 @@ def _role_of(entry: object) -> ServiceRole | None:
 
 
 def named(answer: object, name: str) -> Sequence[int] | None:
-    """The ids of services with this name; ``None``: that is no pool.
+    """Return the ids of services with this name; ``None``: the answer is not a pool.
 
     >>> named({"DOCUMENT_POOL": {"DOCUMENT": [{"ID": "3", "NAME": "shop"}, {"ID": "4", "NAME": "bar"}]}}, "shop")
     [3]
@@ -157,7 +157,7 @@ def named(answer: object, name: str) -> Sequence[int] | None:
 
 
 def with_order(service: Service, role: str, order: str) -> Body:
-    """The service's document with an order in one of its roles, for all nodes that are made from now on.
+    """Return the service's document with an order in one of its roles, for all later nodes.
 
     >>> service = service_of({"DOCUMENT": {"ID": 3, "NAME": "shop", "UNAME": "fleet", "TEMPLATE": {"BODY": {
     ...     "state": 2, "roles": [{"name": "web", "cardinality": 1}, {"name": "db", "cardinality": 1}]}}}})
@@ -178,7 +178,7 @@ def with_order(service: Service, role: str, order: str) -> Body:
 
 
 def refusal(status: int, said: str, about: str, *, retry_after: Seconds | None = None) -> DriverError:
-    """Tell what a person must mend from what passes. ``about`` begins the message.
+    """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
     >>> print(refusal(500, "Service cannot be scaled in state: COOLDOWN", "prod"))
     prod: Service cannot be scaled in state: COOLDOWN
@@ -210,14 +210,14 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _list(value: object) -> Sequence[object]:
-    """Of one, OpenNebula makes no list."""
+    """Return a list; OpenNebula writes a single entry without one."""
     if isinstance(value, Mapping):
         return [value]
     return value if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int | None:
-    """A whole number that is not negative, also as text."""
+    """Return a non-negative integer, which may arrive as text; ``None``: there is none."""
     if isinstance(value, str) and re.fullmatch("[0-9]{1,18}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,6 +1,7 @@
-"""What a service of OneFlow waits for before it scales, and who else scales it, in words for a person. Pure.
+"""Say for people what a OneFlow service waits for before it scales, and what else scales it. Pure.
 
-Source: ``LifeCycleManager.rb`` and ``ServiceWatchDog.rb`` of OpenNebula 6.10 to 7.4, and what a service that runs did.
+Source: ``LifeCycleManager.rb`` and ``ServiceWatchDog.rb`` of OpenNebula 6.10 to 7.4, and the behaviour of a running
+service.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from handler.planning.world import ServerState
 _NAMED = 5
 _GOES = frozenset({"UNDEPLOYING", "UNDEPLOYING_NETS", "FAILED_UNDEPLOYING", "FAILED_UNDEPLOYING_NETS", "DONE"})
 _ILL = frozenset({ServerState.STOPPED, ServerState.UNKNOWN, ServerState.ERROR})
-_BY_HAND = "start those that are no members: onevm resume ID, or onevm recover --retry ID of one that failed"
+_BY_HAND = "start those that are not members: onevm resume ID, or onevm recover --retry ID of one that failed"
 
 
 def about(cloud: str, service: Service) -> str:
@@ -23,17 +24,17 @@ def about(cloud: str, service: Service) -> str:
 
 
 def in_the_way(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
-    """Say why it scales for nobody until somebody does something; empty: it scales, or will by itself.
+    """Say why a service does not scale until a person acts; empty: it scales, or will by itself.
 
     Args:
-        service: as it was just read.
+        service: as just read.
         machines: those of its user, as far as they could be read.
     """
     said = f"it is {service.state}"
     if service.state == RUNNING or service.state in PASSING:
         return ""
     if service.state in _GOES:
-        return f"{said}: it is taken down, and makes no member any more: name another service in the profile"
+        return f"{said}: it is being removed, and creates no more members: name another service in the profile"
     if service.state == "HOLD":
         return f"{said}, and scales when it is released: oneflow release {service.id}"
     ill = _listed(service, machines)
@@ -42,11 +43,11 @@ def in_the_way(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
     waits = f"it waits for {ill}" if ill else service.complaint or "its log has no error"
     recover = f"oneflow recover {service.id}"
     mend = f"the next creation has it recover, or do it now: {recover}" if service.state == FAILED_SCALING else recover
-    return f"{said}, and scales for nobody: {waits}: {mend}"
+    return f"{said}, and does not scale: {waits}: {mend}"
 
 
 def rivals_of(service: Service, role: ServiceRole) -> Iterator[str]:
-    """Say who else scales a role."""
+    """Yield what else scales a role."""
     if role.policies:
         mend = f"empty its elasticity_policies and scheduled_policies: oneflow update {service.id}"
         yield f"OneFlow scales role {role.name} as well, by {role.policies} policies of its own: {mend}"
@@ -54,12 +55,12 @@ def rivals_of(service: Service, role: ServiceRole) -> Iterator[str]:
 
 def _ended_by(ill: str) -> str:
     if not ill:
-        return "they do; if it stays so, restart OneFlow's server (systemctl restart opennebula-flow)"
+        return "they do run; if the service stays so, restart OneFlow's server (systemctl restart opennebula-flow)"
     return f"it waits for {ill}. Members are replaced; {_BY_HAND}"
 
 
 def _listed(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
-    """Nodes, of all its roles, that do not run: ``node 41 (POWEROFF)``."""
+    """Return the nodes of all its roles that do not run: ``node 41 (POWEROFF)``."""
     nodes = {node for role in service.roles.values() for node in role.nodes}
     ill = [
         f"{machine.id} ({machine.word})"

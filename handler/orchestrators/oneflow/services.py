@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 class OneflowServices:
-    """Asks for services. Which id a name has is remembered for a minute; what stands in one, for those who say so."""
+    """Reads services. Remembers the id of a name for a minute, and a service for callers of `lately`."""
 
     def __init__(self, cloud: CloudId, wire: FlowWire, clock: Callable[[], Instant]) -> None:
         self._cloud, self._wire, self._clock = cloud, wire, clock
@@ -27,11 +27,11 @@ class OneflowServices:
         self._read: dict[int, tuple[Instant, Service]] = {}
 
     def find(self, written: str) -> Service:
-        """Ask for one service, as it is now.
+        """Read one service, as it is now.
 
         Raises:
-            Permanent: nothing has the name, or several have; or there is no such id.
-            Transient: OneFlow did not answer, or with nonsense.
+            Permanent: no service or several have the name, or none has the id.
+            Transient: OneFlow did not answer, or the answer cannot be read.
         """
         own_id = id_of(written)
         own_id = self._named(written) if own_id is None else own_id
@@ -48,7 +48,7 @@ class OneflowServices:
         return service
 
     def lately(self, written: str) -> Service:
-        """As `find`, or as it was when it was last asked for, if that was within half a minute."""
+        """Return a service as last read, if that was within half a minute; else as `find`."""
         own_id = id_of(written)
         own_id = self._named(written) if own_id is None else own_id
         with self._lock:

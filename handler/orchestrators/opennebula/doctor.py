@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks one user's OpenNebula.
+"""Checks of `trimtab doctor` for one user's OpenNebula.
 
 Source: XML-RPC API of OpenNebula 7.4: ``system.version``, ``user.info`` and ``group.info`` (-1: one's own). A quota is
 -1 where the default holds, and -2 where there is none; both the user's and its group's apply.
@@ -29,7 +29,7 @@ _ONE = {TEMPLATE.word: ("template.info", FailureCause.IMAGE), NETWORK.word: ("vn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaDoctor:
-    """Questions to one user's OpenNebula."""
+    """Checks of one user's OpenNebula."""
 
     cloud: OpennebulaCloud
     client: OpennebulaClient
@@ -39,7 +39,7 @@ class OpennebulaDoctor:
     """Counts members."""
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """As `handler.ports.examination.Examined`."""
+        """Return the checks, as `handler.ports.examination.Examined`."""
         named = partial(Check, about=About.CLOUD, name=self.cloud.id)
         here = (self.cloud.endpoint, self.cloud.trust, self.cloud.timeout, self.clock)
         return (
@@ -53,7 +53,7 @@ class OpennebulaDoctor:
     def _version(self) -> Look:
         version = self.client.ask("system.version")
         told = isinstance(version, str) and version.isprintable()
-        return fine(f"OpenNebula {version}") if told else untold("OpenNebula does not tell its version")
+        return fine(f"OpenNebula {version}") if told else untold("OpenNebula does not report its version")
 
     def _quota(self, whose: str, most: int) -> Look:
         limits = limits_of(self.client.ask(f"{whose}.info", _OWN), f"DEFAULT_{whose.upper()}_QUOTAS")
@@ -69,13 +69,13 @@ class OpennebulaDoctor:
 
     def _look_for(self, kind: OpennebulaKind, written: str) -> Look:
         own_id = self.ids.of(kind, written)
-        if id_of(written) is not None:  # taken as it is written: whether anything has it, only the thing itself tells
+        if id_of(written) is not None:  # the lookup takes an id as it is: check that the object exists
             self.client.ask(_ONE[kind.word][0], own_id)
         return found(kind.word, written, str(own_id))
 
 
 def limits_of(holder: object, defaults: str) -> tuple[UsageLimit, ...]:
-    """Read the quotas of a user or group, that of machines first. One that has used nothing has the defaults.
+    """Read the quotas of a user or group, that of machines first. An unused quota has the defaults.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> own = "<VM_QUOTA><VM><VMS>-1</VMS><VMS_USED>2</VMS_USED><CPU>-2</CPU><CPU_USED>2.50</CPU_USED></VM></VM_QUOTA>"
@@ -96,7 +96,7 @@ def _limit(own: object, default: object, key: str, what: str) -> UsageLimit:
 
 
 def _quota_of(holder: object, path: str) -> object:
-    """The quota of all clusters together, which comes beside those of some clusters, or not at all."""
+    """Return the quota of all clusters together; ``None``: there are only quotas of single clusters, or none."""
     found = holder.findall(path) if isinstance(holder, Element) else []
     return next((quota for quota in found if not text(quota, "CLUSTER_IDS")), None)
 

@@ -1,8 +1,8 @@
 """Members are virtual machines of a user of OpenNebula.
 
-Note [Found by mark]: the member's name is the machine's name and stands in its USER_TEMPLATE, both given in the one
-call that makes it. When the answer to that call is lost, the machine is found by them; before anything is made, it is
-looked for.
+Note [Found by mark]: the member's name is both the machine's name and an attribute in its USER_TEMPLATE; the call that
+creates the machine gives both. If the answer to that call is lost, the driver finds the machine by them; it also looks
+for it before it creates one.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from handler.ports.examination import Check
 from handler.ports.orchestrator import Launch
 
 _OWN = -3
-"""Machines of the user itself, not of its groups."""
+"""Filter: machines of the user itself, not of its groups."""
 _NOT_DONE = -1
 _APPEND = 1
 
 
 class OpennebulaOrchestrator:
-    """The port to what one user has on one OpenNebula. Nothing is asked before the first call."""
+    """The driver of one user's machines on one OpenNebula. Sends nothing before the first call."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class OpennebulaOrchestrator:
         self._turns = KeyedLock()
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
-        """Where members were seen last: where they are looked for first, and nothing more."""
+        """Ids where members were seen last: only a hint where to look first."""
         self._told: dict[MemberName, Instant] = {}
-        """When members were first told to stop."""
+        """When members were first asked to stop."""
 
     def list(self, group: GroupId) -> Listing:
-        """Complete when every page was read and every entry makes sense.
+        """List a group's machines; complete if every page and every entry could be read.
 
         Raises:
             DriverError: not even the first page can be read.
@@ -80,7 +80,7 @@ class OpennebulaOrchestrator:
         return replace(listing, servers=servers)
 
     def list_all(self) -> Listing:
-        """As `list`, of all groups: OpenNebula shows a user's machines all or none."""
+        """List the machines of all groups, as `list`: OpenNebula lists all of a user's machines or none."""
         machines, because = self._pool.read()
         ours = [(name, machine) for machine in machines if (name := machine.member(self._installation)) is not None]
         servers = tuple(server for each in ours if (server := self._server(*each)) is not None)
@@ -89,32 +89,32 @@ class OpennebulaOrchestrator:
         return Listing(servers=servers, complete=not because, because=because)
 
     def find(self, name: MemberName) -> Server | None:
-        """``None`` only after a complete listing without it."""
+        """Find a machine; ``None`` only after a complete listing without it."""
         bearing = self._bearing(name)
         return self._server(name, bearing[0]) if bearing else None
 
     def create(self, launch: Launch) -> Server:
-        """Instantiate the template, or return the machine that bears the mark. It is not waited for.
+        """Instantiate the template, or return the existing machine with the mark. Does not wait for the machine.
 
         Raises:
-            Permanent: a quota, a name that means nothing or several things, or another refusal; nothing was made.
-            Transient: anything else. What may have been made will be found by its mark.
+            Permanent: a quota, a name without an object or with several, or another refusal; nothing was created.
+            Transient: any other failure. A machine that was created will be found by its mark.
         """
         name = launch.id.name
         with self._turns.of(name):
             bearing = self._bearing(name)
             server = self._server(name, bearing[0] if bearing else self._made(launch))
             if server is None:
-                raise Transient(f"{self._about(name)} was gone as soon as it was made")
+                raise Transient(f"{self._about(name)} was gone as soon as it was created")
             return server
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
-        """Have the guest stop, and remove the machine. After ``grace``, a call does not ask the guest any more.
+        """Stop the guest and remove the machine. After ``grace``, a call removes it without asking the guest.
 
-        OpenNebula lets a machine run on whose guest does not stop. In some states it removes none: those pass.
+        OpenNebula lets a machine run on if its guest does not stop. In some temporary states it removes none.
 
         Raises:
-            Transient: not in this state.
+            Transient: not in the machine's present state.
         """
         with self._turns.of(name):
             bearing = self._bearing(name)
@@ -126,18 +126,18 @@ class OpennebulaOrchestrator:
             for machine in bearing:
                 self._terminate(machine, hard=hard)
 
-    # Marks of machines that are there.
+    # Marks of existing machines.
 
     @property
     def fixed_marks(self) -> str:
-        """They can be written."""
+        """Return why marks cannot be written; empty: they can."""
         return ""
 
     def stranger(self, named: str) -> Server | None:
         """Look for a machine of the user by its id or name.
 
         Raises:
-            Permanent: it bears a mark, or several machines have the name.
+            Permanent: the machine bears a mark, or several machines have the name.
             Transient: none was seen, and not all could be.
         """
         found = self._with_id(named)
@@ -157,11 +157,11 @@ class OpennebulaOrchestrator:
     def mark(self, id: str, launch: LaunchId) -> Server:
         """Write the mark into the machine's USER_TEMPLATE, beside its id; it keeps its own name.
 
-        OpenNebula refuses no second writer: of two who mark a machine at once, the last one has it.
+        OpenNebula refuses no second writer: if two callers mark a machine at once, the last one wins.
 
         Raises:
             Permanent: the user has no such machine, or it bears another mark.
-            Transient: anything else; it may have been marked.
+            Transient: any other failure; the mark may have been written.
         """
         with self._turns.of(launch.name):
             for machine in self._with_id(id):
@@ -174,7 +174,7 @@ class OpennebulaOrchestrator:
         raise Permanent(f"{self._cloud.id}: there is no machine {id}")
 
     def unmark(self, name: MemberName) -> None:
-        """Overwrite the mark: the machine keeps its name, which makes no member without a mark."""
+        """Overwrite the mark: the machine keeps its name, but a name without a mark is not a member."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 self._write(machine, ((MARK, RELEASED), (GIVEN, RELEASED)))
@@ -196,10 +196,10 @@ class OpennebulaOrchestrator:
     def _write(self, machine: OpennebulaMachine, attributes: tuple[tuple[str, str], ...]) -> None:
         self._client.ask("vm.update", machine.id, template_xml(attributes), _APPEND)
 
-    # For whoever wants to know before members depend on it.
+    # Checks before members depend on the cloud.
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        """Return checks of the cloud, as `handler.ports.examination.Examined`."""
         examination = OpennebulaDoctor(
             cloud=self._cloud,
             client=self._client,
@@ -209,10 +209,10 @@ class OpennebulaOrchestrator:
         )
         return examination.checks(profiles, most)
 
-    # For whoever is about to make members.
+    # Room for new members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The quotas of the user and of its group, as `handler.ports.orchestrator.Metered` has them."""
+        """Return the quotas of the user and of its group, as `handler.ports.orchestrator.Metered`."""
         return self._meter.quotas(profile)
 
     # Making and removing.
@@ -234,7 +234,7 @@ class OpennebulaOrchestrator:
         return machine
 
     def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:
-        """Tell it, unless it goes already. That shows only some time after OpenNebula said yes."""
+        """Terminate it, unless it is going already. The state changes only some time after OpenNebula accepts."""
         if _goes(machine) and not (hard and (machine.state, machine.lcm) == (ACTIVE, SHUTDOWN)):
             return
         try:
@@ -249,7 +249,7 @@ class OpennebulaOrchestrator:
     # Looking.
 
     def _bearing(self, name: MemberName) -> Sequence[OpennebulaMachine]:
-        """The machines that are this member, the oldest first: one, unless somebody else was at work.
+        """Return the machines of this member, the oldest first: one, unless another client created more.
 
         Raises:
             Transient: none was seen, and not all could be.
@@ -272,7 +272,7 @@ class OpennebulaOrchestrator:
         return found
 
     def _machines(self) -> tuple[Sequence[OpennebulaMachine], str]:
-        """All machines of the user that are there; and why that is not all."""
+        """Return all existing machines of the user, and why these are incomplete."""
         entries = self._client.every("vmpool.infoextended", "VM", _OWN, _NOT_DONE)
         read = [machine_of(entry) for entry in entries.read]
         machines = [machine for machine in read if machine is not None and machine.meaning is not None]
@@ -283,10 +283,10 @@ class OpennebulaOrchestrator:
         return machines, entries.because or senseless
 
     def _machine(self, id: int) -> OpennebulaMachine | None:
-        """One machine of the user that is there. One that the user may not look at is somebody else's.
+        """Return one existing machine of the user. A machine that the user may not read is foreign.
 
         Raises:
-            Transient: what is answered makes no sense.
+            Transient: the answer cannot be read.
         """
         try:
             machine = machine_of(self._client.ask("vm.info", id))

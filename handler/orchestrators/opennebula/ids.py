@@ -1,4 +1,4 @@
-"""What has a name on OpenNebula, by name or by id."""
+"""Look up OpenNebula's named objects, by name or by id."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from handler.orchestrators.opennebula.parsing import id_of
 _KEPT: Seconds = 60.0
 _SHOWN = 5
 _ALL = -2
-"""Whatever the user may use, whoever owns it."""
+"""Filter: all objects that the user may use, of any owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaKind:
-    """A kind of thing with names: how it is listed, and what it is called in messages."""
+    """A kind of named object: how it is listed, and its name in messages."""
 
     word: str
     method: str
@@ -32,7 +32,7 @@ NETWORK = OpennebulaKind(word="network", method="vnpool.info", entry="VNET")
 
 
 class OpennebulaIds:
-    """Names → ids, asked of the cloud and remembered for a minute: templates are replaced under one name."""
+    """Looks ids up by name, and remembers them for a minute: a template may be replaced under its name."""
 
     def __init__(self, cloud: CloudId, client: OpennebulaClient, clock: Callable[[], Instant]) -> None:
         self._cloud, self._client, self._clock = cloud, client, clock
@@ -40,10 +40,10 @@ class OpennebulaIds:
         self._known: dict[tuple[str, str], tuple[Instant, int]] = {}
 
     def of(self, kind: OpennebulaKind, written: str) -> int:
-        """Find the id of what is written as name or as id; digits are an id.
+        """Return the id of an object that the file gives by name or by id; digits are an id.
 
         Raises:
-            Permanent: nothing has the name, or several have.
+            Permanent: no object or several have the name.
             Transient: the cloud did not answer, or not completely.
         """
         if (written_id := id_of(written)) is not None:

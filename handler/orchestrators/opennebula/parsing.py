@@ -1,4 +1,4 @@
-"""What OpenNebula's answers mean. Pure: each function takes elements of XML, of which nothing is certain.
+"""Decode OpenNebula's machines. Pure: each function takes XML elements of any shape.
 
 Source: ``vm.xsd``, ``vm_pool.xsd`` and the error codes of the XML-RPC API of OpenNebula 7.4.
 """
@@ -23,11 +23,11 @@ from handler.planning.world import ServerState
 MARK = "TRIMTAB"
 """The attribute in USER_TEMPLATE that holds the member's name."""
 GIVEN = "TRIMTAB_VM"
-"""Beside the mark of a machine that was given to Trimtab, and keeps its own name: its id."""
+"""Beside the mark of an adopted machine, which keeps its own name: its id."""
 CLAIM = "TRIMTAB_CLAIM"
 """Beside the mark: the store generation that claimed the machine last."""
 RELEASED = "released"
-"""The mark of a machine that was let go: attributes can be overwritten, but not be taken away alone."""
+"""The mark of a released machine: an attribute can be overwritten, but not removed alone."""
 
 _PENDING = 1
 _WHEN = re.compile(r"^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} ?: ")
@@ -36,45 +36,45 @@ _ADDRESSES = ("IP", "IP6_GLOBAL", "IP6_ULA", "IP6")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpennebulaMachine:
-    """One virtual machine of OpenNebula, whoever it belongs to."""
+    """One virtual machine of OpenNebula, of any owner."""
 
     id: int
     name: str
     user: str
     mark: str
-    """Empty: it bears none."""
+    """Its mark; empty: there is none."""
     given: str
-    """The id that stands beside its mark; empty: none does."""
+    """The id beside its mark; empty: there is none."""
     complaint: str
-    """What OpenNebula says of it: why no host takes it, or why it failed; empty: nothing."""
+    """OpenNebula's error: why no host accepts it, or why it failed; empty: there is none."""
     order: str
-    """The order of OneFlow's that it was made by; empty: none (`config.model.node_orders`)."""
+    """The OneFlow order that created it; empty: none (`config.model.node_orders`)."""
     state: int
     lcm: int
     nics: tuple[Mapping[str, str], ...]
     cluster: int | None
-    """Where it runs; ``None``: it has not run yet."""
+    """Its cluster; ``None``: it has not run yet."""
     created_at: Instant
     claim: Claim | None = None
 
     @property
     def word(self) -> str:
-        """OpenNebula's word for its state, and what it complains of while it is in that state."""
+        """Return OpenNebula's name of its state, and its error while it is in that state."""
         word, state = self.meaning or ("DONE", ServerState.DELETING)
         complains = bool(self.complaint) and (self.state == _PENDING or state is ServerState.ERROR)
         return f"{word}: {self.complaint}" if complains else word
 
     @property
     def meaning(self) -> tuple[str, ServerState] | None:
-        """OpenNebula's word for its state, and what that means; ``None``: it is gone."""
+        """Return OpenNebula's name of its state, and its meaning; ``None``: it is gone."""
         return nebula_state(self.state, self.lcm)
 
     @property
     def launch(self) -> LaunchId | None:
-        """Which member it is, of any installation.
+        """Return the member that it is, of any installation.
 
-        Its mark says so, and either its name or the id beside the mark agrees: what somebody copied is no member.
-        Without a mark, the order that it was made by says so.
+        Its mark counts if its name or the id beside the mark agrees: a copied machine is not a member. Without a mark,
+        the order that created it counts.
         """
         if not self.mark:
             return LaunchId.parse(ordered(self.order, self.name))
@@ -82,7 +82,7 @@ class OpennebulaMachine:
         return launch if launch is not None and (self.name == self.mark or self.given == str(self.id)) else None
 
     def address(self, network: str | None) -> str | None:
-        """Where it is reached: in that network or, with ``None``, by its first interface that has an address."""
+        """Return its address: in that network or, with ``None``, of its first interface with one."""
         for nic in self.nics:
             if network is None or nic.get("NETWORK") == network:
                 for key in _ADDRESSES:
@@ -91,13 +91,13 @@ class OpennebulaMachine:
         return None
 
     def member(self, installation: str) -> MemberName | None:
-        """Which member of this installation it is; ``None``: somebody else's."""
+        """Return which member of this installation it is; ``None``: it is foreign."""
         launch = self.launch
         return launch.name if launch is not None and launch.installation == installation else None
 
 
 def machine_of(entry: object) -> OpennebulaMachine | None:
-    """Read one machine; ``None``: that is none, or lacks what identifies it.
+    """Read one machine; ``None``: the entry is not a machine, or lacks its identity.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> nics = "<NIC><NETWORK>back</NETWORK><IP>10.0.0.7</IP></NIC><NIC><NETWORK>web</NETWORK><IP>10.1.1.7</IP></NIC>"
@@ -133,7 +133,7 @@ def machine_of(entry: object) -> OpennebulaMachine | None:
 
 
 def complaint(said: str) -> str:
-    """What OpenNebula's scheduler or drivers complain of, without the time that it begins with.
+    """Return an error of OpenNebula's scheduler or drivers without its leading timestamp.
 
     >>> complaint("Sat Nov  1 19:20:45 2026: Cannot dispatch VM: No host meets SCHED_REQUIREMENTS")
     'Cannot dispatch VM: No host meets SCHED_REQUIREMENTS'
@@ -142,7 +142,7 @@ def complaint(said: str) -> str:
 
 
 def id_of(written: str) -> int | None:
-    """Read an id as people write it; ``None``: it is none, and may be a name.
+    """Read an id as people write it; ``None``: the text is not an id, and may be a name.
 
     >>> id_of("12"), id_of("web"), id_of("12345678901")
     (12, None, None)
@@ -159,16 +159,16 @@ def _place(nic: Element) -> Mapping[str, str]:
     return {key: text(nic, key) for key in ("NETWORK", *_ADDRESSES)}
 
 
-# What is sent.
+# Requests.
 
 
 def claim_of(claim: Claim | None) -> tuple[tuple[str, str], ...]:
-    """The claim as an attribute; nothing where there is none."""
+    """Return the claim as an attribute; empty: there is none."""
     return () if claim is None else ((CLAIM, claim.text),)
 
 
 def template_xml(attributes: Extra) -> str:
-    """Write attributes as the XML that OpenNebula takes wherever it takes a template.
+    """Encode attributes as the XML of OpenNebula's templates.
 
     >>> template_xml((("TRIMTAB", "web-k3f9ab-1"), ("NIC", (("NETWORK_ID", "3"),)), ("MOTD", 'a "<b>" & ☂')))
     '<TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB><NIC><NETWORK_ID>3</NETWORK_ID></NIC>\

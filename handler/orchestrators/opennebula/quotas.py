@@ -1,7 +1,7 @@
-"""What the quotas of one user of OpenNebula, and of its group, leave for more members.
+"""The room that the quotas of an OpenNebula user and its group leave for more members.
 
 Source: XML-RPC API of OpenNebula 7.4: ``user.info``, ``group.info`` (-1: one's own) and ``template.info``; ``CPU`` of a
-template is in parts of a core, ``MEMORY`` in MiB. Whoever is in the group oneadmin is checked for no quota.
+template is in parts of a core, ``MEMORY`` in MiB. OpenNebula checks no quota for users in the group oneadmin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OpennebulaQuotaMeter:
     ids: OpennebulaIds
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
-        """As `handler.ports.orchestrator.Metered`."""
+        """Return the quotas, as `handler.ports.orchestrator.Metered`."""
         recipe = profile.recipe
         if not isinstance(recipe, OpennebulaRecipe):
             return ()
@@ -45,7 +45,7 @@ class OpennebulaQuotaMeter:
 
 
 def is_privileged(user: object) -> bool:
-    """Whether a user is in the group oneadmin.
+    """Return whether a user is in the group oneadmin.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> is_privileged(fromstring("<USER><GID>1</GID><GROUPS><ID>1</ID><ID>0</ID></GROUPS></USER>"))
@@ -58,7 +58,7 @@ def is_privileged(user: object) -> bool:
 
 
 def taken_of(template: object, recipe: OpennebulaRecipe) -> tuple[float, ...]:
-    """What a machine takes of each of `limits_of`, in its order: what the profile puts in the template's place counts.
+    """Return a machine's share of each of `limits_of`, in its order; values of the profile override the template's.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> from config.model.recipes import Attribute
@@ -73,7 +73,7 @@ def taken_of(template: object, recipe: OpennebulaRecipe) -> tuple[float, ...]:
 
 
 def quotas_of(limits: tuple[UsageLimit, ...], taken: tuple[float, ...], whose: str = "") -> tuple[Quota, ...]:
-    """Put limits and what a machine takes of them together; ``whose`` tells those of others apart."""
+    """Combine limits with a machine's share of them; ``whose`` names the owner if there are several."""
     return tuple(
         Quota(limit=UsageLimit(what=f"{limit.what}{whose}", used=limit.used, most=limit.most), each=each)
         for limit, each in zip(limits, taken, strict=True)
@@ -81,7 +81,7 @@ def quotas_of(limits: tuple[UsageLimit, ...], taken: tuple[float, ...], whose: s
 
 
 def _amount(said: str) -> float:
-    """0: it does not say."""
+    """Return an amount; 0: it is missing."""
     try:
         return float(said)
     except ValueError:

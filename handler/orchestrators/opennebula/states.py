@@ -1,4 +1,4 @@
-"""OpenNebula's words for a machine → what planning needs to know. Pure: two tables.
+"""OpenNebula's states of a machine, translated for planning. Pure: two tables.
 
 Source: ``VirtualMachine::VmState`` and ``VirtualMachine::LcmState`` of OpenNebula 7.4. A machine has both; the second
 says more while the first is ACTIVE.
@@ -35,7 +35,7 @@ STATES: Final[Mapping[int, tuple[str, ServerState]]] = MappingProxyType(
         11: ("CLONING_FAILURE", _ERROR),
     }
 )
-"""``STATE`` → word and meaning, of machines that are there and not ACTIVE. A guest that stops itself is POWEROFF."""
+"""``STATE`` → name and meaning, of existing machines that are not ACTIVE. A guest that stops itself is POWEROFF."""
 
 LCM_STATES: Final[Mapping[int, tuple[str, ServerState]]] = MappingProxyType(
     {
@@ -113,13 +113,13 @@ LCM_STATES: Final[Mapping[int, tuple[str, ServerState]]] = MappingProxyType(
         71: ("RESTORE", _PASSING),
     }
 )
-"""``LCM_STATE`` → word and meaning, of ACTIVE machines. Where the guest goes on meanwhile, that is RUNNING."""
+"""``LCM_STATE`` → name and meaning, of ACTIVE machines. If the guest keeps running meanwhile, that is RUNNING."""
 
 
 def nebula_state(state: int, lcm: int) -> tuple[str, ServerState] | None:
-    """Say what a machine's two states mean, and OpenNebula's word for it; ``None``: it is gone.
+    """Return the name and meaning of a machine's two states; ``None``: it is gone.
 
-    A number that is not known says nothing: the machine counts as present and is left alone.
+    A machine with an unknown state counts as present and is not touched.
 
     >>> nebula_state(3, 12), nebula_state(8, 0), nebula_state(6, 0), nebula_state(3, 99)
     (('SHUTDOWN', <ServerState.DELETING: 'deleting'>), ('POWEROFF', <ServerState.STOPPED: 'stopped'>), None, \

@@ -1,4 +1,4 @@
-"""Servers that were told to stop: each is deleted once it has, or once its grace has passed."""
+"""Stopping servers: each is deleted once it has stopped, or once its grace is over."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from handler.orchestrators.openstack.nova import Nova
 
 _LOOK_EVERY: Seconds = 1.0
 _PATIENCE: Seconds = 60.0
-"""How long a server that outstayed its grace is tried; after that, whoever destroys it again is told why."""
+"""How long deletion is retried after the grace; after that, the next destroy raises the reason."""
 
 
 class ServerDepartures:
-    """A thread watches them for as long as there are any.
+    """Watches stopping servers in a thread, as long as there are any.
 
-    Nothing is written down: after a restart a server that is still there is destroyed again, and gets a new grace.
+    Nothing is stored: after a restart, a server that still exists is destroyed again, with a new grace.
     """
 
     def __init__(self, nova: Nova, clock: Callable[[], Instant], wait: Callable[[Seconds], None]) -> None:
@@ -27,7 +27,7 @@ class ServerDepartures:
         self._watcher: threading.Thread | None = None
 
     def begin(self, id: str, grace: Seconds) -> None:
-        """Watch a server that was told to stop; asked again, only the shorter grace counts."""
+        """Watch a stopping server; of repeated calls, the shortest grace counts."""
         with self._lock:
             until = Instant(self._clock() + grace)
             self._stopping[id] = min(self._stopping.get(id, until), until)
@@ -36,7 +36,7 @@ class ServerDepartures:
                 self._watcher.start()
 
     def leaving(self, id: str) -> bool:
-        """Whether this server was told to stop, and will be deleted."""
+        """Return whether this server is stopping and will be deleted."""
         with self._lock:
             return id in self._stopping
 
@@ -54,7 +54,7 @@ class ServerDepartures:
             self._wait(_LOOK_EVERY)
 
     def _is_over(self, id: str, until: Instant) -> bool:
-        """Look at one server, and delete it if it has stopped or may no longer take its time."""
+        """Query one server, and delete it if it has stopped or its grace is over."""
         now = self._clock()
         try:
             machine = self._nova.server(id)

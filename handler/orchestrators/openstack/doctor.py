@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks one OpenStack project.
+"""Checks of `trimtab doctor` for one OpenStack project.
 
 Source: Compute API 2.1, ``/limits``, ``/os-keypairs/{name}``, ``/os-availability-zone``; Image and Networking API v2.
 Quotas of Neutron and Cinder are those of `handler.orchestrators.openstack.part_quotas`.
@@ -55,7 +55,7 @@ _COUNTED = (("Cores", "Cores", "cores"), ("RAMSize", "RAM", "MiB of memory"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenstackDoctor:
-    """Questions to one project."""
+    """Checks of one project."""
 
     cloud: CloudId
     connection: OpenstackConnection
@@ -80,10 +80,10 @@ class OpenstackDoctor:
         newest = self.connection.newest(COMPUTE)
         if newest is None:
             return wrong("Nova has no microversions", "use an OpenStack of Newton (2016) or later")
-        return fine(f"Nova {newest[0]}.{newest[1]}, of which Trimtab speaks {self.nova.spoken()}")
+        return fine(f"Nova {newest[0]}.{newest[1]}; Trimtab uses {self.nova.spoken()}")
 
     def _clock(self) -> Look:
-        self.connection.newest(COMPUTE)  # logging in may take a while: not between the two looks at our clock
+        self.connection.newest(COMPUTE)  # log in before the clocks are compared: a login may take a while
         before = self.clock()
         return clock_look(self.nova.ask("GET", "/limits").date, before, self.clock())
 
@@ -91,12 +91,12 @@ class OpenstackDoctor:
         limits = mapping(mapping(self.nova.ask("GET", "/limits").body, "limits"), "absolute")
         machines = limit_of(limits, "Instances", "Instances", "machines")
         if machines is None:
-            return untold("Nova does not tell the project's limits")
+            return untold("Nova does not report the project's limits")
         others = (limit_of(limits, *each) for each in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
     def _quotas_beside(self, profiles: Sequence[Profile], most: int) -> Iterator[Check]:
-        """Those of other services, as far as members take anything of theirs."""
+        """Yield checks of other services' quotas, if members use them."""
         named = partial(Check, about=About.CLOUD, name=self.cloud)
         for what, of, quotas in (
             ("network quota", of_network, network_quotas),
@@ -110,9 +110,9 @@ class OpenstackDoctor:
         self, quotas: Callable[[OpenstackConnection, Needs], tuple[Quota, ...]], each: Needs, most: int
     ) -> Look:
         read = quotas(self.connection, each)
-        return room_look(read, most, self.present()) if read else untold("its quotas are not told")
+        return room_look(read, most, self.present()) if read else untold("its quotas are not reported")
 
-    # What members are made of
+    # Images, networks and other inputs of members
 
     def _of(self, profile: Profile) -> Iterator[Check]:
         recipe = profile.recipe
@@ -139,13 +139,13 @@ class OpenstackDoctor:
             yield named(what="zone", look=partial(self._zone, recipe.availability_zone))
 
     def _block_storage(self, needs: str) -> Look:
-        """Whether there is a Cinder that the project may use; its quotas are another question."""
+        """Check that the project may use Cinder; its quotas are a separate check."""
         try:
             self.connection.ask(BLOCK_STORAGE, "GET", "/limits", but=GONE)
         except NoService:
             mend = f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
             return wrong(f"{self.cloud}: there is no block storage (Cinder) for {needs}", mend)
-        return fine(f"block storage is there for {needs}")
+        return fine(f"block storage is available for {needs}")
 
     def _look_for(self, kind: OpenstackKind, written: str) -> Look:
         own_id = self.ids.of(kind, written)
@@ -154,7 +154,7 @@ class OpenstackDoctor:
         return found(kind.word, written, own_id)
 
     def _confirm(self, kind: OpenstackKind, id: str) -> None:
-        """An id is taken as it is written: whether anything has it, only the service tells."""
+        """Check that an object has this id: the lookup takes an id as it is."""
         path = f"{kind.path.partition('?')[0]}/{id}"
         if self.connection.ask(kind.service, "GET", path, but=GONE).status in GONE:
             raise Permanent(f"{self.cloud}: no {kind.word} that the project can see has the id {id}")
@@ -162,31 +162,29 @@ class OpenstackDoctor:
     def _key(self, name: str) -> Look:
         if self.nova.ask("GET", f"/os-keypairs/{quote(name, safe='')}", but=GONE).status in GONE:
             return wrong(f"{self.cloud}: the user has no key pair {name}", MENDING[FailureCause.KEY])
-        return fine(f"key pair {name} is there")
+        return fine(f"key pair {name} exists")
 
     def _zone(self, written: str) -> Look:
         zones = entries(self.nova.ask("GET", "/os-availability-zone").body, "availabilityZoneInfo")
         if zones is None:
             raise Transient(f"{self.cloud}: zones: the answer cannot be read")
-        zone = written.partition(":")[0]  # administrators may name a host behind it
+        zone = written.partition(":")[0]  # administrators may append a host
         for each in zones:
             if text(each, "zoneName") == zone:
                 able = mapping(each, "zoneState").get("available") is True
-                return (
-                    fine(f"zone {zone} is there") if able else wrong(f"zone {zone} is down", MENDING[FailureCause.ZONE])
-                )
+                return fine(f"zone {zone} is up") if able else wrong(f"zone {zone} is down", MENDING[FailureCause.ZONE])
         return wrong(f"{self.cloud}: there is no zone {zone}", MENDING[FailureCause.ZONE])
 
 
 def _needs_volumes(profile: Profile, recipe: OpenstackRecipe) -> str:
-    """What of a profile Cinder makes, by its keys; empty: nothing."""
+    """Return the profile's keys that need Cinder; empty: none."""
     boot = ["boot_volume"] if recipe.boot_volume is not None else []
     volumes = [f"part {part.name}" for part in profile.parts if isinstance(part.spec, Volume)]
     return ", ".join([*boot, *volumes])
 
 
 def _of_part(spec: Spec) -> Iterator[tuple[OpenstackKind, str]]:
-    """What a part is made of, by name or id."""
+    """Yield the objects that a part needs, by name or id."""
     match spec:
         case Volume(kind=kind):
             yield from [] if kind is None else [(VOLUME_TYPE, kind)]
@@ -195,7 +193,7 @@ def _of_part(spec: Spec) -> Iterator[tuple[OpenstackKind, str]]:
 
 
 def limit_of(limits: Mapping[str, object], most: str, used: str, what: str) -> UsageLimit | None:
-    """Read one of Nova's absolute limits; ``None``: it does not tell. -1 is none.
+    """Read one of Nova's absolute limits; ``None``: it is not reported. -1 means no limit.
 
     >>> print(limit_of({"maxTotalInstances": 10, "totalInstancesUsed": 3}, "Instances", "Instances", "machines"))
     machines 3 of 10

@@ -1,8 +1,8 @@
 """Members are servers of one OpenStack project.
 
-Note [Marked in the call]: the metadata of the one call that makes a server says whose it is. Nova lets nobody but
-administrators search for metadata, and takes the same name twice: so listings are read whole and judged here, and
-before anything is made, it is looked for by its name.
+Note [Marked in the call]: the call that creates a server also writes its owner into the metadata. Nova lets only
+administrators search metadata, and accepts duplicate names: so the driver reads complete listings and filters them
+here, and looks a server up by its name before it creates one.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ACCEPTED = 202
 
 
 def wait(seconds: Seconds) -> None:
-    """Let time pass between two looks at a server that stops."""
+    """Pause between two queries of a stopping server."""
     threading.Event().wait(seconds)
 
 
 class OpenstackOrchestrator:
-    """The port to Nova in one project. Nothing is asked before the first call."""
+    """The driver of Nova in one project. Sends nothing before the first call."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class OpenstackOrchestrator:
         self._departures = ServerDepartures(self._nova, clock, wait)
         self._turns = KeyedLock()
         self._made: dict[MemberName, str] = {}
-        """Ids of servers that this object made: they can be asked for, whatever listings show."""
+        """Ids of servers that this object created: they can be queried even if listings omit them."""
 
     def list(self, group: GroupId) -> Listing:
-        """Complete when every page was read, no cell is down, and every entry makes sense.
+        """List a group's servers; complete if every page and entry could be read and no cell is down.
 
         Raises:
             DriverError: not even the first page can be read.
@@ -75,7 +75,7 @@ class OpenstackOrchestrator:
         return self._listed(lambda mark: mark.group == group)
 
     def list_all(self) -> Listing:
-        """As `list`, of all groups."""
+        """List the servers of all groups, as `list`."""
         return self._listed(lambda mark: True)
 
     def _listed(self, wanted: Callable[[LaunchId], bool]) -> Listing:
@@ -88,18 +88,18 @@ class OpenstackOrchestrator:
         return Listing(servers=servers, complete=not seen.because, because=seen.because)
 
     def find(self, name: MemberName) -> Server | None:
-        """``None`` only after a complete listing of the whole project without it: a server may have been renamed."""
+        """Find a server; ``None`` only after a complete listing of the project: it may have been renamed."""
         with self._turns.of(name):
             found = self._bearing(name)
             return self._server(name, found[0]) if found else None
 
     def create(self, launch: Launch) -> Server:
-        """Make a server, or return the one that bears the name and the mark. It has been accepted, and builds.
+        """Create a server, or return the existing one with the name and the mark. It is accepted and builds.
 
         Raises:
-            Permanent: a quota, a name that means nothing or several things, a server of somebody else under this
-                name, or another refusal; no server is left.
-            Transient: anything else. The server may be there: it will be found by its name.
+            Permanent: a quota, a name without an object or with several, a foreign server with this name, or another
+            refusal; no server is left.
+            Transient: any other failure. The server may exist: it will be found by its name.
         """
         name = launch.id.name
         with self._turns.of(name):
@@ -107,7 +107,7 @@ class OpenstackOrchestrator:
             return self._server(name, machine)
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
-        """Have Nova stop the server, and delete it once it has stopped or its grace is over; at once without grace."""
+        """Have Nova stop the server, and delete it once it has stopped or its grace is over; without grace at once."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 if machine.state is not ServerState.DELETING:
@@ -116,45 +116,45 @@ class OpenstackOrchestrator:
     # Parts: `handler.ports.parts`.
 
     def parts(self, group: GroupId) -> PartListing:
-        """Complete when Neutron and Cinder showed every port, floating address and volume of the project."""
+        """List a group's parts; complete if all ports, floating addresses and volumes could be read."""
         return self._parts.of(lambda mark: mark.group == group)
 
     def all_parts(self) -> PartListing:
-        """As `parts`, of all groups."""
+        """List the parts of all groups, as `parts`."""
         return self._parts.of(lambda mark: True)
 
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
-        """``None`` only after complete listings of all three kinds."""
+        """Find a part; ``None`` only after complete listings of all three kinds."""
         with self._turns.of(member):
             return self._parts.find(member, name)
 
     def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
-        """Have Neutron or Cinder make it. A port is in the security groups of the recipe."""
+        """Have Neutron or Cinder create a part. A port gets the recipe's security groups."""
         with self._turns.of(member):
             self._parts.make(member, part, profile)
 
     def remove_part(self, member: MemberName, name: PartName) -> None:
-        """Have it deleted, unless a server has it."""
+        """Delete a part, unless a server uses it."""
         with self._turns.of(member):
             self._parts.remove(member, name)
 
     def release_part(self, member: MemberName, name: PartName) -> None:
-        """Take the mark out of its description or metadata; its name stays."""
+        """Remove the mark from a part's description or metadata; its name stays."""
         with self._turns.of(member):
             self._parts.release(member, name)
 
-    # Marks of servers that are there: their metadata, and their name.
+    # Marks of existing servers: their metadata, and their name.
 
     @property
     def fixed_marks(self) -> str:
-        """They can be written."""
+        """Return why marks cannot be written; empty: they can."""
         return ""
 
     def stranger(self, named: str) -> Server | None:
         """Look for a server of the project by its id or name.
 
         Raises:
-            Permanent: it bears a mark, or several servers have the name.
+            Permanent: the server bears a mark, or several servers have the name.
             Transient: none was seen, and not all could be.
         """
         seen = self._nova.called(named)
@@ -170,11 +170,11 @@ class OpenstackOrchestrator:
         return None
 
     def mark(self, id: str, launch: LaunchId) -> Server:
-        """Write the mark into a server's metadata, and give it the member's name, under which it is looked for.
+        """Write the mark into a server's metadata, and rename it to the member's name, by which it is found.
 
         Raises:
-            Permanent: there is no such server, or it bears another mark.
-            Transient: anything else; it may have been marked.
+            Permanent: the server is missing, or bears another mark.
+            Transient: any other failure; the mark may have been written.
         """
         with self._turns.of(launch.name):
             machine = self._nova.server(id)
@@ -188,7 +188,7 @@ class OpenstackOrchestrator:
             return self._server(launch.name, machine)
 
     def unmark(self, name: MemberName) -> None:
-        """Take the mark out of its metadata; its name stays."""
+        """Remove the mark from a server's metadata; its name stays."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 for key in KEYS:
@@ -196,7 +196,7 @@ class OpenstackOrchestrator:
             self._made.pop(name, None)
 
     def claim(self, name: MemberName, claim: Claim) -> None:
-        """Write the claim into its metadata; no other key of it is touched."""
+        """Write the claim into a server's metadata; other keys stay."""
         with self._turns.of(name):
             for machine in self._bearing(name):
                 self._nova.ask("POST", f"/servers/{machine.id}/metadata", body={"metadata": claim_of(claim)}, but=GONE)
@@ -205,10 +205,10 @@ class OpenstackOrchestrator:
         if machine.mark is not None:
             raise Permanent(f"{self._cloud}: {named} bears the mark {machine.mark.name}")
 
-    # For whoever wants to know before members depend on it.
+    # Checks before members depend on the cloud.
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Questions to the cloud, as `handler.ports.examination.Examined` has them."""
+        """Return checks of the cloud, as `handler.ports.examination.Examined`."""
         examination = OpenstackDoctor(
             cloud=self._cloud,
             connection=self._connection,
@@ -219,10 +219,10 @@ class OpenstackOrchestrator:
         )
         return examination.checks(profiles, most)
 
-    # For whoever is about to make members.
+    # Room for new members.
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The limits of the project, as `handler.ports.orchestrator.Metered` has them."""
+        """Return the limits of the project, as `handler.ports.orchestrator.Metered`."""
         return self._meter.quotas(profile)
 
     # Making.
@@ -237,7 +237,7 @@ class OpenstackOrchestrator:
             return ours[0]
         if seen.machines:
             ids = ", ".join(machine.id for machine in seen.machines)
-            raise Permanent(f"{self._cloud}: a server that is somebody else's is called {name} ({ids}): rename it")
+            raise Permanent(f"{self._cloud}: a foreign server is called {name} ({ids}): rename it")
         if seen.because:
             raise Transient(seen.because)
         return None
@@ -246,11 +246,11 @@ class OpenstackOrchestrator:
         name = launch.id.name
         own_id = id_of(self._nova.ask("POST", "/servers", body=request_of(launch, self._ids)).body)
         if not own_id:
-            raise Transient(f"{self._cloud}: {name}: the answer names no server: it is looked for by its name")
+            raise Transient(f"{self._cloud}: {name}: the response has no server id; looking it up by name")
         self._made[name] = own_id
         machine = self._nova.server(own_id)
         if machine is None:
-            raise Transient(f"{self._cloud}: {name} was accepted and is not shown yet: it is looked for")
+            raise Transient(f"{self._cloud}: {name} was accepted but is not listed yet; looking it up")
         return machine
 
     # Removing.
@@ -271,7 +271,7 @@ class OpenstackOrchestrator:
     # Looking.
 
     def _known(self, name: MemberName) -> OpenstackServer | None:
-        """The server of this name that this object made, if it is there and still bears the mark."""
+        """Return the server that this object created for the name, if it exists and still bears the mark."""
         own_id = self._made.get(name)
         machine = None if own_id is None else self._nova.server(own_id)
         if machine is not None and machine.mark is not None and machine.mark.name == name:
@@ -280,7 +280,7 @@ class OpenstackOrchestrator:
         return None
 
     def _bearing(self, name: MemberName) -> tuple[OpenstackServer, ...]:
-        """The servers that are this member, the one that counts first.
+        """Return the servers of this member, the one that counts first.
 
         Raises:
             Transient: none was seen, and not all could be.

@@ -1,8 +1,8 @@
-"""Nova's servers, asked for and listed.
+"""Query and list Nova's servers.
 
-Note [Pages in motion]: a server that is being scheduled moves from one of Nova's tables to another. While it does, a
-listing may show it twice, and of a listing of several pages it may slip through the border. So pages are asked for as
-large as the cloud makes them, servers count once each, and what took several pages is read until two readings agree.
+Note [Pages in motion]: while Nova schedules a server, it moves the server from one table to another. A listing may then
+show it twice, or lose it at the border of two pages. So the driver requests pages as large as the cloud allows, counts
+each server once, and repeats a listing of several pages until two readings agree.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from handler.orchestrators.openstack.parsing import OpenstackServer, is_stub, ma
 _PAGES = 1000
 _READINGS = 4
 _OLDEST, _NEWEST = (2, 37), (2, 69)
-"""2.37: networks none and auto. 2.69: servers in cells that are down are shown."""
+"""2.37: networks none and auto. 2.69: listings include servers in cells that are down."""
 GONE: Final = frozenset({404})
 _DELETED = frozenset({202, 204, 404})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerListing:
-    """Servers, once each; and why these may not be all."""
+    """Servers, each once, and why these may be incomplete."""
 
     machines: tuple[OpenstackServer, ...]
     because: str = ""
@@ -45,11 +45,11 @@ class Nova:
         self._spoken: str | None = None
 
     def ask(self, method: str, path: str, *, body: object = None, but: frozenset[int] = frozenset()) -> ServiceResponse:
-        """Make one call, in the newest version that both sides speak."""
+        """Make one call, in the newest version that both sides support."""
         return self._connection.ask(COMPUTE, method, path, body=body, version=self.spoken(), but=but)
 
     def server(self, id: str) -> OpenstackServer | None:
-        """One server by its id; ``None``: it is definitely not there."""
+        """Return one server by its id; ``None``: a definite not-found."""
         answer = self.ask("GET", f"/servers/{id}", but=GONE)
         if answer.status in GONE:
             return None
@@ -59,29 +59,29 @@ class Nova:
         return None if machine.is_gone else machine
 
     def delete(self, id: str) -> None:
-        """Have a server deleted. Gone already is success."""
+        """Delete a server. If it is gone already, that is success."""
         answer = self.ask("DELETE", f"/servers/{id}", but=GONE)
         if answer.status not in _DELETED:
             raise Transient(f"{self._connection.id}: server {id}: the answer cannot be read")
 
     def named(self, name: str) -> ServerListing:
-        """Servers of this name, whoever they belong to."""
+        """Return the servers with this name, of any owner."""
         seen = self._whole({"name": f"^{re.escape(name)}$"})
         return ServerListing(
             machines=tuple(machine for machine in seen.machines if machine.name == name), because=seen.because
         )
 
     def called(self, named: str) -> ServerListing:
-        """The server with this id, or else those of this name."""
+        """Return the server with this id, or else those with this name."""
         found = self.server(named) if UUID.fullmatch(named) else None
         return self.named(named) if found is None else ServerListing(machines=(found,))
 
     def everything(self) -> ServerListing:
-        """Every server of the project. Neither narrowed nor cut: only so does Nova tell of cells that are down."""
+        """Return all servers of the project; without filter or limit, so that Nova reports cells that are down."""
         return self._whole({})
 
     def _whole(self, query: dict[str, str]) -> ServerListing:
-        """Read a listing until two readings agree, where it has several pages."""
+        """Read a listing; one of several pages until two readings agree."""
         read, pages = self._walked(query)
         for _ in range(_READINGS - 1):
             if pages == 1 or read.because:
@@ -126,25 +126,25 @@ class Nova:
         if stubs and not because:
             because = f"{self._connection.id}: {stubs} servers are in a cell that is down"
         if None in read and not because:
-            because = f"{self._connection.id}: servers are listed that make no sense"
+            because = f"{self._connection.id}: the listing has servers that cannot be read"
         return ServerListing(machines=tuple(machines.values()), because=because)
 
     def spoken(self) -> str:
-        """The newest version that both sides speak.
+        """Return the newest version that both sides support.
 
         Raises:
-            Transient: Nova tells none; openstacksdk says the same of one that does not answer.
-            Permanent: it is too old.
+            Transient: Nova reports none; openstacksdk does not distinguish that from silence.
+            Permanent: Nova is too old.
         """
         with self._lock:
             if self._spoken is not None:
                 return self._spoken
         newest = self._connection.newest(COMPUTE)
         if newest is None:
-            raise Transient(f"{self._connection.id}: Nova does not tell which microversions it speaks")
+            raise Transient(f"{self._connection.id}: Nova does not report its microversions")
         if newest < _OLDEST:
             told = ".".join(map(str, newest))
-            raise Permanent(f"{self._connection.id}: Nova speaks microversion {told}: Trimtab needs 2.37 (Newton)")
+            raise Permanent(f"{self._connection.id}: Nova has microversion {told}: Trimtab needs 2.37 (Newton)")
         major, minor = min(newest, _NEWEST)
         with self._lock:
             self._spoken = f"{major}.{minor}"

@@ -1,8 +1,7 @@
-"""What Nova's answers mean. Pure: each function takes decoded JSON, of which nothing is certain.
+"""Decode Nova's answers. Pure: each function takes decoded JSON of any shape.
 
-Source: Compute API reference, microversions 2.37 to 2.69; the shapes were read off Nova 26.2 (Zed).
-For states, the Compute API guide, "Server concepts"; their roles are those of Otter's planner, with the words that it
-forgot.
+Source: Compute API reference, microversions 2.37 to 2.69; the shapes are those of Nova 26.2 (Zed). States: the Compute
+API guide, "Server concepts"; their roles are those of Otter's planner, extended by the states that it lacks.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ STATES: Final[Mapping[str, ServerState]] = MappingProxyType(
         "UNKNOWN": ServerState.UNKNOWN,
     }
 )
-"""``status`` → state, of servers that are there."""
+"""``status`` → state, of existing servers."""
 
 GONE: Final = frozenset({"DELETED", "SOFT_DELETED"})
-"""``status`` of servers that are not there any more, though Nova may still show them: a definite not-found."""
+"""``status`` of servers that are gone, though Nova may still list them: a definite not-found."""
 
 _GOING: Final = frozenset({"deleting", "soft-deleting", "force_deleting"})
 
 
 def nova_state(status: str, task: str | None = None) -> ServerState | None:
-    """Say what ``status`` and ``OS-EXT-STS:task_state`` of a server mean; ``None``: it is gone, and is not listed.
+    """Translate a server's ``status`` and ``OS-EXT-STS:task_state``; ``None``: it is gone, and is left out.
 
-    A word that is not known says nothing: the server counts as present and is left alone.
+    A server with an unknown status counts as present and is not touched.
 
     >>> nova_state("SHELVED_OFFLOADED"), nova_state("ACTIVE", "deleting"), nova_state("SOFT_DELETED")
     (<ServerState.PARKED: 'parked'>, <ServerState.DELETING: 'deleting'>, None)
@@ -57,7 +56,7 @@ def nova_state(status: str, task: str | None = None) -> ServerState | None:
 
 
 INSTALLATION, GROUP = "trimtab.installation", "trimtab.group"
-"""Keys of the metadata that holds the mark, beside `MEMBER`."""
+"""Metadata keys of the mark, beside `MEMBER`."""
 CLAIM = "trimtab.claim"
 KEYS = (MEMBER, INSTALLATION, GROUP, CLAIM)
 _NETWORK, _VERSION = "trimtab.network", "trimtab.ip"
@@ -65,7 +64,7 @@ _STOPPING = "powering-off"
 
 
 def mark_of(id: LaunchId) -> dict[str, str]:
-    """What a new server bears, in the call that makes it.
+    """Return a new server's mark, for the call that creates it.
 
     >>> mark_of(LaunchId(installation="k3f9ab", group="web", sequence=12))["trimtab.member"]
     'web-k3f9ab-12'
@@ -74,26 +73,26 @@ def mark_of(id: LaunchId) -> dict[str, str]:
 
 
 def claim_of(claim: Claim | None) -> dict[str, str]:
-    """The claim as metadata; nothing where there is none."""
+    """Return the claim as metadata; empty: there is none."""
     return {} if claim is None else {CLAIM: claim.text}
 
 
 def reach_of(reach: Reach) -> dict[str, str]:
-    """Which of its addresses a new server is reached at, written down on it: listings know no profile."""
+    """Return which of its addresses reaches a server, as metadata: listings do not know the profile."""
     network = {} if reach.network is None else {_NETWORK: reach.network}
     return network | ({} if reach.version is None else {_VERSION: str(reach.version)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenstackServer:
-    """One server, whoever it belongs to."""
+    """One server, of any owner."""
 
     id: str
     name: str
     mark: LaunchId | None
-    """``None``: it bears none, or one that contradicts itself."""
+    """``None``: there is none, or it contradicts itself."""
     status: str
-    """In Nova's words, as all that follows."""
+    """In Nova's terms, like the following fields."""
     task: str
     fault: str
     address: str | None
@@ -103,28 +102,28 @@ class OpenstackServer:
 
     @property
     def is_gone(self) -> bool:
-        """Deleted; Nova may still show it."""
+        """Return whether it is deleted; Nova may still list it."""
         return self.status in GONE
 
     @property
     def is_stopping(self) -> bool:
-        """Told to stop, and has not."""
+        """Return whether it is stopping."""
         return self.task == _STOPPING
 
     @property
     def state(self) -> ServerState:
-        """As planning sees it."""
+        """Return its state for planning."""
         return nova_state(self.status, self.task or None) or ServerState.DELETING
 
     @property
     def word(self) -> str:
-        """Its state for people, and what went wrong."""
+        """Return its state and fault, for people."""
         task = f" ({self.task})" if self.task else ""
         return f"{self.status}{task}: {self.fault}" if self.fault else f"{self.status}{task}"
 
 
 def machine_of(entry: object) -> OpenstackServer | None:
-    """Read one server; ``None``: that is none, or lacks what identifies it.
+    """Read one server; ``None``: the entry is not a server, or lacks its identity.
 
     >>> nic = {"version": 4, "addr": "10.20.2.206", "OS-EXT-IPS:type": "fixed"}
     >>> entry = {"id": "5b3f", "name": "web-k3f9ab-1", "status": "ACTIVE", "created": "2026-01-31T10:00:00Z"}
@@ -154,7 +153,7 @@ def machine_of(entry: object) -> OpenstackServer | None:
 
 
 def is_stub(entry: object) -> bool:
-    """Whether this is all that Nova can say of a server in a cell that is down: neither name nor metadata.
+    """Return whether this is Nova's stub of a server in a cell that is down: without name and metadata.
 
     Source: Compute API reference, microversion 2.69.
 
@@ -172,7 +171,7 @@ def _mark(metadata: Mapping[str, object]) -> LaunchId | None:
 
 
 def _address(addresses: Mapping[str, object], network: str, version: str) -> str | None:
-    """A fixed address. Of those that may be, one of the first network, and there version 4 before 6."""
+    """Return a fixed address: of the first allowed network, and there version 4 before 6."""
     for name in addresses:
         if network in {"", name}:
             fixed = dict(_fixed(entries(addresses, name) or ()))
@@ -201,17 +200,17 @@ def _instant(said: str) -> Instant | None:
 
 
 def id_of(body: object) -> str:
-    """The id of the server that was accepted; empty: it is not told."""
+    """Return the id of the accepted server; empty: it is missing."""
     return text(mapping(body, "server"), "id")
 
 
 def server_in(body: object) -> OpenstackServer | None:
-    """The one server that an answer is about."""
+    """Return the server in an answer about a single one."""
     return machine_of(mapping(body, "server"))
 
 
 def bearing(machines: Iterable[OpenstackServer], name: MemberName) -> tuple[OpenstackServer, ...]:
-    """Those that are this member, under its name first, then the oldest: one, unless somebody else was at work."""
+    """Return this member's servers: its name first, then the oldest. One, unless another client created more."""
     there = (machine for machine in machines if machine.mark is not None and machine.mark.name == name)
     return tuple(
         sorted(there, key=lambda machine: (machine.name != name, machine.created_at, machine.id)),

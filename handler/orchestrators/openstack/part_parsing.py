@@ -1,10 +1,10 @@
-"""What Neutron and Cinder answer of members' parts. Pure: each function takes decoded JSON; nothing of it is certain.
+"""Decode Neutron's and Cinder's parts of members. Pure: each function takes decoded JSON of any shape.
 
-Note [One text is the mark]: whose a part is and which is one text, so that one call writes it and one takes it off: of
-ports and floating addresses the description, of volumes a key of the metadata. All are written by the call that makes
-the part. Tags would not do: Neutron ignores them there.
+Note [One text is the mark]: a single text holds a part's member and name, so that one call writes it and one removes
+it: the description of ports and floating addresses, a metadata key of volumes. The call that creates the part writes
+it. Tags would not do: Neutron ignores them there.
 
-Source: Networking API v2.0 (``standard-attr-description``), Block Storage API v3; the shapes were read off Neutron 21
+Source: Networking API v2.0 (``standard-attr-description``), Block Storage API v3; the shapes are those of Neutron 21
 and Cinder 21 (Zed).
 """
 
@@ -25,7 +25,7 @@ from handler.planning.launches import LaunchId
 from handler.planning.world import PartState
 
 KEY: Final = "trimtab.part"
-"""Of a volume's metadata."""
+"""Key of a volume's metadata."""
 _SAID = f"{KEY}: "
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}")
 _FREE = frozenset({"available", "error", "error_restoring", "error_extending", "error_managing", "error_deleting"})
@@ -33,7 +33,7 @@ _VOLUMES = {"available": PartState.READY, "in-use": PartState.READY, "deleting":
 
 
 class PartKind(enum.Enum):
-    """What a part is, in the cloud's words."""
+    """The kind of a part, in the cloud's terms."""
 
     VOLUME = "volume"
     PORT = "port"
@@ -41,12 +41,12 @@ class PartKind(enum.Enum):
 
 
 def kind_of(spec: Spec) -> PartKind:
-    """Which kind is declared."""
+    """Return the declared kind."""
     return {Volume: PartKind.VOLUME, NetworkPort: PartKind.PORT, FloatingAddress: PartKind.ADDRESS}[type(spec)]
 
 
 def mark_of(member: MemberName, name: PartName) -> str:
-    """The mark, as a volume has it.
+    """Return the mark of a volume.
 
     >>> mark_of(MemberName("web-k3f9ab-12"), PartName("data"))
     'web-k3f9ab-12 data'
@@ -55,7 +55,7 @@ def mark_of(member: MemberName, name: PartName) -> str:
 
 
 def description_of(member: MemberName, name: PartName) -> str:
-    """The mark, as ports and floating addresses have it.
+    """Return the mark of ports and floating addresses.
 
     >>> description_of(MemberName("web-k3f9ab-12"), PartName("front"))
     'trimtab.part: web-k3f9ab-12 front'
@@ -65,7 +65,7 @@ def description_of(member: MemberName, name: PartName) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedPart:
-    """One thing of the cloud that bears a mark."""
+    """One object of the cloud that bears a mark."""
 
     kind: PartKind
     id: str
@@ -73,20 +73,20 @@ class MarkedPart:
     name: PartName
     state: PartState
     word: str
-    """Its state in the cloud's own words."""
+    """Its state in the cloud's terms."""
     holder: str
-    """Who has it now: of ports a server's id, of addresses a port's, of volumes anything; empty: nobody."""
+    """Its user: a server's id for ports, a port's for addresses, any text for volumes; empty: it is free."""
     created: str
-    """As the cloud writes it: a later one sorts behind."""
+    """In the cloud's format: a later time sorts after an earlier one."""
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody has it."""
+        """Return whether it is not in use."""
         return not self.holder
 
 
 def port_of(entry: Mapping[str, object]) -> MarkedPart | None:
-    """Read one port; ``None``: it bears no mark. A port needs no machine to be ready.
+    """Read one port; ``None``: it bears no mark. A port is ready without a machine.
 
     >>> entry = {"id": "4189", "description": "trimtab.part: web-k3f9ab-12 front", "status": "DOWN", "device_id": ""}
     >>> port_of(entry).state, port_of(entry).name
@@ -98,7 +98,7 @@ def port_of(entry: Mapping[str, object]) -> MarkedPart | None:
 
 
 def address_of(entry: Mapping[str, object]) -> MarkedPart | None:
-    """Read one floating address; ``None``: it bears no mark. One that leads nowhere came to nothing.
+    """Read one floating address; ``None``: it bears no mark. One without a port has failed.
 
     >>> entry = {"id": "35b7", "description": "trimtab.part: web-k3f9ab-12 public", "status": "DOWN", "port_id": None}
     >>> address_of(entry).state
@@ -147,7 +147,7 @@ def _piece(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """Where the parts of one kind are, and how an entry is read."""
+    """The listing of one kind of parts, and the reader of its entries."""
 
     kind: PartKind
     collection: Collection
@@ -155,26 +155,26 @@ class Shelf:
     """The key of one entry."""
     read: Callable[[Mapping[str, object]], MarkedPart | None]
     holds: str
-    """Of which entries nothing is known without it: what the mark is in."""
+    """The field with the mark; an entry without it cannot be judged."""
 
     @property
     def service(self) -> str:
-        """Who has them: its type in the catalogue."""
+        """Return the service, by its type in the catalogue."""
         return self.collection.service
 
     @property
     def path(self) -> str:
-        """Where they are made; single ones are below it."""
+        """Return the path that creates them; single ones are below it."""
         return self.collection.one
 
     def narrowed(self, member: MemberName, name: PartName) -> Mapping[str, str]:
-        """How the listing is asked for one part. A service that does not heed it shows more."""
+        """Return the filter for one part. A service that ignores it lists more."""
         if self.kind is PartKind.VOLUME:
             return {"metadata": f"{{'{KEY}': '{mark_of(member, name)}'}}"}
         return {"description": description_of(member, name)}
 
     def pieces(self, listed: Iterable[object]) -> tuple[tuple[MarkedPart, ...], bool]:
-        """Those that bear a mark, once each; and whether every entry makes sense."""
+        """Return the parts with a mark, each once, and whether every entry could be read."""
         found: dict[str, MarkedPart] = {}
         whole = True
         for entry in listed:
@@ -185,7 +185,7 @@ class Shelf:
         return tuple(found.values()), whole
 
     def piece(self, body: object) -> MarkedPart | None:
-        """The one thing that an answer is about; ``None``: it bears no mark."""
+        """Return the part in an answer about a single one; ``None``: it bears no mark."""
         return self.read(mapping(body, self.single))
 
 
@@ -217,7 +217,7 @@ SHELVES: Final = (PORTS, ADDRESSES, VOLUMES)
 
 
 def counting(pieces: Iterable[MarkedPart]) -> tuple[MarkedPart, ...]:
-    """Order those of one mark, the one that counts first: what somebody has, then the oldest."""
+    """Order the parts of one mark: those in use first, then the oldest."""
     return tuple(sorted(pieces, key=lambda piece: (piece.is_free, piece.created, piece.id)))
 
 

@@ -1,7 +1,7 @@
-"""What Neutron and Cinder leave of their quotas for members' ports, addresses and volumes.
+"""The room in Neutron's and Cinder's quotas for members' ports, addresses and volumes.
 
 Source: Networking API v2, ``/quotas/tenant`` (one's own project) and ``/quotas/{project_id}/details.json``; Block
-Storage API v3, ``/limits``. Read off Neutron 21 and Cinder 21 (Zed), where a project's own member may ask for both.
+Storage API v3, ``/limits``. As in Neutron 21 and Cinder 21 (Zed), where a project's own member may read both.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _GONE = frozenset({404})
 _GIB = 2**30
 
 Needs = Mapping[str, float]
-"""What one member takes, by the names that services have for it."""
+"""One member's needs, by the services' names."""
 
 
 def of_network(profile: Profile) -> Needs:
-    """Ports and floating addresses of one member; where no network is written Nova chooses, and makes one port."""
+    """Return one member's ports and floating addresses; without a declared network, Nova creates one port."""
     recipe, specs = profile.recipe, [part.spec for part in profile.parts]
     if not isinstance(recipe, OpenstackRecipe):
         return {}
@@ -34,7 +34,7 @@ def of_network(profile: Profile) -> Needs:
 
 
 def of_volumes(profile: Profile) -> Needs:
-    """Volumes of one member, and their GiB: Cinder makes whole ones."""
+    """Return one member's volumes, and their GiB, rounded up as Cinder does."""
     recipe, specs = profile.recipe, [part.spec for part in profile.parts]
     sizes = [math.ceil(spec.size / _GIB) for spec in specs if isinstance(spec, Volume)]
     if isinstance(recipe, OpenstackRecipe) and recipe.boot_volume is not None:
@@ -43,7 +43,7 @@ def of_volumes(profile: Profile) -> Needs:
 
 
 def wanted(profiles: Sequence[Profile], of: Callable[[Profile], Needs]) -> Needs:
-    """What a member takes at least: it is not known of which profile most will be made."""
+    """Return the least that a member needs: the profile of the next members is not known."""
     needs = [of(profile) for profile in profiles]
     return {key: min(each.get(key, 0.0) for each in needs) for key in needs[0]} if needs else {}
 
@@ -52,7 +52,7 @@ def network_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota,
     """Ask Neutron.
 
     Returns:
-        Nothing where it tells no quotas.
+        Empty if it reports no quotas.
 
     Raises:
         DriverError: as `OpenstackConnection.ask`.
@@ -65,7 +65,7 @@ def network_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota,
 
 
 def volume_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota, ...]:
-    """Ask Cinder, as `network_quotas` does Neutron."""
+    """Ask Cinder, as `network_quotas` asks Neutron."""
     told = mapping(mapping(connection.ask(BLOCK_STORAGE, "GET", "/limits", but=_GONE).body, "limits"), "absolute")
     used = {"Volumes": "totalVolumesUsed", "VolumeGigabytes": "totalGigabytesUsed"}
     words = {"Volumes": "volumes", "VolumeGigabytes": "GiB of volumes"}
@@ -73,7 +73,7 @@ def volume_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota, 
 
 
 def _detail(told: Mapping[str, object]) -> tuple[object, object]:
-    """A limit of Neutron, and what is used or about to be.
+    """Return a limit of Neutron, and the amount used or reserved.
 
     >>> _detail({"limit": 10, "used": 2, "reserved": 1})
     (10, 3)

@@ -1,11 +1,11 @@
 """Parts of members on OpenStack: ports and floating addresses of Neutron, volumes of Cinder.
 
-Each is known by its mark alone (Note [One text is the mark]). What was made while its answer was lost is found by it;
-if a listing came too late and two bear the same, the newer one that nobody has goes.
+The mark alone identifies a part (Note [One text is the mark]). A part whose creation went unanswered is found by it; if
+a listing came too late and two parts bear the same mark, the newer unused one is deleted.
 
-Note [Never from under a machine]: a port goes only once Nova says that the server is gone that has it, though Neutron
-would delete it at once. A volume goes once nobody has it: Nova lets go of it when its server is deleted. Where it did
-not (a host was down), what is left of the attachment is removed, once Nova says that the server is gone.
+Note [Never from under a machine]: a port is deleted only after Nova reports its server gone, though Neutron would
+delete it at once. A volume is deleted once no server uses it: Nova releases it when its server is deleted. If Nova did
+not (a host was down), the rest of the attachment is removed, once Nova reports the server gone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from handler.planning.world import MadePart, PartListing, PartState
 _SHELF: Final = {shelf.kind: shelf for shelf in SHELVES}
 _GIB: Final = 2**30
 _ATTACHMENTS: Final = "3.27"
-"""Of Cinder's microversions, the first that tells of attachments by themselves (Pike)."""
+"""The first microversion of Cinder with a listing of attachments (Pike)."""
 
 _Key = tuple[MemberName, PartName]
 
@@ -57,11 +57,11 @@ class OpenstackParts:
         self._connection, self._nova, self._ids = connection, nova, ids
         self._is_ours = is_ours
         self._made: dict[_Key, tuple[Shelf, str]] = {}
-        """Ids of what this object made: it can be asked for, whatever listings show."""
+        """Ids of parts that this object created: they can be queried even if listings omit them."""
         self._had_volumes = False
 
     def of(self, wanted: Callable[[LaunchId], bool]) -> PartListing:
-        """As `handler.ports.parts.PartMaker.parts`: what cannot be read makes it partial."""
+        """List parts, as `handler.ports.parts.PartMaker.parts`: an unreadable entry makes the listing partial."""
         found: dict[_Key, list[MarkedPart]] = {}
         told: list[str] = []
         for shelf in SHELVES:
@@ -78,12 +78,12 @@ class OpenstackParts:
         return PartListing(parts=parts, complete=not told, because="; ".join(told))
 
     def find(self, member: MemberName, name: PartName) -> MadePart | None:
-        """``None`` only after all three kinds were read without it."""
+        """Find a part; ``None`` only after complete listings of all three kinds."""
         pieces = self._bearing(member, name)
         return _made(pieces[0]) if pieces else None
 
     def make(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
-        """Make a part, unless one bears its mark. Of several that do, all but one go, as long as nobody has them."""
+        """Create a part, unless one bears its mark. Of several, all unused ones but one are deleted."""
         shelf = _SHELF[kind_of(part.spec)]
         there = self._on(shelf, member, part.name)
         if not there:
@@ -94,17 +94,17 @@ class OpenstackParts:
                 self._delete(spare)
 
     def remove(self, member: MemberName, name: PartName) -> None:
-        """Begin to remove all that bears the mark.
+        """Begin to remove all parts with the mark.
 
         Raises:
-            Transient: a server has it, or Cinder is not done with it.
+            Transient: a server uses the part, or Cinder is still changing it.
         """
         for piece in self._bearing(member, name):
             self._drop(piece)
         self._made.pop((member, name), None)
 
     def release(self, member: MemberName, name: PartName) -> None:
-        """Take the mark off; what bears it besides and is nobody's goes."""
+        """Remove the mark from a part; further unused parts with the mark are deleted."""
         for number, piece in enumerate(self._bearing(member, name)):
             if number and piece.is_free:
                 self._delete(piece)
@@ -120,7 +120,7 @@ class OpenstackParts:
         own_id = text(mapping(answer.body, shelf.single), "id")
         if not own_id:
             about = f"{self._connection.id}: {part.name} of {member}"
-            raise Transient(f"{about}: the answer names no {shelf.kind.value}: it is looked for by its mark")
+            raise Transient(f"{about}: the response has no {shelf.kind.value} id; looking it up by its mark")
         self._made[member, part.name] = shelf, own_id
 
     def _wanted(self, member: MemberName, part: MemberPart, profile: Profile) -> dict[str, object]:
@@ -142,7 +142,7 @@ class OpenstackParts:
                 return {"floating_network_id": network_id, "port_id": self._port(member, port), **described}
 
     def _guarded(self, profile: Profile) -> dict[str, object]:
-        """The security groups of a port: Nova gives a server's own only to ports that it makes itself."""
+        """Return a port's security groups: Nova gives a server's own only to ports that it creates itself."""
         if not isinstance(profile.recipe, OpenstackRecipe) or not profile.recipe.security_groups:
             return {}
         return {"security_groups": [self._ids.of(SECURITY_GROUP, each) for each in profile.recipe.security_groups]}
@@ -150,7 +150,7 @@ class OpenstackParts:
     def _port(self, member: MemberName, name: PartName) -> str:
         there = self._on(PORTS, member, name)
         if not there:
-            raise Transient(f"{self._connection.id}: {member}: its port {name} is not there yet: its address waits")
+            raise Transient(f"{self._connection.id}: {member}: its port {name} is not ready yet: its address waits")
         return there[0].id
 
     # Removing.
@@ -169,21 +169,21 @@ class OpenstackParts:
         self._connection.ask(shelf.service, "DELETE", f"{shelf.path}/{piece.id}", but=GONE)
 
     def _detach(self, piece: MarkedPart) -> None:
-        """Have what is left of attachments removed whose servers are gone. With the next call the volume can go."""
+        """Remove the rest of attachments whose servers are gone. The next call can then delete the volume."""
         path = f"/attachments?volume_id={piece.id}"
         answer = self._connection.ask(BLOCK_STORAGE, "GET", path, version=_ATTACHMENTS)
         left = attachments_of(answer.body)
         if left is None:
-            raise Transient(f"{self._about(piece)}: its attachments make no sense")
+            raise Transient(f"{self._about(piece)}: its attachments cannot be read")
         for _, server in left:
             self._must_be_gone(piece, server)
         for own_id, _ in left:
             self._connection.ask(BLOCK_STORAGE, "DELETE", f"/attachments/{own_id}", version=_ATTACHMENTS, but=GONE)
-        raise Transient(f"{self._about(piece)} is {piece.word}: it is waited for")
+        raise Transient(f"{self._about(piece)} is {piece.word}: waiting for it")
 
     def _must_be_gone(self, piece: MarkedPart, server: str) -> None:
         if UUID.fullmatch(server) and self._nova.server(server) is not None:
-            raise Transient(f"{self._about(piece)} is not removed while server {server} has it")
+            raise Transient(f"{self._about(piece)} is not removed while server {server} uses it")
 
     def _unmark(self, piece: MarkedPart) -> None:
         shelf = _SHELF[piece.kind]
@@ -200,16 +200,16 @@ class OpenstackParts:
     # Looking.
 
     def _bearing(self, member: MemberName, name: PartName) -> tuple[MarkedPart, ...]:
-        """All that bears a mark of ours, whatever it is; the one that counts first."""
+        """Return all parts with a mark of ours, of any kind; the one that counts first."""
         if not self._is_ours(LaunchId.parse(member)):
             return ()
         return counting(piece for shelf in SHELVES for piece in self._on(shelf, member, name))
 
     def _on(self, shelf: Shelf, member: MemberName, name: PartName) -> tuple[MarkedPart, ...]:
-        """What of one kind bears a mark, the one that counts first.
+        """Return the parts of one kind with a mark, the one that counts first.
 
         Raises:
-            Transient: not all could be seen.
+            Transient: the listing is incomplete.
         """
         pieces, because = self._seen(shelf, self._read(shelf, member, name))
         if because:
@@ -238,7 +238,7 @@ class OpenstackParts:
 
     def _seen(self, shelf: Shelf, read: Read) -> tuple[tuple[MarkedPart, ...], str]:
         pieces, whole = shelf.pieces(read.entries)
-        nonsense = "" if whole else f"{self._connection.id}: {shelf.collection.key} are listed that make no sense"
+        nonsense = "" if whole else f"{self._connection.id}: {shelf.collection.key} are listed that cannot be read"
         return pieces, read.because or nonsense
 
 

@@ -1,9 +1,9 @@
-"""What the quotas of one OpenStack project leave for more members.
+"""The room that the quotas of an OpenStack project leave for more members.
 
 Source: Compute API 2.1, ``/limits`` (absolute limits; -1: none) and ``/flavors/{id}`` (``vcpus``, and ``ram`` in MiB):
-what a flavor has does not change, and is asked for once. Neutron and Cinder are asked for what Nova makes of theirs
-with a server; where they do not tell it, a creation says so. What is made as a part of a member is there before its
-server, and takes of no room for that.
+a flavor does not change, and is read once. Neutron and Cinder report the room for the ports and volumes that Nova
+creates with a server; if they do not report it, the creation does. Parts of a member exist before its server, and need
+no room for that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from handler.orchestrators.openstack.part_quotas import network_quotas, volume_q
 from handler.planning.headroom import Quota, UsageLimit
 
 _FLAVORS = 100
-"""More are not remembered."""
+"""Flavors that are remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class OpenstackQuotaMeter:
     _flavors: dict[str, Mapping[str, object]] = field(default_factory=dict, init=False, repr=False)
 
     def quotas(self, profile: Profile) -> tuple[Quota, ...]:
-        """As `handler.ports.orchestrator.Metered`."""
+        """Return the quotas, as `handler.ports.orchestrator.Metered`."""
         recipe = profile.recipe
         if not isinstance(recipe, OpenstackRecipe):
             return ()
@@ -50,7 +50,7 @@ class OpenstackQuotaMeter:
     def _flavor(self, id: str) -> Mapping[str, object]:
         with self._lock:
             known = self._flavors.get(id)
-        if known:  # what made no sense is asked for again
+        if known:  # an unreadable answer is requested again
             return known
         asked = mapping(self.nova.ask("GET", f"/flavors/{quote(id, safe='')}").body, "flavor")
         with self._lock:
@@ -70,7 +70,7 @@ class OpenstackQuotaMeter:
 
 
 def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
-    """How many ports Nova makes with a server: one a network, and one where neither network nor port is named."""
+    """Return how many ports Nova creates with a server: one a network, and one if neither network nor port is named."""
     if recipe.no_network:
         return 0
     has_own = any(isinstance(part.spec, NetworkPort) for part in profile.parts)
@@ -78,7 +78,7 @@ def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
 
 
 def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tuple[Quota, ...]:
-    """Read what a server of a flavor takes of Nova's limits.
+    """Return the share of Nova's limits that a server of a flavor takes.
 
     >>> limits = {"maxTotalInstances": 10, "totalInstancesUsed": 3, "maxTotalCores": 20, "totalCoresUsed": 18}
     >>> [(str(quota.limit), quota.each) for quota in quotas_of(limits, {"vcpus": 4, "ram": 8192})]
@@ -93,7 +93,7 @@ def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tup
 
 
 def _if_told(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
-    """Nothing, where the service is not there or keeps its quotas for administrators."""
+    """Return quotas; empty: the service is missing or shows them only to administrators."""
     try:
         return read()
     except Permanent:
@@ -101,6 +101,6 @@ def _if_told(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
 
 
 def _amount(flavor: Mapping[str, object], key: str) -> int:
-    """What a flavor has of something; 0: it does not say."""
+    """Return an amount of a flavor; 0: it is missing."""
     value = flavor.get(key)
     return value if isinstance(value, int) else 0

@@ -1,4 +1,4 @@
-"""What Nova is asked for when a server is made.
+"""Build Nova's request that creates a server.
 
 Source: Compute API reference, ``POST /servers``, microversions 2.37 to 2.69.
 """
@@ -21,11 +21,11 @@ _Kind = TypeVar("_Kind", NetworkPort, Volume)
 
 
 def request_of(launch: Launch, ids: OpenstackIds) -> Mapping[str, object]:
-    """The body of the request: mark, recipe, and the parts that the server is made with.
+    """Return the body: mark, recipe, and the parts of the server.
 
     Raises:
-        Permanent: a name means nothing or several things.
-        Transient: a name could not be looked up, or a part is not there.
+        Permanent: a name has no object, or several.
+        Transient: a name could not be looked up, or a part is missing.
     """
     recipe = launch.profile.recipe
     if not isinstance(recipe, OpenstackRecipe):
@@ -51,16 +51,16 @@ def request_of(launch: Launch, ids: OpenstackIds) -> Mapping[str, object]:
 
 
 def _parts(launch: Launch, kind: type[_Kind]) -> list[str]:
-    """Ids of the parts of one kind, in the order in which they are declared."""
+    """Return the ids of the parts of one kind, in declared order."""
     declared = [part.name for part in launch.profile.parts if isinstance(part.spec, kind)]
     missing = [name for name in declared if name not in launch.parts]
     if missing:
-        raise Transient(f"{launch.id.name}: {', '.join(missing)}: not there yet: its server waits")
+        raise Transient(f"{launch.id.name}: {', '.join(missing)}: not ready yet: its server waits")
     return [launch.parts[name] for name in declared]
 
 
 def _networks(recipe: OpenstackRecipe, ids: OpenstackIds, ports: list[str]) -> object:
-    """Ports come first: a server's first network is where it is reached, unless the recipe says another."""
+    """Return the networks, ports first: the first network reaches a server, unless the recipe names another."""
     if recipe.no_network:
         return "none"
     made = [{"port": port} for port in ports]
@@ -69,7 +69,7 @@ def _networks(recipe: OpenstackRecipe, ids: OpenstackIds, ports: list[str]) -> o
 
 
 def _disks(recipe: OpenstackRecipe, image: str, volumes: list[str]) -> list[_Device]:
-    """The disk to start from, and the volumes, as Nova wants them; none: only the flavor's own disk."""
+    """Return the boot disk and the volumes in Nova's format; empty: only the flavor's own disk."""
     if recipe.boot_volume is None and not volumes:
         return []
     return [_first_disk(recipe, image), *(_further_disk(volume) for volume in volumes)]

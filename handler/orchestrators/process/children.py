@@ -1,4 +1,4 @@
-"""Starting programs and collecting those that ended. Children belong to this process, whichever driver started them."""
+"""Start programs and collect ended ones. They are children of this process, of any driver in it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from config.model.catalogue import ProcessRecipe
 from config.units import MemberName, Seconds
 from handler.orchestrators.process import limits, procfs
 
-# Variables of our own that a member may see. Any other may hold a secret of Trimtab's.
+# Trimtab's own variables that a member may see. Any other may hold a secret of Trimtab.
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
-# The machine is short of something: the recipe is not to blame.
+# The machine lacks a resource: the recipe is not the cause.
 _SHORTAGES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO})
 _BEGINNING = str(Path(__file__).with_name("confinement.py"))
 _WITHIN: Seconds = 10.0
-"""For a program to begin, on a machine that has other things to do."""
+"""Time for a program to begin on a busy machine."""
 _ENDINGS_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A program that was started here, for a member."""
+    """A program that this process started for a member."""
 
     name: MemberName
     process: procfs.Process
@@ -46,14 +46,14 @@ _lock = threading.Lock()
 def start(
     name: MemberName, recipe: ProcessRecipe, mark: Mapping[str, str], *, directory: Path, output: int
 ) -> procfs.Process:
-    """Start a program in a session of its own with nothing of ours open; ``mark`` wins over the recipe's environment.
+    """Start a program in a new session without our descriptors; ``mark`` overrides the recipe's environment.
 
     Args:
-        name: the member that it is.
+        name: the member.
         recipe: what to run, and within which limits.
-        mark: variables that are not the recipe's to choose.
-        directory: where it starts, unless the recipe says.
-        output: a descriptor that it prints to.
+        mark: variables that the recipe must not set.
+        directory: its working directory, unless the recipe names one.
+        output: a descriptor for its output.
 
     Raises:
         Permanent: the recipe cannot work: no such command, no such directory, not executable, limits out of reach.
@@ -83,7 +83,7 @@ def start(
 
 
 def reap() -> None:
-    """Collect those of our children that ended. Children that other code started are left to that code."""
+    """Collect our ended children. Children of other code are left to that code."""
     with _lock:
         for pid, child in [each for each in _children.items() if each[1].popen.poll() is not None]:
             del _children[pid]
@@ -93,7 +93,7 @@ def reap() -> None:
 
 
 def ended(name: MemberName, process: procfs.Process) -> bool:
-    """Whether this child has been collected; those of others never are."""
+    """Return whether this child has been collected; foreign children never are."""
     with _lock:
         return (name, process.pid, process.started) in _endings
 
@@ -125,16 +125,16 @@ def _spawned(
 
 
 def _adopted(name: MemberName, child: subprocess.Popen[bytes]) -> Child:
-    with _lock:  # nobody reaps meanwhile: a child that has ended already is still there to be looked at
+    with _lock:  # no thread reaps meanwhile: a child that has already ended is still visible
         process = procfs.look(child.pid)
         if process is None:
-            raise Transient(f"process {child.pid} cannot be seen in /proc")
+            raise Transient(f"process {child.pid} is not visible in /proc")
         _children[child.pid] = adopted = Child(name=name, process=process, popen=child)
     return adopted
 
 
 def _heard(reading: int) -> str:
-    """What a beginning program says is in its way; empty: it has become the member's, or has ended."""
+    """Return a starting program's error; empty: it has become the member's program, or has ended."""
     poll = select.poll()
     poll.register(reading, select.POLLIN)
     if not poll.poll(_WITHIN * 1000):
@@ -143,7 +143,7 @@ def _heard(reading: int) -> str:
 
 
 def _given_up(child: Child) -> None:
-    """Take back one that did not begin: it is no ending of a member."""
+    """Forget a child that did not begin: this is not the end of a member."""
     with _lock:
         _children.pop(child.process.pid, None)
         child.popen.kill()
@@ -163,9 +163,9 @@ def _why(recipe: ProcessRecipe, said: str) -> DriverError:
 
 
 def _unstartable(command: str, error: OSError | ValueError) -> DriverError:
-    """For what prevents any program from being begun."""
+    """Return the error if no program at all can be started."""
     if isinstance(error, OSError) and error.filename == sys.executable:
-        said = f"{sys.executable} is not there any more ({error.strerror}): restart Trimtab"
+        said = f"{sys.executable} is gone ({error.strerror}): restart Trimtab"
         return Transient(f"cannot start {command!r} now: {said}")
     return _refused(command, error)
 

@@ -1,12 +1,12 @@
-"""What every member begins as: a program that limits itself, and then becomes the member's own.
+"""The first program of every member: it limits itself, and then becomes the member's own program.
 
-Run by its path, as ``confinement.py DESCRIPTOR LIMITS COMMAND...``; it imports nothing of Trimtab. Limits are taken on
-here, in a process of one thread and before the member's first instruction: between fork and exec of a daemon with many
-threads nothing of Python may run, and prlimit(2) from outside comes too late for a program that forks at once.
+It runs by its path, as ``confinement.py DESCRIPTOR LIMITS COMMAND...``, and imports nothing of Trimtab. It sets limits
+in a process of one thread, before the member's first instruction: between fork and exec of a daemon with many threads
+no Python may run, and prlimit(2) from outside is too late for a program that forks at once.
 
-``LIMITS`` are ``WHAT:NUMBER:SOFT:HARD``, with commas between: a resource of setrlimit(2) by its number, or another
-bound by its name. What goes wrong is said on ``DESCRIPTOR`` as ``WHAT ERRNO``, without ``WHAT`` if it is the program
-itself; it closes unused when that has begun.
+``LIMITS`` are ``WHAT:NUMBER:SOFT:HARD``, separated by commas: a resource of setrlimit(2) by its number, or another
+bound by its name. It reports an error on ``DESCRIPTOR`` as ``WHAT ERRNO``, without ``WHAT`` if the program itself
+fails; the descriptor closes unused when the program has begun.
 
 Source: setrlimit(2), prctl(2) ``PR_SET_NO_NEW_PRIVS``, execve(2).
 """
@@ -25,14 +25,14 @@ _NO_NEW_PRIVILEGES = 38
 
 
 class ConfinementRefusal(Exception):
-    """The kernel does not do something."""
+    """The kernel refuses a limit or the program."""
 
     def __init__(self, what: str, number: int) -> None:
         super().__init__(f"{what} {number}")
 
 
 def _given() -> Mapping[bytes, bytes]:
-    """The environment as it was given: Python adds a locale to its own (PEP 538)."""
+    """Return the original environment: Python adds a locale to its own (PEP 538)."""
     with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 pathlib takes longer to import than all the rest
         pairs = (entry.partition(b"=") for entry in file.read().split(b"\0"))
         return {name: value for name, equals, value in pairs if equals}
@@ -58,17 +58,17 @@ def _bound(what: str, number: int, soft: int, hard: int) -> None:
 
 
 def _become(command: Sequence[str]) -> None:
-    for number in signal.valid_signals():  # Python ignores some, ``nohup`` another; what is ignored stays so over exec
+    for number in signal.valid_signals():  # Python ignores some, ``nohup`` another; exec keeps ignored signals ignored
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvpe(command[0], list(command), _given())  # noqa: S606 no shell is wanted
+        os.execvpe(command[0], list(command), _given())  # noqa: S606 a shell is not needed
     except OSError as error:
         raise ConfinementRefusal("", error.errno or errno.EINVAL) from error
 
 
 def main(report: int, limits: str, command: Sequence[str]) -> None:
-    """Become the command, or say why not."""
+    """Become the command, or report why not."""
     os.set_inheritable(report, False)
     try:
         _confine(limits)

@@ -1,4 +1,4 @@
-"""Ending sessions: every process is told to stop, and is made to once its grace has passed."""
+"""Ending sessions: every process gets a signal to stop, and is killed when its grace is over."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LOOK_EVERY: Seconds = 0.25
 
 
 class ProcessDepartures:
-    """Sessions that were told to stop by this object. A thread watches them for as long as there are any.
+    """Sessions that this object is stopping. A thread watches them as long as there are any.
 
-    Nothing is written down: after a restart a member that still runs is destroyed again, and gets a new grace.
+    Nothing is stored: after a restart, a member that still runs is destroyed again, with a new grace.
     """
 
     def __init__(self, clock: Callable[[], Instant]) -> None:
@@ -25,7 +25,7 @@ class ProcessDepartures:
         self._watcher: threading.Thread | None = None
 
     def begin(self, leader: procfs.Process, grace: Seconds) -> None:
-        """Tell a session to stop, once; asked again, only the shorter grace counts.
+        """Signal a session to stop, once; of repeated calls, the shortest grace counts.
 
         Raises:
             PermissionError: a process of it belongs to another user.
@@ -43,7 +43,7 @@ class ProcessDepartures:
                 procfs.send(process, signal.SIGTERM)
 
     def leaving(self, leader: procfs.Process) -> bool:
-        """Whether this session was told to stop."""
+        """Return whether this session is stopping."""
         with self._lock:
             return _identity(leader) in self._kill_at
 
@@ -64,11 +64,11 @@ class ProcessDepartures:
             counted = procfs.census()
             for leader in leaders:
                 self._press(leader, counted)
-        except OSError:  # cannot be seen or signalled just now; whoever destroys it again is told why
+        except OSError:  # not visible or not signalled now; the next destroy raises the reason
             return
 
     def _press(self, leader: procfs.Process, counted: Mapping[int, tuple[int, ...]]) -> None:
-        """Kill what outstayed its grace; forget a session of which nothing is left."""
+        """Kill processes past their grace; forget a session without processes."""
         left = procfs.session(leader, counted)
         with self._lock:
             if not left:

@@ -1,4 +1,4 @@
-"""What `trimtab doctor` asks this machine about the programs that members run."""
+"""Checks of `trimtab doctor` for the programs that members run on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAP_SYS_RESOURCE = 24
 
 
 def checks_of(profiles: Sequence[Profile], directory: Path, environ: Mapping[str, str]) -> Sequence[Check]:
-    """Checks of each profile; ``directory`` is where members start whose recipe names none."""
+    """Return each profile's checks; ``directory`` is the working directory of members whose recipe names none."""
     return tuple(check for profile in profiles for check in _of(profile, directory, environ))
 
 
@@ -50,17 +50,17 @@ def _look(recipe: ProcessRecipe, directory: Path, environ: Mapping[str, str]) ->
 
 
 def gains_privileges(program: str) -> bool:
-    """Whether a program has a set-user-id or set-group-id bit, or file capabilities (capabilities(7))."""
+    """Return whether a program has a set-user-id or set-group-id bit, or file capabilities (capabilities(7))."""
     try:
         if Path(program).stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
             return True
         return bool(os.getxattr(program, "security.capability"))
-    except OSError:  # it has no such attribute, or the filesystem has none at all
+    except OSError:  # the file lacks the attribute, or the filesystem has none
         return False
 
 
 def _limits(recipe: ProcessRecipe, highest: Callable[[int], tuple[int, int]] = resource.getrlimit) -> Look:
-    """Hold declared limits against the hard ones of this process, which are taken for the daemon's."""
+    """Compare declared limits with this process' hard limits, which stand for the daemon's."""
     if may_raise_limits():
         return fine("this process may give any limits")
     for limit in limits_of(recipe.limits):
@@ -70,7 +70,7 @@ def _limits(recipe: ProcessRecipe, highest: Callable[[int], tuple[int, int]] = r
 
 
 def may_raise_limits() -> bool:
-    """Whether this process stands above hard limits (``CAP_SYS_RESOURCE``)."""
+    """Return whether this process may exceed hard limits (``CAP_SYS_RESOURCE``)."""
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     (effective,) = (line.split()[1] for line in lines if line.startswith("CapEff:"))
     return bool(int(effective, 16) >> _CAP_SYS_RESOURCE & 1)

@@ -1,6 +1,6 @@
 """Members are processes of this machine: each leads a session of its own, on a loopback address of its own.
 
-A member's children inherit its environment and are not members. Members owe nothing to Trimtab's life: they share no
+A member's children inherit its environment and are not members. Members do not depend on Trimtab's life: they share no
 session, terminal, pipe or descriptor with it.
 """
 
@@ -29,17 +29,17 @@ from handler.ports.examination import Check
 from handler.ports.orchestrator import Launch, Papers, ending_of, no_papers
 
 _LEFT_GRACE: Seconds = 10.0
-"""For what a member leaves behind when it ends by itself."""
-_FIXED = "a process bears its mark in its environment, which nobody can write from outside"
+"""Grace for processes that a member leaves behind when it ends by itself."""
+_FIXED = "a process has its mark in its environment, which cannot be changed from outside"
 _WORDS = {"T": "stopped", "t": "traced", "Z": "ended", "X": "ended"}
-"""The kernel's letters that say more than "running"; a machine at rest must not look changed at every listing."""
+"""The kernel's letters that mean more than "running"; an idle machine must not look changed at every listing."""
 
 
 class ProcessOrchestrator:
-    """The port to this machine's processes.
+    """The driver of this machine's processes.
 
-    Under ``directory`` stand ``logs/NAME.log`` (what members print) and ``members/`` (the roll). Members start in
-    it, unless their recipe names another one, and find it as ``TRIMTAB_STATE``.
+    ``directory`` holds ``logs/NAME.log`` (members' output) and ``members/`` (the registry). Members start in it, unless
+    their recipe names another one, and find it as ``TRIMTAB_STATE``.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class ProcessOrchestrator:
         """Members that this object started, until it has seen their end."""
 
     def list(self, group: GroupId) -> Listing:
-        """Complete unless ``/proc`` or the roll cannot be read. Keeps the group's logs within bounds."""
+        """List a group's members, and trim its logs; complete unless ``/proc`` or the registry cannot be read."""
         listing = self._listed(lambda mark: mark.group == group)
         self._logs.trim(server.name for server in listing.servers)
         return listing
 
     def list_all(self) -> Listing:
-        """As `list`, of all groups."""
+        """List the members of all groups, as `list`."""
         return self._listed(lambda mark: True)
 
     def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
@@ -82,14 +82,14 @@ class ProcessOrchestrator:
         return Listing(servers=tuple(self._server(member) for member in asked), complete=True)
 
     def find(self, name: MemberName) -> Server | None:
-        """Waits for a `create` of the same name, so that ``None`` is definite."""
+        """Find a member; waits for a `create` of the same name, so that ``None`` is definite."""
         self._attend()
         with self._turns.of(name), _seeing():
             member = self._roll.member(name)
         return None if member is None else self._server(member)
 
     def create(self, launch: Launch) -> Server:
-        """Start a process, or return the one that bears the name. One that ends at once is not on the next listing.
+        """Start a process, or return the existing one with the name. One that ends at once is not in the next listing.
 
         Raises:
             Permanent: the recipe cannot work, or no address is free.
@@ -100,9 +100,9 @@ class ProcessOrchestrator:
             return self._server(self._present(launch))
 
     def destroy(self, name: MemberName, *, grace: Seconds) -> None:
-        """Tell every process of the member's session to stop; what is left after ``grace`` is killed.
+        """Signal every process of the member's session to stop; kill the rest after ``grace``.
 
-        Asked again by the same object, it does not tell twice; after a restart, it tells again and grants a new grace.
+        Repeated calls of the same object do not signal again; after a restart, the signal and the grace start again.
         """
         self._attend()
         with self._turns.of(name), _seeing():
@@ -111,11 +111,11 @@ class ProcessOrchestrator:
 
     @property
     def proves_absence(self) -> bool:
-        """The kernel itself is asked."""
+        """Return true: the kernel itself answers."""
         return True
 
     def ending(self, name: MemberName) -> str:
-        """As `handler.ports.orchestrator.Endings`: known of those whose start and end this very process saw."""
+        """Return how a member ended, as `handler.ports.orchestrator.Endings`; known if this process saw it."""
         self._attend()
         status = children.ending(name)
         return "" if status is None else ending_of(status)
@@ -124,11 +124,11 @@ class ProcessOrchestrator:
 
     @property
     def fixed_marks(self) -> str:
-        """A mark is given with the program's start, and is the program's to keep."""
+        """Return why marks cannot be written: a program gets its mark when it starts."""
         return f"{self._cloud}: {_FIXED}"
 
     def stranger(self, named: str) -> Server | None:
-        """Look for nobody.
+        """Refuse to look for a foreign process.
 
         Raises:
             Permanent: always.
@@ -143,10 +143,10 @@ class ProcessOrchestrator:
         """Raise as `stranger`."""
         raise Permanent(self.fixed_marks)
 
-    # For whoever wants to know before members depend on it
+    # Checks before members depend on the cloud
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
-        """Whether there are the programs, as `examination.Examined`; this machine counts nobody's members."""
+        """Return checks of the programs, as `examination.Examined`; this machine has no quota."""
         return checks_of(profiles, self._directory, os.environ)
 
     # Inside
@@ -174,14 +174,14 @@ class ProcessOrchestrator:
         try:
             return self._start(launch, ProcessMark(id=launch.id, address=address))
         finally:
-            with self._addressing:  # not before those who are looking have seen the new process
+            with self._addressing:  # not before concurrent listings have seen the new process
                 self._reserved.remove(address)
 
     def _start(self, launch: Launch, mark: ProcessMark) -> MarkedProcess:
         recipe, name = launch.profile.recipe, launch.id.name
         if not isinstance(recipe, ProcessRecipe):
             raise Permanent(f"profile {launch.profile.id} has no command", cause=FailureCause.LAUNCH_CONFIGURATION)
-        if name in self._started:  # the last of this name has ended, and nobody has collected it yet
+        if name in self._started:  # the last process with this name has ended, but is not collected yet
             self._end_with(name, self._started[name])
         given = {**self._papers(name), **mark.environment(self._directory)}
         output = self._logs.open(name)
@@ -193,23 +193,23 @@ class ProcessOrchestrator:
         self._started[name] = process
         try:
             self._roll.enter(member)
-        finally:  # where no line can be written, the mark finds it
+        finally:  # if no line can be written, the mark identifies it
             await_mark(member)
         return member
 
     def _tidy(self, here: Muster) -> None:
-        """Forget those who are gone, with what they left behind and all but the newest of their logs."""
+        """Forget members that are gone, with their left-over processes and all but their newest logs."""
         for leader in self._roll.left_behind(here.gone):
             self._departures.begin(leader, _LEFT_GRACE)
         self._roll.strike(here.gone)
         self._logs.tidy(here.members)
 
     def _attend(self) -> None:
-        """Collect members that ended, and end what they left behind: as a container ends with its first process."""
+        """Collect ended members, and end the processes that they left behind, as a container does."""
         children.reap()
         for name, process in tuple(self._started.items()):
             if children.ended(name, process):
-                with self._turns.of(name), suppress(OSError):  # not seen, not signalled: the next call tries again
+                with self._turns.of(name), suppress(OSError):  # not visible or not signalled: the next call tries again
                     if self._started.get(name) == process:
                         self._end_with(name, process)
 
@@ -222,7 +222,7 @@ class ProcessOrchestrator:
 
 @contextmanager
 def _seeing() -> Iterator[None]:
-    """Not being able to see or to signal is never taken for "gone"."""
+    """Raise if processes are not visible or cannot be signalled: that never counts as "gone"."""
     try:
         yield
     except PermissionError as error:

@@ -1,7 +1,7 @@
-"""The limits of a recipe as the kernel takes them, and what is said of one that it does not.
+"""The limits of a recipe in the kernel's form, and the message about a limit that the kernel refuses.
 
-A limit is soft and hard at once, so that a member cannot raise it, with one exception: who has used up its time on
-processors is told by SIGXCPU first, and killed some seconds of it later.
+A limit is soft and hard at once, so that a member cannot raise it, with one exception: a member that has used up its
+processor time first gets SIGXCPU, and is killed some seconds later.
 
 Source: setrlimit(2).
 """
@@ -26,12 +26,12 @@ _UNIT_FILE = {
     "file_size": "LimitFSIZE",
     "core": "LimitCORE",
 }
-"""What systemd calls the daemon's own."""
+"""systemd's names for the daemon's own limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimit:
-    """One resource, as setrlimit(2) has it."""
+    """One resource of setrlimit(2)."""
 
     what: str
     """The key of the file."""
@@ -41,7 +41,7 @@ class ProcessLimit:
 
 
 def limits_of(limits: ResourceLimits) -> Iterator[ProcessLimit]:
-    """What is declared, and that no core file is written; memory last, since it bounds whoever takes on the others."""
+    """Yield the declared limits and one against core files; memory last, since it also binds the confining program."""
     seconds = None if limits.cpu_time is None else int(limits.cpu_time)
     if seconds is not None:
         yield ProcessLimit(what="cpu_time", number=resource.RLIMIT_CPU, soft=seconds, hard=seconds + _LAST_SECONDS)
@@ -55,7 +55,7 @@ def limits_of(limits: ResourceLimits) -> Iterator[ProcessLimit]:
 
 
 def spelt(recipe: ProcessRecipe) -> str:
-    """What `handler.orchestrators.process.confinement` is told.
+    """Return the argument ``LIMITS`` of `handler.orchestrators.process.confinement`.
 
     >>> spelt(ProcessRecipe(command=("serve",)))
     'new_privileges:0:0:0,core:4:0:0'
@@ -68,21 +68,21 @@ def spelt(recipe: ProcessRecipe) -> str:
 
 
 def out_of_reach(limit: ProcessLimit, highest: int) -> str:
-    """What is wrong with a limit that a process with this hard limit may not give; empty: nothing."""
+    """Return why a process with this hard limit may not set a limit; empty: it may."""
     if highest == resource.RLIM_INFINITY or limit.hard <= highest:
         return ""
     return f"{limit.what} {limit.soft} is above what this process may give, {highest - (limit.hard - limit.soft)}"
 
 
 def mending(what: str) -> str:
-    """What a person can do about such a one."""
+    """Return what a person can do about such a limit."""
     if what not in _UNIT_FILE:
         return f"remove {what} from the profile's limits, or start Trimtab with a lower nice value"
     return f"lower it, or raise {_UNIT_FILE[what]}= in the unit of Trimtab"
 
 
 def refused(recipe: ProcessRecipe, what: str, number: int) -> Permanent:
-    """For a bound that the kernel does not let a member take on."""
+    """Return the error for a limit that the kernel refuses."""
     for limit in limits_of(recipe.limits):
         if limit.what == what and (words := out_of_reach(limit, resource.getrlimit(limit.number)[1])):
             return Permanent(f"limits: {words}: {mending(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)

@@ -1,4 +1,4 @@
-"""What a member process bears: its mark in the environment, and a loopback address of its own."""
+"""The identity of a member process: its mark in the environment, and a loopback address of its own."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ADDRESSES = 256 * _HOSTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessMark:
-    """Who a process is, written where its children and a restarted Trimtab can read it."""
+    """A process' identity, stored where its children and a restarted Trimtab can read it."""
 
     id: LaunchId
     address: str
 
     def environment(self, state: Path) -> dict[str, str]:
-        """The variables that carry the mark, and ``TRIMTAB_STATE``: where the shared listeners are."""
+        """Return the variables with the mark, and ``TRIMTAB_STATE``: the directory of the shared listeners."""
         return {
             MEMBER: self.id.name,
             INSTALLATION: self.id.installation,
@@ -37,7 +37,7 @@ class ProcessMark:
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> ProcessMark | None:
-        """``None``: no mark, or not one of ours."""
+        """Read a mark; ``None``: there is none, or it is foreign."""
         launch = LaunchId.parse(environment.get(MEMBER, ""))
         if launch is None or (environment.get(INSTALLATION), environment.get(GROUP)) != (
             launch.installation,
@@ -48,9 +48,9 @@ class ProcessMark:
 
 
 def choose_address(id: LaunchId, taken: Collection[str]) -> str:
-    """A free address for a member: ``127.X.Y.Z``, X from the installation (64 to 127), Y.Z from the sequence.
+    """Return a free address for a member: ``127.X.Y.Z``, X from the installation (64 to 127), Y.Z from the sequence.
 
-    All of 127.0.0.0/8 is loopback on Linux. The low half stays free for what people put there.
+    All of 127.0.0.0/8 is loopback on Linux. The low half stays free for other uses.
 
     Raises:
         Permanent: all 65,024 addresses of the installation are taken.

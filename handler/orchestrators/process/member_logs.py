@@ -1,4 +1,4 @@
-"""What member processes print: a file each, bounded, and kept for a while after they have gone."""
+"""The output of member processes: a bounded file each, kept for a while after the member is gone."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from config.errors import Permanent, Transient
 from config.units import MemberName
 
 _KEPT = 100
-"""Logs of members that have gone."""
+"""How many logs of gone members are kept."""
 _LARGEST = 16 << 20
-"""Bytes; what is more goes to another file of that size, which holds what came before."""
+"""Bytes; older output moves to a second file of that size."""
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 class MemberLogs:
-    """The files ``NAME.log``, and ``NAME.log.1`` of those that print much."""
+    """The files ``NAME.log``, and ``NAME.log.1`` of members with much output."""
 
     def __init__(self, directory: Path, largest: int = _LARGEST) -> None:
         self._directory = directory
         self._largest = largest
 
     def of(self, name: MemberName) -> Path:
-        """Where a member prints."""
+        """Return a member's log file."""
         return self._directory / f"{name}.log"
 
     def open(self, name: MemberName) -> int:
-        """A descriptor to append to; the caller closes it.
+        """Open a member's log to append; the caller closes the descriptor.
 
         Raises:
             Permanent: the file may not be written.
@@ -46,10 +46,10 @@ class MemberLogs:
             raise kind(f"cannot write the log {log}: {error.strerror}; make it writable") from error
 
     def trim(self, names: Iterable[MemberName]) -> None:
-        """Begin those anew that have grown too large.
+        """Restart logs that have grown too large.
 
-        Members hold them open and append, so they are copied and emptied. What is printed between the two is lost, and
-        on a full disk also what would have been copied. Failing changes nothing for anybody.
+        Members keep them open and append, so each is copied and emptied. Output between the two steps is lost, and on a
+        full disk also the copy. A failure affects no member.
         """
         for name in names:
             log = self.of(name)
@@ -58,7 +58,7 @@ class MemberLogs:
                     self._begin_anew(log)
 
     def tidy(self, here: Collection[MemberName]) -> None:
-        """Remove those of members that have gone, but for the newest."""
+        """Remove logs of gone members, except the newest."""
         with contextlib.suppress(OSError):  # a person may have removed one meanwhile; the next member tidies again
             ages = {path: path.stat().st_mtime for path in self._directory.glob("*.log") if path.stem not in here}
             for path in sorted(ages, key=ages.__getitem__)[:-_KEPT]:

@@ -1,7 +1,7 @@
-"""Processes as the kernel shows them under ``/proc``: who they are, never only their number.
+"""Processes as the kernel shows them under ``/proc``, identified by more than their number.
 
-A pid is reused; pid and start time together are not. Every function says "gone" with ``None`` or an empty tuple, and
-raises `OSError` when it could not see: the two are never mixed up.
+A pid is reused; pid and start time together are not. Every function returns ``None`` or an empty tuple for "gone", and
+raises `OSError` if it could not look: the two never mix.
 
 Source: proc(5), ``/proc/PID/stat``; pidfd_open(2).
 """
@@ -23,7 +23,7 @@ _DEAD = frozenset("ZXx")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """One process, told apart from every later one with the same pid."""
+    """One process, distinct from every later one with the same pid."""
 
     pid: int
     session: int
@@ -34,17 +34,17 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Neither a zombie nor on its way out."""
+        """Return whether it is neither a zombie nor ending."""
         return self.state not in _DEAD
 
     @property
     def leads(self) -> bool:
-        """Whether it began its session."""
+        """Return whether it began its session."""
         return self.pid == self.session
 
     @property
     def created_at(self) -> Instant:
-        """When it began, to a second or so: the kernel rounds the time of boot."""
+        """Return when it began, to about a second: the kernel rounds the time of boot."""
         return Instant(_booted_at() + self.started / _TICKS)
 
 
@@ -59,7 +59,7 @@ def parse_stat(pid: int, stat: bytes) -> Process:
 
 
 def look(pid: int) -> Process | None:
-    """The process that has this pid now."""
+    """Return the process that has this pid now; ``None``: there is none."""
     try:
         return parse_stat(pid, _read(f"/proc/{pid}/stat"))
     except (FileNotFoundError, ProcessLookupError):
@@ -67,20 +67,20 @@ def look(pid: int) -> Process | None:
 
 
 def pids() -> Iterator[int]:
-    """Every pid there is."""
+    """Yield every pid."""
     with os.scandir("/proc") as entries:
         yield from [int(entry.name) for entry in entries if entry.name.isdigit()]
 
 
 def leaders(*, besides: Collection[int]) -> Iterator[int]:
-    """Pids of the session leaders of our own user. Costs a call or two for each process: no file is opened."""
+    """Yield the session leaders of our user. Costs a call or two for each process: no file is opened."""
     for pid in pids():
         if pid not in besides and _session(pid) == pid and _ours(pid):
             yield pid
 
 
 def census() -> Mapping[int, tuple[int, ...]]:
-    """Every pid there is, by session."""
+    """Return every pid, by session."""
     sessions: dict[int, list[int]] = {}
     for pid in pids():
         session = _session(pid)
@@ -90,10 +90,10 @@ def census() -> Mapping[int, tuple[int, ...]]:
 
 
 def session(leader: Process, counted: Mapping[int, tuple[int, ...]]) -> tuple[Process, ...]:
-    """The living processes of the leader's session, also after the leader itself is gone.
+    """Return the living processes of the leader's session, also after the leader itself is gone.
 
-    The kernel keeps a number that is still in use as a session from being given out again. So a leader's pid with
-    another start time says that the whole session is gone.
+    The kernel does not reuse a session's number while the session exists. So a leader's pid with another start time
+    proves that the whole session is gone.
     """
     now = look(leader.pid)
     if now is not None and now.started != leader.started:
@@ -103,9 +103,9 @@ def session(leader: Process, counted: Mapping[int, tuple[int, ...]]) -> tuple[Pr
 
 
 def environment(pid: int, beginning: str = "") -> dict[str, str]:
-    """The environment that a process was started with; empty if it is gone, dying, or hides it.
+    """Return the environment that a process started with; empty: it is gone, dying, or hides it.
 
-    Only names with that ``beginning``: there are many processes, and most of what they were given is nobody's concern.
+    Only names with that ``beginning``: there are many processes, and few of their variables matter.
     """
     try:
         block = _read(f"/proc/{pid}/environ")
@@ -117,7 +117,7 @@ def environment(pid: int, beginning: str = "") -> dict[str, str]:
 
 
 def send(process: Process, number: signal.Signals) -> None:
-    """Signal exactly this process; gone already is success. A later process with its pid is never hit.
+    """Signal exactly this process; if it is gone already, that is success. A later process with its pid is never hit.
 
     Raises:
         PermissionError: it belongs to another user.
@@ -127,7 +127,7 @@ def send(process: Process, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     try:
-        now = look(process.pid)  # after opening: what the handle holds is what is compared
+        now = look(process.pid)  # after opening, so that the comparison is with the handle's process
         if now is not None and now.started == process.started:
             signal.pidfd_send_signal(handle, number)
     except ProcessLookupError:
@@ -138,7 +138,7 @@ def send(process: Process, number: signal.Signals) -> None:
 
 @functools.cache
 def boot() -> str:
-    """A word that changes with every boot: start times count from it."""
+    """Return an id that changes with every boot: start times count from it."""
     return _read("/proc/sys/kernel/random/boot_id").decode().strip()
 
 

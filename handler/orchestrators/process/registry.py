@@ -1,4 +1,4 @@
-"""The roll: which process is which member, by a line on disk and by the mark in the environment.
+"""The registry: which process is which member, by a line on disk and by the mark in the environment.
 
 The mark alone does not suffice. A program that sets its own title writes over its environment and would vanish from
 the listing; a child that begins a session of its own bears its parent's mark and would outlive it. A line names the
@@ -53,25 +53,25 @@ class NamedProcess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Muster:
-    """Everyone who is here."""
+    """All members and their processes at one moment."""
 
     members: Mapping[MemberName, MarkedProcess]
-    """Of this installation."""
+    """Members of this installation."""
     addresses: frozenset[str]
-    """Borne by any process of our user, whatever its installation."""
+    """Addresses of all processes of our user, of any installation."""
     gone: Mapping[MemberName, NamedProcess]
-    """Those on the roll of whom nothing is left, not even a child that bears the name."""
+    """Registered members without any process left, not even a child with the name."""
 
 
 class ProcessRegistry:
-    """The members of one installation. Every method raises `OSError` when it cannot see: never "nobody"."""
+    """The members of one installation. Every method raises `OSError` if it cannot look, and never says "none"."""
 
     def __init__(self, directory: Path, installation: str) -> None:
         self._directory = directory
         self._installation = installation
 
     def muster(self) -> Muster:
-        """Look at everyone, once."""
+        """Read all members, once."""
         lines = self._lines()
         here = {name: bearer for name, line in lines.items() if (bearer := line.bearer()) is not None}
         strays = _strays(frozenset(bearer.process.pid for bearer in here.values()))
@@ -85,25 +85,25 @@ class ProcessRegistry:
         return Muster(members=here, addresses=addresses, gone=gone)
 
     def member(self, name: MemberName) -> MarkedProcess | None:
-        """Look for one. With a line, nobody else is looked at."""
+        """Find one member. With a line, no other process is read."""
         line = self._line(name)
         return line.bearer() if line is not None else self.muster().members.get(name)
 
     def sessions(self, name: MemberName) -> tuple[procfs.Process, ...]:
-        """The leaders of all that bears the name: the member's session, gone or not, and those its children began."""
+        """Return the leaders of the member's session, gone or not, and of sessions that its children began."""
         line = self._line(name)
         first = (line.leader,) if line is not None and line.boot == procfs.boot() else ()
         return (*first, *self.strays(name, besides=first))
 
     def strays(self, name: MemberName, *, besides: Collection[procfs.Process] = ()) -> tuple[procfs.Process, ...]:
-        """Leaders of sessions that a member's children began."""
+        """Return leaders of sessions that a member's children began."""
         known = frozenset(leader.pid for leader in besides)
         return tuple(stray.process for stray in _strays(known) if self._is(stray.mark, name))
 
     def left_behind(self, gone: Mapping[MemberName, NamedProcess]) -> Iterator[procfs.Process]:
-        """Leaders that have ended while others of their session go on.
+        """Yield leaders that have ended while others of their session go on.
 
-        The pid may have been another leader's since, who has ended too. So one at least must bear the name: a session
+        The pid may have been another leader's since, which has ended too. So one at least must bear the name: a session
         whose number was never free is still the same.
         """
         counted = procfs.census() if gone else {}
@@ -123,7 +123,7 @@ class ProcessRegistry:
         draft.replace(self._directory / name)
 
     def strike(self, gone: Mapping[MemberName, NamedProcess]) -> None:
-        """Take lines off the roll, unless they have been replaced since."""
+        """Remove lines, unless they have been replaced since."""
         for name, line in gone.items():
             if self._line(name) == line:
                 (self._directory / name).unlink(missing_ok=True)
@@ -155,7 +155,7 @@ class ProcessRegistry:
 def await_mark(bearer: MarkedProcess, *, tries: int = 1000) -> None:
     """Wait until a new process shows its mark: for a moment after ``exec`` its environment reads as empty.
 
-    It gives up when the process has ended, or after a second: the line on the roll finds it all the same.
+    It gives up when the process has ended, or after a second: the line identifies it all the same.
     """
     pause = threading.Event()
     for _ in range(tries):

@@ -1,1 +1,1 @@
-"""Members are servers of a cloud that is only played."""
+"""Members are servers of a simulated cloud."""

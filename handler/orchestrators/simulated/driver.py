@@ -1,4 +1,4 @@
-"""Members are only played: the shell around `simulation`, with a clock, a file and calls that take their time."""
+"""Members are simulated: `simulation` with a clock, a file and calls that take time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 
 def wait(seconds: Seconds) -> None:
-    """Let time pass, as a call to a cloud does for those who wait for its answer."""
+    """Wait, as for the answer of a real cloud."""
     if seconds > 0:
         threading.Event().wait(seconds)
 
 
 class SimulatedOrchestrator:
-    """The port to a simulated cloud. It lies in ``directory/simulated/CLOUD.jsonl``; removed, the cloud begins anew."""
+    """The driver of a simulated cloud, kept in ``directory/simulated/CLOUD.jsonl``; without it, the cloud is empty."""
 
     def __init__(
         self,
@@ -46,26 +46,26 @@ class SimulatedOrchestrator:
         self._wait = wait
 
     def list(self, group: GroupId) -> Listing:
-        """List in no particular order; late and partial as the cloud is declared to be."""
+        """List servers in no particular order; late and partial as declared."""
         mark = self._mark(group)
         return self._answered(lambda cloud, now: cloud.list(mark, now))
 
     def list_all(self) -> Listing:
-        """As `list`, of all groups."""
+        """List the servers of all groups, as `list`."""
         told = self._answered(lambda cloud, now: cloud.list(None, now))
         return replace(told, servers=tuple(server for server in told.servers if self._is_ours(server.name)))
 
     def find(self, name: MemberName) -> Server | None:
-        """Never late: ``None`` is definite. Another installation's servers are nobody's here."""
+        """Find a server; never late: ``None`` is definite. Another installation's servers do not count."""
         if not self._is_ours(name):
             return None
         return self._answered(lambda cloud, now: cloud.find(name, now))
 
     def create(self, launch: Launch) -> Server:
-        """Make a server, or fail as the cloud is declared to; which may be after having made it.
+        """Create a server, or fail as declared, possibly after the creation.
 
         Raises:
-            Transient: anything declared but a quota.
+            Transient: any declared failure but a quota.
             Permanent: the quota is used up.
         """
         return self._answered(lambda cloud, now: cloud.create(launch.id.name, now, launch.claim))
@@ -76,29 +76,29 @@ class SimulatedOrchestrator:
             self._answered(lambda cloud, now: cloud.destroy(name, now, grace=grace))
 
     def quotas(self, profile: Profile) -> Sequence[Quota]:
-        """The declared quota of servers."""
+        """Return the declared quota of servers."""
         return (Quota(limit=self._answered(lambda cloud, now: cloud.quota(now)), each=1),)
 
     # Parts
 
     def parts(self, group: GroupId) -> PartListing:
-        """List them; never late."""
+        """List parts; never late."""
         mark = self._mark(group)
         return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(mark), now))
 
     def all_parts(self) -> PartListing:
-        """As `parts`, of all groups."""
+        """List the parts of all groups, as `parts`."""
         told = self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(None), now))
         return replace(told, parts=tuple((member, part) for member, part in told.parts if self._is_ours(member)))
 
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
-        """``None`` is definite. Another installation's parts are nobody's here."""
+        """Find a part; ``None`` is definite. Another installation's parts do not count."""
         if not self._is_ours(member):
             return None
         return self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.find(member, name), now))
 
     def make_part(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
-        """Make a part that is nothing, as the cloud is declared to create."""
+        """Create a simulated part, with the declared failures of creations."""
         self._answered(lambda cloud, now: cloud.make_part(member, part.name, now))
 
     def remove_part(self, member: MemberName, name: PartName) -> None:
@@ -115,14 +115,14 @@ class SimulatedOrchestrator:
 
     @property
     def fixed_marks(self) -> str:
-        """They can be written."""
+        """Return why marks cannot be written; empty: they can."""
         return ""
 
     def stranger(self, named: str) -> Server | None:
         """Look for a server by its id or name.
 
         Raises:
-            Permanent: it is a member, of whatever installation.
+            Permanent: it is a member, of any installation.
         """
         found = self._answered(lambda cloud, now: cloud.known(named, now))
         if found is not None and LaunchId.parse(found.name) is not None:
@@ -134,12 +134,12 @@ class SimulatedOrchestrator:
 
         Raises:
             Permanent: there is none with this id, or it is another member.
-            Transient: anything declared of creations.
+            Transient: any declared failure of creations.
         """
         return self._answered(lambda cloud, now: cloud.rename(id, launch.name, now))
 
     def unmark(self, name: MemberName) -> None:
-        """Call a server by its id, which is no member's name."""
+        """Rename a server to its id, which is not a member's name."""
         if not self._is_ours(name):
             return
         server = self.find(name)

@@ -1,4 +1,4 @@
-"""What is decided by chance in a simulated cloud. Pure: chance is a number that follows from a seed and a question."""
+"""Random events of a simulated cloud. Pure: chance is a number that follows from a seed and a question."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(seed: int, *question: object) -> float:
 
 
 class Slip(enum.Enum):
-    """What becomes of one call."""
+    """The failure of one call."""
 
     ERROR = "error"
     FALSE_ERROR = "false_error"
@@ -39,7 +39,7 @@ class Slip(enum.Enum):
 
 
 def slip(faults: CallFaults | ListingFaults, chance: float) -> Slip | None:
-    """Say what goes wrong with a call; ``None``: nothing."""
+    """Return a call's failure; ``None``: there is none."""
     below = 0.0
     for what, share in _shares(faults).items():
         below += share
@@ -59,7 +59,7 @@ def _shares(faults: CallFaults | ListingFaults) -> Mapping[Slip, float]:
 
 
 def boot_time(boot: BootTime, chance: float) -> Seconds:
-    """Seconds that a server builds, at most ten times the median.
+    """Return the seconds that a server builds, at most ten times the median.
 
     >>> boot = BootTime(median=30.0, p95=120.0)
     >>> boot_time(boot, 0.5), round(boot_time(boot, 0.95), 6), boot_time(boot, 1 - 2**-48)
@@ -72,12 +72,12 @@ def boot_time(boot: BootTime, chance: float) -> Seconds:
 
 
 def waiting_time(mean: Seconds, chance: float) -> Seconds:
-    """Seconds until something happens that happens at a constant rate."""
+    """Return the seconds until the next event of a constant rate."""
     return -mean * math.log1p(-chance)
 
 
 def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> SimulatedMachine:
-    """Make a server, and decide all of its life."""
+    """Create a server with its complete life."""
 
     def chance(of: str) -> float:
         return draw(behaviour.seed, of, name)

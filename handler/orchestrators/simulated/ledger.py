@@ -1,8 +1,8 @@
 """The file in which a simulated cloud outlives the daemon, as a real one would: one line of JSON per change.
 
 Several drivers may have it open (that of an old declaration and that of the new one): each call takes the lock, reads
-what others have written since, and appends what it changed. It is not synced: what a machine forgets when it loses its
-power, its simulated cloud may forget too.
+what others have written since, and appends its changes. The file is not synced: when a machine loses power, its
+simulated cloud may forget the last changes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from handler.orchestrators.simulated.simulation import Simulation
 from handler.planning.world import ServerState
 
 _SPARE = 1000
-"""Lines, besides two for each server, after which the file is written anew without those that nobody needs."""
+"""Lines, beside two for each server, after which the file is rewritten without outdated ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """How far a cloud has come."""
+    """A cloud's progress."""
 
     began: Instant
     until: Instant
@@ -38,11 +38,11 @@ class Stamp:
 
 
 Kept = Stamp | SimulatedMachine | PlayedPart
-"""What a line is about."""
+"""The subjects of a line."""
 
 
 def line_of(what: Kept) -> str:
-    """Write one line; the last one about something holds.
+    """Write one line; the last line about a subject counts.
 
     >>> line_of(SimulatedMachine(name="web-k3f9ab-1", number=1, turns=((Instant(9.5), ServerState.BUILDING),)))
     '{"name":"web-k3f9ab-1","number":1,"turns":[[9.5,"building"]],"gone_at":null}'
@@ -65,7 +65,7 @@ def read_line(line: bytes) -> Kept:
     """Read what `line_of` wrote.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the line has another form.
     """
     match json.loads(line):
         case {"began": float(began), "until": float(until), "made": int(made)}:
@@ -99,7 +99,7 @@ def _turn(written: object) -> tuple[Instant, ServerState]:
 
 
 class SimulationLedger:
-    """One file, read as far as it goes. Not for several threads at a time."""
+    """One file, read to its end. Not for several threads at a time."""
 
     def __init__(self, path: Path, behaviour: Behaviour, clock: Callable[[], Instant]) -> None:
         self._path = path
@@ -113,7 +113,7 @@ class SimulationLedger:
 
     @contextmanager
     def turn(self) -> Iterator[tuple[Simulation, Instant]]:
-        """Hand out the cloud as it is, and the instant; write down what becomes of it.
+        """Yield the present cloud and the time; then store its changes.
 
         Raises:
             Transient: the file cannot be reached or written; nothing has changed.
@@ -127,7 +127,7 @@ class SimulationLedger:
                 yield simulation, now
                 stamps = [_stamp(simulation)] if _due(simulation) != due or not self._lines else []
                 self._append(file, [*stamps, *simulation.changes(), *simulation.parts.changes()])
-                self._simulation = simulation  # what was not written down has not happened: the file is read again
+                self._simulation = simulation  # unstored changes have not happened: the file is read again
                 self._tidy(simulation, now)
         except OSError as error:
             raise Transient(f"the simulated cloud cannot be kept in {self._path}: {error}") from error
@@ -136,14 +136,14 @@ class SimulationLedger:
             raise Permanent(message) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
         self._file = self._simulation = None
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """Open the file that has the name now, and keep everybody else from it."""
+        """Open the file that has the name now, and lock it."""
         while True:
             file = self._opened()
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -162,7 +162,7 @@ class SimulationLedger:
         return self._file
 
     def _is_current(self, file: int) -> bool:
-        """Whether nobody has written the file anew, or moved it away."""
+        """Return whether this is still the file with the name: not rewritten or moved away."""
         try:
             return os.path.samestat(self._path.stat(), os.fstat(file))
         except FileNotFoundError:
@@ -182,7 +182,7 @@ class SimulationLedger:
         return simulation
 
     def _take(self, simulation: Simulation, data: bytes) -> None:
-        whole = data.rfind(b"\n") + 1  # a line without an end is one that somebody could not finish
+        whole = data.rfind(b"\n") + 1  # an unfinished line was interrupted
         for line in data[:whole].splitlines():
             self._lines += 1
             match read_line(line):
@@ -207,7 +207,7 @@ class SimulationLedger:
             self._lines += len(news)
 
     def _tidy(self, simulation: Simulation, now: Instant) -> None:
-        """Write the file anew where most of it is of no use any more; its readers see that theirs lost its name."""
+        """Rewrite the file if most of it is outdated; other readers notice that theirs has lost its name."""
         if self._lines <= _SPARE:
             return
         kept: list[Kept] = [_stamp(simulation), *simulation.machines(now), *simulation.parts.there()]
@@ -223,7 +223,7 @@ class SimulationLedger:
 
 
 def _due(simulation: Simulation) -> int:
-    """How much of the script has happened."""
+    """Return how much of the script has happened."""
     return sum(simulation.began + incident.at <= simulation.until for incident in simulation.behaviour.script)
 
 

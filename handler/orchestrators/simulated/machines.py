@@ -1,4 +1,4 @@
-"""Servers of a simulated cloud: what each was, is and will be, as one value. Pure."""
+"""Servers of a simulated cloud: each one's past, present and future, as one value. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOSTS = (1 << 17) - 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedMachine:
-    """One server and all of its life, so that what it is at any instant is a matter of looking.
+    """One server with its complete life, so that its state at any instant can be looked up.
 
     >>> life = ((Instant(0.0), ServerState.BUILDING), (Instant(30.0), ServerState.RUNNING))
     >>> machine = SimulatedMachine(name="web-k3f9ab-1", number=1, turns=life)
@@ -29,30 +29,30 @@ class SimulatedMachine:
 
     name: str
     number: int
-    """Its place in the order of creation, from 1; no other one ever has it."""
+    """Its number in the order of creation, from 1; never reused."""
     turns: tuple[tuple[Instant, ServerState], ...]
-    """What it is from an instant on, in order of time; before the first of them it is not there."""
+    """Its states, each from an instant on, in order of time; before the first it does not exist."""
     gone_at: Instant | None = None
-    """From then on it is not there, and leaves no trace."""
+    """From then on it does not exist, and leaves no trace."""
     claim: str = ""
-    """The claim that it bears (`handler.planning.launches.Claim`); empty: none."""
+    """Its claim (`handler.planning.launches.Claim`); empty: none."""
 
     @property
     def id(self) -> str:
-        """The cloud's own id."""
+        """Return the cloud's own id."""
         return f"sim-{self.number}"
 
     @property
     def mark(self) -> str:
-        """What members of one group and installation have in common."""
+        """Return the common part of the names of one group's members."""
         return self.name.rpartition("-")[0]
 
     def there(self, at: Instant) -> bool:
-        """Whether it exists."""
+        """Return whether it exists."""
         return self.turns[0][0] <= at and (self.gone_at is None or at < self.gone_at)
 
     def view(self, at: Instant) -> View:
-        """What can be seen of it at an instant, and for how long the same is seen."""
+        """Return its view at an instant, and how long that lasts."""
         first, last = self.turns[0][0], inf if self.gone_at is None else self.gone_at
         if at >= last:
             return View(server=None, since=last, until=inf)
@@ -75,21 +75,21 @@ class SimulatedMachine:
             claim=Claim.parse(self.claim),
         )
 
-    # What befalls it: a new value each
+    # Events: each returns a new value
 
     def turned(self, state: ServerState, at: Instant) -> SimulatedMachine:
-        """From ``at`` on it is this, and nothing that would have befallen its state later does."""
+        """Return it with this state from ``at`` on, without its later events."""
         before = tuple(turn for turn in self.turns if turn[0] < at)
         return replace(self, turns=(*before, (at, state)))
 
     def gone(self, at: Instant) -> SimulatedMachine:
-        """It is not there from ``at`` on; or earlier, if that was so."""
+        """Return it gone from ``at`` on, or earlier if it was gone before."""
         return replace(self, gone_at=at if self.gone_at is None else min(self.gone_at, at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What is seen of a machine from ``since`` up to ``until``; ``server`` is ``None`` while it is not there."""
+    """A machine's view from ``since`` up to ``until``; ``server`` is ``None`` while it does not exist."""
 
     server: Server | None
     since: float

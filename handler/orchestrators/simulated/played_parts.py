@@ -13,18 +13,18 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedPart:
-    """One part, as it is kept."""
+    """One part, as stored."""
 
     number: int
-    """Its place in the order of creation, from 1."""
+    """Its number in the order of creation, from 1."""
     member: str
-    """Whose mark it bears; empty: nobody's any more."""
+    """The member in its mark; empty: it is released."""
     name: str
     there: bool = True
 
     @property
     def seen(self) -> MadePart:
-        """As the port shows it."""
+        """Return the part in the port's form."""
         return MadePart(name=PartName(self.name), id=f"sim-part-{self.number}", state=PartState.READY)
 
 
@@ -34,37 +34,37 @@ class PlayedParts:
     def __init__(self) -> None:
         self._parts: dict[int, PlayedPart] = {}
         self._marked: dict[_Key, PlayedPart] = {}
-        """Those that bear a mark, by it."""
+        """Marked parts, by their mark."""
         self._changed: dict[int, PlayedPart] = {}
         self._last = 0
 
     def of(self, mark: str | None) -> PartListing:
-        """The parts of all members of one group and installation; ``None``: of all members."""
+        """Return the parts of one group's members; ``None``: of all members."""
         shown = [part for part in self.there() if part.member and mark in {None, part.member.rpartition("-")[0]}]
         return PartListing(parts=tuple((MemberName(part.member), part.seen) for part in shown), complete=True)
 
     def find(self, member: str, name: str) -> MadePart | None:
-        """One of them, if it is there."""
+        """Return a part; ``None``: it does not exist."""
         part = self._marked.get((member, name))
         return None if part is None else part.seen
 
     def make(self, member: str, name: str) -> None:
-        """Make a part, unless it is there."""
+        """Create a part, unless it exists."""
         if (member, name) not in self._marked:
             self.put(PlayedPart(number=self._last + 1, member=member, name=name))
 
     def remove(self, member: str, name: str) -> None:
-        """Remove a part, if it is there."""
+        """Remove a part, if it exists."""
         if (part := self._marked.get((member, name))) is not None:
             self.put(replace(part, there=False))
 
     def release(self, member: str, name: str) -> None:
-        """Take the mark off a part, if it is there."""
+        """Remove the mark from a part, if it exists."""
         if (part := self._marked.get((member, name))) is not None:
             self.put(replace(part, member=""))
 
     def put(self, part: PlayedPart) -> None:
-        """Let a part be as it is said to be, whatever it was."""
+        """Set a part to a stored value, whatever it was."""
         self._last = max(self._last, part.number)
         self._changed[part.number] = part
         before = self._parts.pop(part.number, part)
@@ -75,11 +75,11 @@ class PlayedParts:
             self._marked[part.member, part.name] = part
 
     def there(self) -> Iterator[PlayedPart]:
-        """All that there are, released ones too, in the order of creation."""
+        """Yield all existing parts, released ones too, in the order of creation."""
         return (self._parts[number] for number in sorted(self._parts))
 
     def changes(self) -> tuple[PlayedPart, ...]:
-        """What has changed since this was asked last; for those who keep it."""
+        """Return the changes since the last call, to be stored."""
         changed = tuple(self._changed.values())
         self._changed.clear()
         return changed

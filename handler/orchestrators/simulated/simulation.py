@@ -1,7 +1,7 @@
 """A simulated cloud: servers over a clock that is an argument. No thread, disk, network or wall clock is touched.
 
-It is told what is asked of it and when, and says what to answer and how long that takes. Servers know all of their life
-from the beginning (`machines`), and chance follows from a seed (`fates`): the same calls at the same instants have the
+It gets each request with its time, and returns the answer and how long that takes. Servers carry their complete life
+from the beginning (`machines`), and chance follows from a seed (`fates`): the same calls at the same instants get the
 same answers, whatever else happens in between.
 """
 
@@ -31,17 +31,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedAnswer(Generic[T_co]):
-    """What a call comes to, and how long that takes."""
+    """The result of a call, and how long it takes."""
 
     takes: Seconds
     given: T_co | DriverError
-    """An error is to be raised, once the time is over."""
+    """An error is raised when the time is over."""
 
 
 class Simulation:
-    """The servers of one cloud, of all groups and of strangers. Calls come one at a time.
+    """The servers of one cloud, of all groups and foreign ones. Calls come one at a time.
 
-    Its time never goes back: where a caller's does, it stands still until that has caught up.
+    Its time never goes back: if a caller's does, it stands still until that has caught up.
     """
 
     def __init__(self, behaviour: Behaviour, began: Instant) -> None:
@@ -53,19 +53,19 @@ class Simulation:
         self.latest = began
         """The latest instant that is known to have been."""
         self.made = 0
-        """Servers ever made."""
+        """Servers ever created."""
         self.parts = PlayedParts()
         self._machines: dict[str, SimulatedMachine] = {}
         self._marks: dict[str, dict[str, View]] = {}
-        """By mark and name: what a listing showed last of everyone."""
+        """By mark and name: each server's view in the last listing."""
         self._ends: list[tuple[float, str]] = []
         self._asked: Counter[tuple[str, str]] = Counter()
         self._calls: deque[Instant] = deque()
         self._changed: dict[str, SimulatedMachine] = {}
         self._lied: dict[tuple[int, Incident], frozenset[str]] = {}
-        """By a lie and its place in the script: about which servers it is told."""
+        """By a wrong answer and its place in the script: the servers that it concerns."""
 
-    # What is asked
+    # Requests
 
     def list(self, mark: str | None, now: Instant) -> ScriptedAnswer[Listing]:
         """Show the servers of one mark, or, with ``None``, all of them, as they were ``lag`` seconds ago."""
@@ -85,7 +85,7 @@ class Simulation:
         return ScriptedAnswer(takes=takes, given=told)
 
     def find(self, name: str, now: Instant) -> ScriptedAnswer[Server | None]:
-        """Ask for one server: unlike listings, that is never old."""
+        """Find one server; unlike a listing, the answer is never old."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
@@ -98,7 +98,7 @@ class Simulation:
         return ScriptedAnswer(takes=self.behaviour.call, given=next(self._bent(seen, now), None))
 
     def create(self, name: str, now: Instant, claim: Claim | None = None) -> ScriptedAnswer[Server]:
-        """Make a server that bears a claim, or answer with the one that has the name."""
+        """Create a server with a claim, or return the existing one with the name."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
@@ -179,7 +179,7 @@ class Simulation:
         return self._said(wrong, None, failed)
 
     def quota(self, now: Instant) -> ScriptedAnswer[UsageLimit]:
-        """Tell how many servers there may be, and how many there are, whoever made them."""
+        """Return the quota of servers, and how many exist, of any owner."""
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
@@ -187,7 +187,7 @@ class Simulation:
         return ScriptedAnswer(takes=self.behaviour.call, given=used)
 
     def ask_parts(self, ask: Callable[[PlayedParts], T], now: Instant) -> ScriptedAnswer[T]:
-        """Look at parts: that is never old, and never wrong."""
+        """Read parts; the answer is never old and never wrong."""
         if (refused := self._refused(self.advance(now))) is not None:
             return refused
         return ScriptedAnswer(takes=self.behaviour.call, given=ask(self.parts))
@@ -214,17 +214,17 @@ class Simulation:
         change()
         return self._said(wrong, None, failed)
 
-    # What happens
+    # Events
 
     def add(self, name: str, now: Instant) -> SimulatedMachine:
-        """Make a server, whoever asks."""
+        """Create a server, for any caller."""
         self.made += 1
         machine = born(self.behaviour, name, self.made, now)
         self.put(machine)
         return machine
 
     def put(self, machine: SimulatedMachine) -> None:
-        """Let a server be as it is said to be, whatever it was."""
+        """Set a server to a stored value, whatever it was."""
         self._machines[machine.name] = self._changed[machine.name] = machine
         self._marks.setdefault(machine.mark, {})[machine.name] = _UNSEEN
         self.made, self.latest = max(self.made, machine.number), max(self.latest, machine.turns[0][0])
@@ -232,10 +232,10 @@ class Simulation:
             heapq.heappush(self._ends, (machine.gone_at, machine.name))
 
     def advance(self, now: Instant) -> Instant:
-        """Let everything happen that was scripted up to now, and forget who has been gone for long enough.
+        """Apply all scripted events up to now, and forget servers that have been gone for long enough.
 
         Returns:
-            What time it is in the cloud.
+            The cloud's time.
         """
         now = self.latest = max(self.latest, now)
         for number, incident in enumerate(self.behaviour.script):
@@ -251,17 +251,17 @@ class Simulation:
         return now
 
     def changes(self) -> tuple[SimulatedMachine, ...]:
-        """Whoever has changed since this was asked last; for those who keep it."""
+        """Return servers that have changed since the last call, to be stored."""
         changed = tuple(self._changed.values())
         self._changed.clear()
         return changed
 
     def machine(self, name: str) -> SimulatedMachine | None:
-        """Show a server's whole life; ``None``: there is none of this name, or it has been gone for long."""
+        """Return a server's complete life; ``None``: there is none of this name, or it has been gone for long."""
         return self._machines.get(name)
 
     def machines(self, now: Instant) -> tuple[SimulatedMachine, ...]:
-        """All servers that are there, in the order of creation."""
+        """Return all existing servers, in the order of creation."""
         alive = (machine for machine in self._machines.values() if machine.there(now))
         return tuple(sorted(alive, key=lambda machine: machine.number))
 
@@ -280,7 +280,7 @@ class Simulation:
                     yield server
 
     def _bent(self, servers: Iterable[Server], now: Instant) -> Iterator[Server]:
-        """Show servers as they are said to be."""
+        """Yield servers with the scripted wrong answers applied."""
         lies = self.lies(now)
         for server in servers:
             match lies.get(server.name):
@@ -293,7 +293,7 @@ class Simulation:
                     pass
 
     def lies(self, now: Instant) -> Mapping[str, ScriptedEvent]:
-        """Say about which servers what is said wrongly: about those that were there when the lie began."""
+        """Return the wrong answers by server: each concerns the servers that existed when it began."""
         lies: dict[str, ScriptedEvent] = {}
         for number, incident in enumerate(self.behaviour.script):
             since = now - self.began - incident.at
@@ -312,7 +312,7 @@ class Simulation:
         return None if machine is None else machine.view(now).server
 
     def _refused(self, now: Instant) -> ScriptedAnswer[Never] | None:
-        """Say what every call may meet; ``None``: it can be carried out."""
+        """Return a failure that any call may meet; ``None``: the call can be carried out."""
         for incident in self.behaviour.script:
             since = now - self.began - incident.at
             if incident.what is ScriptedEvent.OUTAGE and 0 <= since < incident.lasts:
@@ -339,7 +339,7 @@ class Simulation:
                 return ScriptedAnswer(takes=self.behaviour.call, given=given)
 
     def _chance(self, call: str, about: str) -> float:
-        """Draw anew for each call about the same."""
+        """Draw a new number for each call about the same subject."""
         self._asked[call, about] += 1
         return draw(self.behaviour.seed, call, about, self._asked[call, about])
 

@@ -286,7 +286,7 @@ def test_a_group_at_rest_says_what_its_service_waits_for_until_it_scales_again(b
     (said,) = trouble(bed)
 
     assert said.startswith("prod: service web (3): it is WARNING, and scales only after all its nodes run")
-    assert f"it waits for node {node} (POWEROFF). Members are replaced; start those that are no members: " in said
+    assert f"it waits for node {node} (POWEROFF). Members are replaced; start those that are not members: " in said
     bed.desire(3)
     bed.run()
     bed.clock.advance(31.0)
@@ -306,7 +306,7 @@ def test_a_group_at_rest_says_that_its_service_has_failed(bed: CloudBed) -> None
 
     (said,) = trouble(bed)
 
-    assert "it is FAILED_SCALING, and scales for nobody: no host has room: the next creation has it recover" in said
+    assert "it is FAILED_SCALING, and does not scale: no host has room: the next creation has it recover" in said
     assert said.endswith("oneflow recover 3")
 
 

@@ -170,7 +170,7 @@ def test_who_is_not_there_has_answered_nothing(tmp_path: Path) -> None:
     with haproxy_stage(tmp_path) as stage:
         driver = haproxy(replace(stage.declared, socket=str(tmp_path / "nobody")))
         assert isinstance(driver, Batched)
-        with pytest.raises(Transient, match="nothing listens there: see that it runs, with `stats socket"):
+        with pytest.raises(Transient, match="nothing listens there: check that it runs, with `stats socket"):
             driver.apply(joining([a_name()]))
 
 

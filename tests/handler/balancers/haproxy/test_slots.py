@@ -208,7 +208,7 @@ def test_a_slot_that_somebody_else_has_named_is_theirs(haproxy: Haproxy) -> None
     assert "127.0.0.1:81 payments" in haproxy.ask(f"show map {haproxy.map}")
 
 
-@pytest.mark.parametrize(("named", "told"), [("payments", "payments"), (None, "somebody unnamed")])
+@pytest.mark.parametrize(("named", "told"), [("payments", "payments"), (None, "an unnamed server")])
 def test_nobody_is_put_where_somebody_else_is(haproxy: Haproxy, named: str | None, told: str) -> None:
     if named is not None:
         haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 {named}")

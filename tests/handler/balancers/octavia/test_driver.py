@@ -160,9 +160,9 @@ def test_the_place_of_somebody_else_is_not_taken(stage: OctaviaStage) -> None:
     stage.octavia.seat(stage.pool, name(9), "10.0.0.2")
     driver = stage.driver()
 
-    with pytest.raises(Permanent, match=r"10\.0\.0\.1 port 80 is the seat of database: .* never touched"):
+    with pytest.raises(Permanent, match=r"10\.0\.0\.1 port 80 belongs to database: .* never touched"):
         driver.join(name(1), "10.0.0.1", 80)
-    with pytest.raises(Transient, match=f"still the seat of {name(9)}"):
+    with pytest.raises(Transient, match=f"still belongs to {name(9)}"):
         driver.join(name(1), "10.0.0.2", 80)
 
     assert stage.octavia.changes == []

@@ -254,7 +254,7 @@ def test_one_who_speaks_otherwise_is_tried_again(stage: ListenerStage, tmp_path:
             with conversation:
                 conversation.recv(4096)
                 conversation.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            with pytest.raises(Transient, match="speaks otherwise"):
+            with pytest.raises(Transient, match="does not follow the protocol"):
                 asked.result()
 
 

@@ -112,7 +112,7 @@ def test_what_has_failed_is_told_to_recover_and_its_newcomer_is_taken(stage: One
         stage.driver().create(stage.launch())
     stage.wire.quota = 9
 
-    with pytest.raises(Transient, match=r"told to recover: .*quota"):
+    with pytest.raises(Transient, match=r"now recovering: .*quota"):
         stage.driver().create(stage.launch())
 
     made = stage.driver().create(stage.launch())
@@ -193,7 +193,7 @@ def test_a_node_that_somebody_else_takes_at_the_same_moment_is_not_ours(stage: O
 
     stage.wire.before = meddle
 
-    with pytest.raises(Transient, match="somebody else's"):
+    with pytest.raises(Transient, match="belongs to another member"):
         stage.driver().create(launch)
 
 

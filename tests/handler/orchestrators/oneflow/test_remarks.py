@@ -44,13 +44,13 @@ def test_what_scales_or_will_by_itself_is_in_nobodys_way(state: str) -> None:
         pytest.param(
             a_service("WARNING", 1, 2, 3),
             [RUNS, (POWEROFF, 0), (ACTIVE, 16)],
-            "it waits for nodes 2 (POWEROFF), 3 (UNKNOWN). Members are replaced; start those that are no members",
+            "it waits for nodes 2 (POWEROFF), 3 (UNKNOWN). Members are replaced; start those that are not members",
             id="nodes that do not run",
         ),
         pytest.param(
             a_service("WARNING", 1),
             [RUNS],
-            "they do; if it stays so, restart OneFlow's server (systemctl restart opennebula-flow)",
+            "they do run; if the service stays so, restart OneFlow's server (systemctl restart opennebula-flow)",
             id="nobody is off",
         ),
         pytest.param(
@@ -66,7 +66,7 @@ def test_what_scales_or_will_by_itself_is_in_nobodys_way(state: str) -> None:
             a_service("FAILED_SCALING", 1), [RUNS], "its log has no error: the next creation", id="no word why"
         ),
         pytest.param(
-            a_service("FAILED_DEPLOYING", 1), [RUNS], "scales for nobody: its log has no error: oneflow rec", id="born"
+            a_service("FAILED_DEPLOYING", 1), [RUNS], "does not scale: its log has no error: oneflow rec", id="born"
         ),
         pytest.param(a_service("HOLD"), [], "oneflow release 3", id="held"),
         pytest.param(a_service("FAILED_UNDEPLOYING"), [], "name another service in the profile", id="taken down"),
@@ -83,7 +83,7 @@ def test_a_person_is_told_what_is_waited_for_and_what_to_do(
 ) -> None:
     told = in_the_way(service, machines(*states))
 
-    assert told.startswith(f"it is {service.state}, and ") or "taken down" in told
+    assert told.startswith(f"it is {service.state}, and ") or "being removed" in told
     assert said in told
 
 

@@ -37,7 +37,7 @@ def test_a_project_in_order_is_found_in_order(stage: OpenstackStage) -> None:
     found = looks(stage.driver(), WHOLE, a_server_recipe(image=mint("image web"), networks=(mint("network net"),)))
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {OK}
-    assert found["version"][0].words == "Nova 2.93, of which Trimtab speaks 2.69"
+    assert found["version"][0].words == "Nova 2.93; Trimtab uses 2.69"
     assert found["quota"][0].words == "machines 1 of 20, cores 1 of 40, MiB of memory 0 without a limit"
     assert [look.words for look in found["image"]] == [
         f"image web is {mint('image web')}",
@@ -169,7 +169,7 @@ def test_a_cloud_without_block_storage_is_told_of_each_profile_that_needs_it(
         checks = stage.driver().checks([stage.launch().profile, needy], 4)
         return [check.look() for check in checks if check.what == "block storage"]
 
-    assert [look.words for look in found()] == [f"block storage is there for {needs}"]
+    assert [look.words for look in found()] == [f"block storage is available for {needs}"]
     stage.wire.services = tuple(each for each in stage.wire.services if each is not stage.cinder)
     (look,) = found()
     assert (look.verdict, look.words) == (PROBLEM, f"prod: there is no block storage (Cinder) for {needs}")

@@ -156,7 +156,7 @@ def test_a_name_that_nothing_bears_is_permanent(stage: OpenstackStage, what: dic
 def test_a_server_of_somebody_else_under_the_name_is_not_taken_for_ours_nor_doubled(stage: OpenstackStage) -> None:
     stranger = stage.nova.add(name())
 
-    with pytest.raises(Permanent, match=f"somebody else's is called {name()} .{stranger.id}.: rename it"):
+    with pytest.raises(Permanent, match=f"a foreign server is called {name()} .{stranger.id}.: rename it"):
         stage.driver().create(stage.launch())
 
     assert list(stage.nova.vms) == [stranger.id]

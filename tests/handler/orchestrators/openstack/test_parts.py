@@ -87,7 +87,7 @@ def test_an_address_leads_to_the_port_that_it_names(stage: OpenstackStage, drive
 
 
 def test_an_address_waits_for_its_port(stage: OpenstackStage, driver: OpenstackOrchestrator) -> None:
-    with pytest.raises(Transient, match="its port front is not there yet"):
+    with pytest.raises(Transient, match="its port front is not ready yet"):
         make(stage, driver, PUBLIC)
 
 
@@ -109,7 +109,7 @@ def test_a_server_is_made_with_its_ports_first_and_with_its_volumes(
 
 def test_a_server_waits_for_parts_that_are_not_there(stage: OpenstackStage, driver: OpenstackOrchestrator) -> None:
     launch = stage.launch()
-    with pytest.raises(Transient, match="front: not there yet"):
+    with pytest.raises(Transient, match="front: not ready yet"):
         driver.create(replace(launch, profile=replace(launch.profile, parts=(FRONT,))))
     assert stage.nova.vms == {}
 
@@ -394,7 +394,7 @@ def test_what_a_server_had_that_is_gone_is_removed_though_nova_never_let_go_of_i
     server = booted(stage, driver, part)
     del stage.nova.vms[server]  # its host was down: neither Neutron nor Cinder heard of it
     if part is DATA:
-        with pytest.raises(Transient, match="it is waited for"):
+        with pytest.raises(Transient, match="waiting for it"):
             driver.remove_part(ONE, part.name)
     driver.remove_part(ONE, part.name)
     assert there(stage, part) == {}

@@ -291,7 +291,7 @@ def test_a_python_that_is_not_there_any_more_is_not_the_recipes_fault(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
 
-    with pytest.raises(Transient, match=r"is not there any more .*: restart Trimtab"):
+    with pytest.raises(Transient, match=r"is gone .*: restart Trimtab"):
         box.create(stage.launch())
 
     assert box.list(WEB).servers == ()
