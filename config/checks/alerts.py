@@ -34,7 +34,7 @@ def fired_policies(catalogue: Catalogue) -> Iterator[Finding]:
     for alert, group in _affected(catalogue):
         match alert.effect:
             case FirePolicy(policy=policy) if policy in catalogue.schedules:
-                message = f"{policy!a} goes by a schedule: an alert fires a policy that has conditions"
+                message = f"{policy!a} is a schedule: an alert can only fire a policy with conditions"
                 yield Finding(effect_at(alert), message, (("policies", policy),))
             case FirePolicy(policy=policy) if policy in catalogue.policies and policy not in group.policies:
                 known = hint(policy, group.policies)
@@ -71,7 +71,7 @@ def values(catalogue: Catalogue) -> Iterator[Finding]:
         for policy in group.policies:
             for alert in _read_by(catalogue, policy):
                 if group.id not in alert.groups:
-                    message = f"needs a value that the alert {alert.id} does not bring to this group, only to "
+                    message = f"needs a value that the alert {alert.id} brings only to other groups: "
                     leans = (("alerts", alert.id), ("policies", policy))
                     yield Finding(followed_at(group, policy), message + ", ".join(alert.groups), leans)
 
@@ -86,7 +86,7 @@ def contradictions(catalogue: Catalogue) -> Iterator[Finding]:
         if _clash(*wanted) or (wanted[0] and wanted[0] <= forbidden[1]) or (wanted[1] and wanted[1] <= forbidden[0]):
             message = (
                 f"contradicts {kind_of(first.effect).value} of the alert {first.id}, which has the same match "
-                f"and affects {', '.join(shared)} too"
+                f"and also affects {', '.join(shared)}"
             )
             leans = (("alerts", first.id), ("alerts", second.id, "match"), ("alerts", second.id, "groups"))
             yield Finding(effect_at(second), message, (*leans, *_fired(first), *_fired(second)))

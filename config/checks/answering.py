@@ -50,9 +50,9 @@ def unclear(catalogue: Catalogue) -> Iterator[Finding]:
         kind, word = _kind_of(counter), SOURCE_WORDS[type(counter.source)]
         fitting = sorted(name for name, source in catalogue.sources.items() if isinstance(source, kind))
         if fitting:
-            message = f"which server is asked is not clear: write server: {' or '.join(fitting)}"
+            message = f"several sources fit: write server: {' or '.join(fitting)}"
         else:
-            message = f"there is no server to ask: declare one, as sources: {{NAME: {{{word}: ...}}}}"
+            message = f"no source fits: declare one, as sources: {{NAME: {{{word}: ...}}}}"
         yield Finding(("counters", counter.id, word), message, (("sources",),))
 
 
@@ -72,7 +72,7 @@ def objects(catalogue: Catalogue) -> Iterator[Finding]:
         if not isinstance(source, NetscalerStats) or not isinstance(counter.source, NetscalerField):
             continue
         if counter.per is Per.GROUP and source.virtual_server is None:
-            message = f"the virtual server answers for the group, but the source {source.id} names none"
+            message = f"the counter reads the group's virtual server, but the source {source.id} names none"
             leans = (("sources", source.id), ("counters", counter.id, "server"))
             yield Finding(("counters", counter.id, "per"), message, leans)
 
@@ -170,7 +170,7 @@ def _stale(group: Group, counter: Counter) -> Finding | None:
         return None
     period, allowed = format_span(counter.source.granularity), format_span(limit)
     message = (
-        f"it has one value every {period}, but what is older than {allowed} is stale for {group.id}: "
+        f"the counter has one value every {period}, but a value older than {allowed} is stale for group {group.id}: "
         f"write lag: {period} or more"
     )
     where = ("counters", counter.id, "gnocchi")

@@ -36,8 +36,8 @@ def makers(catalogue: Catalogue) -> Iterator[Finding]:
     for balancer in made(catalogue):
         if balancer.cloud is not None and not isinstance(balancer.cloud, _MAKERS):
             message = (
-                f"the cloud {balancer.on} makes no balancers, nor can HAProxy's runtime API or a shared listener: "
-                "declare one that exists"
+                f"the cloud {balancer.on} makes no balancers, and neither HAProxy's runtime API nor a shared "
+                "listener can make one: declare one that exists"
             )
             yield Finding((*_managed(balancer), "cloud"), message, (("clouds", balancer.on),))
 

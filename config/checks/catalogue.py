@@ -130,7 +130,7 @@ def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
     for where, section, name in _named(catalogue):
         holder = (*where[:3], section)
         if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
-            yield Finding(where, f"{name!a} stands twice in this list")
+            yield Finding(where, f"{name!a} appears twice in this list")
         seen.add((holder, name))
 
 
@@ -141,7 +141,7 @@ def _least_amounts(catalogue: Catalogue) -> Iterator[Finding]:
     for policy in catalogue.policies.values():
         action = policy.adjustment
         if isinstance(action, Adjustment) and action.verb is AdjustmentVerb.SET and action.at_least:
-            message = "a policy that sets the size changes it by no amount: at_least goes with add or remove"
+            message = "at_least needs add or remove: set gives the size itself, no change"
             yield Finding(("policies", policy.id, "at_least"), message, (("policies", policy.id, "set"),))
 
 
@@ -150,10 +150,10 @@ def _counted(catalogue: Catalogue) -> Iterator[Finding]:
         if policy.in_a_row is None:
             continue
         if policy.duration > 0:
-            message = "a policy counts evaluations in a row or measures a duration: keep one"
+            message = "in_a_row counts evaluations, and duration measures time: keep one"
             yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "duration"),))
         if policy.holds is Holds.AVERAGE:
-            message = "an average over the duration has nothing to count: leave in_a_row or holds out"
+            message = "in_a_row counts evaluations, and holds: average needs none: remove one of them"
             yield Finding(("policies", policy.id, "in_a_row"), message, (("policies", policy.id, "holds"),))
 
 
@@ -215,7 +215,7 @@ def _listeners(catalogue: Catalogue) -> Iterator[Finding]:
             everywhere = {first.address, second.address} & {"0.0.0.0", "::"}  # noqa: S104 compared, never bound
             if first.port == second.port and (first.address == second.address or everywhere):
                 where = ("balancers", second.id, "shared_listener", "listen")
-                message = f"{second.address}:{second.port} is taken by the balancer {first.id} already"
+                message = f"{second.address}:{second.port} is already used by the balancer {first.id}"
                 yield Finding(where, message, (("balancers", first.id),))
 
 
@@ -225,7 +225,7 @@ def _ports(catalogue: Catalogue) -> Iterator[Finding]:
         if isinstance(balancer, SharedListener) and balancer.port != use.port:
             message = (
                 f"{use.port} is not the port of the shared listener {balancer.id}, {balancer.port}: "
-                "members serve on the socket that it hands them"
+                "members use the socket of the listener"
             )
             where = ("groups", group.id, "balancers", str(index), "port")
             yield Finding(where, message, (("balancers", balancer.id),))

@@ -122,7 +122,7 @@ def unreachable_counts(catalogue: Catalogue) -> Iterator[Finding]:
             message = f"at least {policy.enough} can never hold: when names {len(policy.when)}"
             yield Finding(("policies", policy.id, "match"), message, (("policies", policy.id, "when"),))
         elif isinstance(policy.adjustment, Steps) and policy.enough not in {None, len(policy.when)}:
-            message = f"steps go by {policy.adjustment.by}, which must then hold: write match: all"
+            message = f"steps use {policy.adjustment.by}, which must hold then: write match: all"
             yield Finding(("policies", policy.id, "match"), message, (("policies", policy.id, "steps"),))
 
 
@@ -135,8 +135,10 @@ def unreachable_steps(catalogue: Catalogue) -> Iterator[Finding]:
         if condition is None:
             continue
         if isinstance(condition, ExpressionCondition) or condition.compare is Compare.EQUALS:
-            what = "is an expression" if isinstance(condition, ExpressionCondition) else "is equal or it is not"
-            message = f"{condition.id} {what}: steps go by above, at_least, below or at_most"
+            what = (
+                "is an expression" if isinstance(condition, ExpressionCondition) else "has no distance to its threshold"
+            )
+            message = f"{condition.id} {what}: steps need above, at_least, below or at_most"
             leans = (("conditions", condition.id), ("policies", policy.id, "when"))
             yield Finding(("policies", policy.id, "steps"), message, leans)
         elif (counter := catalogue.counters.get(condition.counter)) is not None:
@@ -156,7 +158,7 @@ def _beyond(policy: Policy, action: Steps, condition: Condition, counter: Counte
         begins = condition.threshold + step.over if upward else condition.threshold - step.over
         message = (
             f"begins at {begins:g}, outside the range of {counter.id}, {low:g} to {high:g}: "
-            f"it is never taken; the furthest that {condition.id} gets is {furthest:g} over"
+            f"it is never taken; the greatest distance of {condition.id} is {furthest:g}"
         )
         leans = (("counters", counter.id), ("conditions", condition.id), ("policies", policy.id, "by"))
         yield Finding(("policies", policy.id, "steps", str(index), "over"), message, leans)

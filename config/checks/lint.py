@@ -60,9 +60,10 @@ def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:
     for name, (lasts, group, profile) in slowest.items():
         boot = f"{format_span(profile.ready.within)} to be ready and " if profile.ready else ""
         message = (
-            f"{format_span(catalogue.policies[name].quiet_time)} is over before what was added carries its share: "
+            f"quiet time {format_span(catalogue.policies[name].quiet_time)} is shorter than a member's start, so the "
+            f"group may overshoot: "
             f"a new member of {group.id} may take {boot}{format_span(group.warm_up)} to warm up, "
-            f"and until then the same load can add more; {format_span(lasts)} works"
+            f"and until then the same load can add more members; {format_span(lasts)} works"
         )
         yield Finding(("policies", name, "quiet_time"), message)
 
@@ -100,7 +101,7 @@ def _sizes_out_of_bounds(catalogue: Catalogue) -> Iterator[Finding]:
             seen.add(policy.id)
             message = (
                 f"{action.amount:g} is outside the bounds of the group {group.id}, {group.minimum} to "
-                f"{group.maximum}, so it always comes to {size:g}: write that, or change the bounds"
+                f"{group.maximum}, so the size is always {size:g}: write that, or change the bounds"
             )
             yield Finding(("policies", policy.id, "set"), message)
 

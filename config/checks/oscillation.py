@@ -132,9 +132,9 @@ def _finding(
     projected = isinstance(catalogue.conditions[above.id], Condition)
     message = (
         f"overlaps with {above.id}, {above.compare.value} {above.threshold:g}, once {shrink.id} has shrunk the group "
-        f"{group.id} from {step.before} to {step.after}: {below.threshold:g} then comes "
-        f"to {below.threshold * step.growth:.4g}, {grow.id} would grow it again"
-        f"{', and so it is held back' if projected else ''}; "
+        f"{group.id} from {step.before} to {step.after}: {below.threshold:g} then becomes "
+        f"{below.threshold * step.growth:.4g}, {grow.id} would scale out again"
+        f"{', so the scale-in is held back' if projected else ''}; "
         f"{_fitting(above.threshold / step.growth):g} works"
     )
     return Finding(place_of(catalogue, below), message)

@@ -90,9 +90,9 @@ _KINDS = {
 _OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in kind.keys))
 _OF_PLAYED = {
     **dict.fromkeys(PROGRAM, "run no program"),
-    **dict.fromkeys(_OF_MACHINES, "are made of nothing"),
+    **dict.fromkeys(_OF_MACHINES, "have no template or image"),
     "snmp": "answer nobody",
-    "ready": "answer nobody, and are ready when they have built",
+    "ready": "answer no probe, and are ready as soon as they are built",
 }
 
 
@@ -122,7 +122,7 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
     absent = [key for key in kind.needs if ("profiles", profile.id, key) not in catalogue.sites]
     if absent and not isinstance(profile.recipe, kind.recipe):
         yield _missing(profile, absent, what)
-    runs = f"members on the cloud {profile.cloud} run what their {kind.holder} holds"
+    runs = f"members on the cloud {profile.cloud} run the program of their {kind.holder}"
     others = (key for key in _OF_MACHINES if key not in kind.keys)
     said = dict.fromkeys(PROGRAM, runs) | dict.fromkeys(others, what)
     if not kind.parts:
@@ -168,7 +168,7 @@ def _out_of_reach(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
     for group in catalogue.groups.values():
         for index, use in enumerate(group.balancers if group.profile == profile.id else ()):
             if isinstance(catalogue.balancers.get(use.balancer), SharedListener):
-                message = f"a shared listener serves processes of this machine, and members on {profile.cloud} are none"
+                message = f"a shared listener serves processes of this machine, and members on {profile.cloud} are not"
                 leans = (("groups", group.id, "profile"), ("balancers", use.balancer), *_leans(profile))
                 yield Finding(("groups", group.id, "balancers", str(index), "use"), message, leans)
 

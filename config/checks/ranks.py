@@ -64,8 +64,8 @@ def _across(catalogue: Catalogue, condition: AnyCondition, rank: Rank, groups: S
     largest = max(groups, key=lambda group: group.maximum, default=None)
     if largest is not None and rank.nth > (there := max(1, largest.maximum)):
         message = (
-            f"{rank.value} counts further than the group {largest.id} has members, {there} at most: "
-            f"the furthest that it gets is {_to(rank, there)}"
+            f"{rank.value} needs more members than the {there} that the group {largest.id} may have: "
+            f"the highest possible rank is {_to(rank, there)}"
         )
         yield Finding(where, message, _ELSEWHERE)
 
@@ -76,8 +76,8 @@ def _over_time(condition: AnyCondition, rank: Rank, groups: Sequence[Group]) -> 
         return
     window = finest.interval if condition.window is None else condition.window
     message = (
-        f"{rank.value} counts further than the window of {format_span(window)} has ticks in the group {finest.id}, "
-        f"{there}: the furthest that it gets is {_to(rank, there)}, and it needs a window of "
+        f"{rank.value} needs more ticks than the {there} that the window of {format_span(window)} has in the group "
+        f"{finest.id}: the highest possible rank is {_to(rank, there)}, and it needs a window of "
         f"{format_span(rank.nth * finest.interval)}"
     )
     here = ("conditions", condition.id)

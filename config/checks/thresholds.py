@@ -19,7 +19,9 @@ def quorums(catalogue: Catalogue) -> Iterator[Finding]:
     """Find shares of members where there are no members."""
     for condition, counter in _judged(catalogue):
         if condition.quorum is not None and counter.per is Per.GROUP:
-            message = f"the counter {counter.id} answers for the whole group, which has no members to miss: remove it"
+            message = (
+                f"the counter {counter.id} has one value for the whole group, so no member can be missing: remove it"
+            )
             yield Finding(("conditions", condition.id, "quorum"), message, (("counters", counter.id, "per"),))
 
 
@@ -74,7 +76,7 @@ def shared(catalogue: Catalogue) -> Iterator[Finding]:
         if not isinstance(condition, Condition) or not condition.per_member or "." in condition.id:
             continue
         if not _is_total(catalogue, condition):
-            message = f"{condition.counter} is measured of each member: remove per_member, or write across: sum"
+            message = f"{condition.counter} is measured on each member: remove per_member, or write across: sum"
             leans = (("counters", condition.counter), ("conditions", condition.id, "across"))
             yield Finding(("conditions", condition.id, "per_member"), message, leans)
 
@@ -90,15 +92,15 @@ def targets(catalogue: Catalogue) -> Iterator[Finding]:
         for key in ("across", "aggregate"):
             reduction = getattr(condition, key)
             if reduction in _NO_LEVEL:
-                message = f"{reduction.value} is no load that members bear: write avg, max or a percentile"
+                message = f"{reduction.value} is no measure of load: write avg, max or a percentile"
                 yield Finding(("conditions", condition.id, key), message, leans[:1])
         if action.load is TargetLoad.TOTAL and not _is_total(catalogue, condition):
             message = (
-                f"a size is made of a total, and {condition.counter} is measured of each member: write across: sum"
+                f"the size follows from a total, but {condition.counter} is measured on each member: write across: sum"
             )
             yield Finding(("conditions", condition.id, "across"), message, leans)
         if action.load is not TargetLoad.TOTAL and condition.across is Reduce.SUM:
-            message = "a sum is of all members, and no level of one: write each instead of value"
+            message = "a sum is a total of all members, not a level of each: write each instead of value"
             yield Finding(("conditions", condition.id, "across"), message, leans)
 
 
@@ -107,7 +109,9 @@ def fired(catalogue: Catalogue) -> Iterator[Finding]:
     for alert in catalogue.alerts.values():
         effect = alert.effect
         if isinstance(effect, FirePolicy) and PolicyId(f"{effect.policy}.out") in catalogue.policies:
-            message = f"{effect.policy} follows a target, and an alert measures nothing: write floor, or fire another"
+            message = (
+                f"{effect.policy} is a target, and an alert has no value for it: write floor, or fire another policy"
+            )
             yield Finding(("alerts", alert.id, "fire"), message, (("policies", effect.policy),))
 
 

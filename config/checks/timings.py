@@ -48,6 +48,6 @@ def fast_counts(catalogue: Catalogue) -> Iterator[Finding]:
     for name, group in slowest.items():
         message = (
             f"the group {group.id} is judged every {format_span(group.interval)}, and no more often, so "
-            f"what is counted takes longer than it says; {format_span(group.interval)} works"
+            f"counting takes longer than declared; {format_span(group.interval)} works"
         )
         yield Finding(("policies", name, "in_a_row", "every"), message)

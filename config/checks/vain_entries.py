@@ -19,13 +19,13 @@ from config.model.edits import servers_of
 from config.model.effects import BringValue
 
 _WITHOUT_EFFECT: Mapping[str, str] = {
-    "sources": "no counter asks it",
+    "sources": "no counter uses it",
     "counters": "no condition reads it, so it is never measured",
-    "conditions": "no policy asks for it, so it is never judged",
-    "policies": "no group follows it, so it changes no size",
+    "conditions": "no policy uses it, so it is never judged",
+    "policies": "no group uses it, so it changes no size",
     "clouds": "no profile names it",
-    "balancers": "no group serves behind it",
-    "profiles": "no group is made of it",
+    "balancers": "no group uses it",
+    "profiles": "no group uses it",
 }
 """Section → why an entry that nobody names has no effect. Groups and alerts have one by themselves."""
 
@@ -68,9 +68,9 @@ def unchecked(catalogue: Catalogue) -> Iterator[Finding]:
         ):
             continue
         named = ", ".join(use.balancer for use in group.balancers)
-        whom = f"no balancer of the group says who is healthy ({named})" if named else "the group has no balancer"
+        whom = f"no balancer of the group checks its members ({named})" if named else "the group has no balancer"
         message = (
-            f"{whom}, so nobody is ever seen to fail: leave it out, or have members serve behind a balancer "
+            f"{whom}, so no failure is ever detected: remove it, or put the members behind a balancer "
             "that checks them (haproxy, netscaler, octavia, or managed with a health_monitor)"
         )
         yield Finding(("groups", group.id, "repair", "unhealthy"), message)
@@ -89,8 +89,8 @@ def unheard(catalogue: Catalogue) -> Iterator[Finding]:
             continue
         if not _asks_members(group, catalogue):
             message = (
-                f"only the cloud {profile.cloud} can tell whether members are there: if it says that three or more are "
-                "gone at once, nothing is replaced before trimtab converge; give the profile a ready probe, a policy "
+                f"only the cloud {profile.cloud} shows whether members exist: if it reports three or more "
+                "gone at once, no member is replaced before trimtab converge; give the profile a ready probe, a policy "
                 "of the group a counter that members answer (snmp, http, push), or the group a balancer that checks "
                 "their health"
             )

@@ -54,18 +54,18 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
             return None
         key, said = "set", f"{change.amount:g} is outside the bounds of the group {group.id}, {bounds}"
         return Finding(
-            ("policies", schedule.id, key), f"{said}, so it always comes to {comes_to:g}: write that, or change them"
+            ("policies", schedule.id, key), f"{said}, so the size is always {comes_to:g}: write that, or change them"
         )
     key = schedule.limit.value
     where = "policies", schedule.id, key
     if schedule.size == (group.minimum if schedule.limit is ScheduledBound.FLOOR else group.maximum):
         bound = "min" if schedule.limit is ScheduledBound.FLOOR else "max"
-        return Finding(where, f"{schedule.size} is {bound} of the group {group.id} anyway, so it does nothing there")
+        return Finding(where, f"{schedule.size} is {bound} of the group {group.id} anyway, so it has no effect there")
     if group.minimum <= schedule.size <= group.maximum:
         return None
     comes_to = min(max(schedule.size, group.minimum), group.maximum)
-    said = f"{schedule.size} is outside the bounds of the group {group.id}, {bounds}, which are never left"
-    return Finding(where, f"{said}: {comes_to} is what it comes to")
+    said = f"{schedule.size} is outside the bounds of the group {group.id}, {bounds}, which always hold"
+    return Finding(where, f"{said}: the effective limit is {comes_to}")
 
 
 def _endless(schedule: Schedule) -> Iterator[Finding]:
@@ -102,8 +102,8 @@ def _meeting(catalogue: Catalogue, now: Instant) -> Iterator[Finding]:
             met = _met(floor, ceiling, now) if floor.size > ceiling.size else None
             if met is not None:
                 message = (
-                    f"{ceiling.size} stands together with the floor {floor.size} of {floor.id}, which wins, in the "
-                    f"group {group.id}, as at {_day(met)}: end one before the other begins, or write {floor.size}"
+                    f"{ceiling.size} is in force together with the floor {floor.size} of {floor.id}, which wins, in "
+                    f"the group {group.id}, as at {_day(met)}: end one before the other begins, or write {floor.size}"
                 )
                 yield Finding(("policies", ceiling.id, "ceiling"), message)
 

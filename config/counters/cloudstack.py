@@ -107,7 +107,7 @@ def read_builtin(value: object) -> str:
         raise ValueError(f"a counter that CloudStack ships{hint(name, (known.name for known in SHIPPED))}")
     if not shipped.keys:
         raise ValueError(
-            f"measured under this name, since what clouds can tell differs: the nearest is {{{shipped.instead}}}"
+            f"measured under this name, since clouds measure different values: the nearest is {{{shipped.instead}}}"
         )
     return shipped.name
 

@@ -129,7 +129,7 @@ class SharedListenerDocument(Declared):
 
     refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
         OF_MADE,
-        "a shared listener is one socket of this machine: listen says where, and there is nothing else to make",
+        "a shared listener is one socket of this machine: listen is its address, and it has no other parts",
     )
 
     listen: Listen = must("Address and port to listen on.", "127.0.0.1:8080")

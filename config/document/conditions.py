@@ -107,7 +107,7 @@ class ConditionDocument(Declared):
         except ExpressionError as error:
             raise _wrong(f"the expression, {error}", "expression") from error
         if next(names_of(tree), None) is None:
-            raise _wrong("the expression names no counter, so it would always come to the same", "expression")
+            raise _wrong("the expression names no counter, so its result is always the same", "expression")
         return self
 
 

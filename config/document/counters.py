@@ -71,7 +71,7 @@ class HttpCounterDocument(HttpAccessDocument):
             missing = "port" if self.port is None else "path"
             raise PydanticCustomError("sentence", "{missing} is missing", {"missing": missing, "key": ""})
         if (self.jsonpath is None) == (self.metric is None):
-            said = "write jsonpath or metric, one of the two: what to pick out of the answer"
+            said = "write jsonpath or metric: one of them selects the value in the answer"
             raise PydanticCustomError("sentence", said, {"key": ""})
         if self.labels and self.metric is None:
             raise PydanticCustomError("sentence", "labels go with metric", {"key": "labels"})
@@ -105,7 +105,7 @@ class CounterDocument(Declared):
     )
     choice_of: ClassVar[str] = "the source of the counter"
     refused: ClassVar[Mapping[str, str]] = {
-        "openstack": "write nova for what hypervisors count, or gnocchi for what Ceilometer keeps there"
+        "openstack": "write nova for values of hypervisors, or gnocchi for values that Ceilometer stores"
     }
 
     snmp: Annotated[SnmpName | None, Given] = key(
@@ -289,7 +289,7 @@ def _keys_of_source(entry: CounterDocument) -> _Wrong | None:
         if getattr(entry, stray) is not None and all(getattr(entry, source) is None for source in sources):
             return stray, f"{stray} goes with {' or '.join(sources)}: remove it"
     if entry.over is not None and entry.rows is None:
-        return "over", "a range query brings many points: say with rows how they become one, rows: avg for example"
+        return "over", "a range query returns many points: write rows, for example rows: avg, to reduce them to one"
     return None
 
 
@@ -302,10 +302,10 @@ def _natural(entry: CounterDocument) -> Per:
 
 _WHO_ANSWERS: Mapping[str, str] = {
     "alert": "an alert brings one value for the whole group, not one per member: remove per",
-    "snmp": "SNMP agents answer for their member: remove per",
+    "snmp": "an SNMP value is always per member: remove per",
     "http": "it follows from port or url who answers: remove per",
-    "opennebula": "OpenNebula answers for every member: remove per",
-    "cloudstack": "CloudStack answers for every member: remove per",
+    "opennebula": "an OpenNebula value is always per member: remove per",
+    "cloudstack": "a CloudStack value is always per member: remove per",
     "nova": "Nova answers for every member: remove per",
     "gnocchi": "Gnocchi answers for every member: remove per",
 }
@@ -313,13 +313,13 @@ _WHO_ANSWERS: Mapping[str, str] = {
 
 def _who_answers(entry: CounterDocument) -> _Wrong | None:
     if entry.alert is not None and entry.kind is CounterKind.RISING:
-        return "kind", "an alert brings a value, not a count that rises for ever: remove kind"
+        return "kind", "an alert brings a value, not a rising count: remove kind"
     if entry.gnocchi is not None and (said := entry.gnocchi.misread(entry.kind)) is not None:
         return "kind", said
     if entry.per is None or entry.per is _natural(entry):
         return None
     if entry.prometheus is not None and entry.label is None:
-        return "per", "one value per member needs label: which label of the answer names the member"
+        return "per", "one value per member needs label: the label that names the member"
     if entry.prometheus is not None:
         return "per", "one value for the group needs no label: remove label, or per"
     said = next((said for source, said in _WHO_ANSWERS.items() if getattr(entry, source) is not None), None)
@@ -328,7 +328,7 @@ def _who_answers(entry: CounterDocument) -> _Wrong | None:
 
 def _sharing(entry: CounterDocument) -> _Wrong | None:
     if entry.shared and entry.answers is Per.GROUP:
-        return "shared", "a value of the whole group is nobody's share: remove shared"
+        return "shared", "a value of the whole group is not shared among members: remove shared"
     return None
 
 
@@ -362,9 +362,9 @@ def _rising_rows(entry: CounterDocument) -> _Wrong | None:
     known = _known(entry)
     kind = entry.kind or (known.kind if known else CounterKind.GAUGE)
     if kind is CounterKind.RISING and entry.rows not in {None, "sum"}:
-        return "rows", "counts that rise for ever can only be added up: write rows: sum"
+        return "rows", "values of rising counters can only be added up: write rows: sum"
     if kind is CounterKind.RISING and entry.over is not None:
-        return "over", "a count that rises for ever has no sum over time: remove over, or write rate(...) in the query"
+        return "over", "a rising counter has no sum over time: remove over, or write rate(...) in the query"
     return None
 
 

@@ -92,7 +92,7 @@ class NotifyDocument(Declared):
     """Who is told when a group comes into trouble, and when it is over."""
 
     choice: ClassVar[tuple[str, ...]] = ("command", "url")
-    choice_of: ClassVar[str] = "who is told"
+    choice_of: ClassVar[str] = "the receiver"
     together: ClassVar[tuple[str, ...]] = ("url", "secret")
     hidden: ClassVar[frozenset[str]] = frozenset({"command", "url", "secret"})
 
@@ -117,10 +117,10 @@ class NotifyDocument(Declared):
     @classmethod
     def _with_errors(cls, value: list[Severity]) -> list[Severity]:
         if len(set(value)) < len(value):
-            raise PydanticCustomError("sentence", "a word stands twice: keep one", {"key": ""})
+            raise PydanticCustomError("sentence", "a word appears twice: keep one", {"key": ""})
         if value == [Severity.WARNING]:
             raise PydanticCustomError(
-                "sentence", "an error is worse than a warning: write [error] or [warning, error]", {"key": ""}
+                "sentence", "a warning alone would leave errors out: write [error] or [warning, error]", {"key": ""}
             )
         return value
 

@@ -72,5 +72,5 @@ class GnocchiCounterDocument(Declared):
     def misread(self, kind: CounterKind | None) -> str | None:
         """What is wrong with the kind that is written; ``None``: nothing."""
         if kind is CounterKind.RISING and self.aggregation not in _LEVELS:
-            return f"{self.aggregation} is no count that rises for ever: remove kind, or write aggregation: mean"
+            return f"{self.aggregation} is no rising count: remove kind, or write aggregation: mean"
         return None

@@ -102,7 +102,7 @@ class VipDocument(Declared):
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
         if self.subnet is None and self.network is None:
-            raise _sentence("where the address comes from is missing: write subnet or network", "")
+            raise _sentence("the source of the address is missing: write subnet or network", "")
         return self
 
     @property
@@ -143,7 +143,7 @@ class PersistenceDocument(Declared):
     @model_validator(mode="after")
     def _cookie_of_the_application(self) -> Self:
         if self.type is Persistence.APP_COOKIE and self.cookie_name is None:
-            raise _sentence("cookie_name is missing: APP_COOKIE goes by a cookie of the application's own", "type")
+            raise _sentence("cookie_name is missing: APP_COOKIE uses a cookie of the application", "type")
         if self.type is not Persistence.APP_COOKIE and self.cookie_name is not None:
             raise _sentence(f"{self.type.value} needs no cookie_name: it goes with APP_COOKIE", "cookie_name")
         return self
@@ -174,7 +174,7 @@ class PoolDocument(Declared):
     def _cookies_are_of_http(self) -> Self:
         kept = self.session_persistence
         if kept is not None and kept.type is not Persistence.SOURCE_IP and self.protocol is not Protocol.HTTP:
-            said = f"{kept.type.value} needs to read what members speak: it goes with HTTP, not {self.protocol.value}"
+            said = f"{kept.type.value} needs a pool that reads HTTP: write HTTP, not {self.protocol.value}"
             raise _sentence(said, "session_persistence")
         return self
 
@@ -231,7 +231,7 @@ class HealthMonitorDocument(Declared):
         given = [name for name in ("http_method", "url_path", "expected_codes") if getattr(self, name) is not None]
         if given and self.type not in WITH_REQUESTS:
             raise _sentence(
-                f"{given[0]} goes with HTTP and HTTPS: a {self.type.value} probe asks for no page", given[0]
+                f"{given[0]} goes with HTTP and HTTPS: a {self.type.value} probe requests no page", given[0]
             )
         return self
 
@@ -299,14 +299,14 @@ class ManagedDocument(Declared):
         if self.pool.id is None and handed not in HANDS_ON[taken]:
             words = " or ".join(sorted(protocol.value for protocol in HANDS_ON[taken]))
             raise _sentence(
-                f"a listener of {taken.value} hands on {words}, so its pool is not of {handed.value}", "pool"
+                f"a listener of {taken.value} forwards {words}, so its pool cannot be {handed.value}", "pool"
             )
         return self
 
     @model_validator(mode="after")
     def _exists_within_what_exists(self) -> Self:
         if self.loadbalancer is None and self.pool.id is not None:
-            raise _sentence("a pool that exists is of a load balancer that exists: name it, too", "pool")
+            raise _sentence("an existing pool belongs to an existing load balancer: name it, too", "pool")
         monitor = self.health_monitor
         if self.pool.id is None and monitor is not None and monitor.id is not None:
             raise _sentence("a monitor that exists is of a pool that exists: name its id, too", "health_monitor")

@@ -41,7 +41,7 @@ class OpenstackDocument(Declared):
     """Members are servers of one OpenStack project."""
 
     choice: ClassVar[tuple[str, ...]] = ("cloud", "application_credential")
-    choice_of: ClassVar[str] = "who Trimtab is to OpenStack"
+    choice_of: ClassVar[str] = "the identity for OpenStack"
 
     cloud: Annotated[Text | None, Given] = key("The name of a cloud of clouds.yaml.", "prod")
     config: Annotated[AbsolutePath | None, Given] = key(

@@ -108,7 +108,7 @@ class _Unfolding:
                 self._add(key, f"{dotted(where) or 'the file'}: a key must be a word, not a list or a mapping")
             elif key.value in result:
                 first = self.keys[(*where, key.value)].line
-                self._add(key, f"{dotted((*where, key.value))} stands twice; it stands first on line {first}")
+                self._add(key, f"{dotted((*where, key.value))} appears twice; it is first on line {first}")
             else:
                 self._refuse_half(key)
                 self.keys[(*where, key.value)] = self._site(key)
@@ -135,7 +135,7 @@ class _Unfolding:
         self.visits += 1
         if depth > DEEPEST_VALUE or self.visits > MOST_VALUES:
             why = "nested too deeply" if depth > DEEPEST_VALUE else f"unfolds to more than {MOST_VALUES} values"
-            raise refusal(self.file, node.line, node.column, f"{why}: does an alias stand inside its own anchor?")
+            raise refusal(self.file, node.line, node.column, f"{why}: is an alias inside its own anchor?")
 
     def _refuse_half(self, node: ScalarNode) -> None:
         r"""Refuse ``\ud800``: no file, answer or log can hold half of a character."""
@@ -145,7 +145,7 @@ class _Unfolding:
 
     def _refuse_tag(self, node: Node) -> None:
         if not node.tag.startswith(STANDARD):
-            self._add(node, f"the tag {node.tag!a} is not understood here: remove it")
+            self._add(node, f"the tag {node.tag!a} is not supported here: remove it")
 
     def _add(self, node: Node, message: str) -> None:
         self.problems.append(Problem(file=self.file, line=node.line, column=node.column, message=message))

@@ -168,7 +168,7 @@ class PolicyDocument(Declared):
         beside = sorted(self.model_fields_set - {"target", "pass_through"})
         if self.followed is not None and beside:
             kind = "pass_through" if self.target is None else "target"
-            raise _wrong(f"{beside[0]} does not go beside {kind}: how fast it is stands in its out and in", beside[0])
+            raise _wrong(f"{beside[0]} does not go beside {kind}: its out and in have these keys", beside[0])
         return self
 
     @model_validator(mode="after")
@@ -181,24 +181,24 @@ class PolicyDocument(Declared):
         """Which key, and what is wrong with it; the first is told."""
         if self.steps is None:
             if self.by is not None:
-                yield "by", "by names the condition that steps go by, and there are none: write steps, or remove by"
+                yield "by", "by names the condition of the steps, and there are no steps: write steps, or remove by"
             return
         yield from self._misfits_of(self.steps)
 
     def _misfits_of(self, steps: list[StepDocument]) -> Iterator[tuple[str, str]]:
         if self.at_least is not None:
-            yield "at_least", "at_least lifts one step: move it into the step that it is meant for"
+            yield "at_least", "at_least applies to one step: move it into that step"
         if self.by is not None and self.by not in self.when:
             yield "by", f"by: {self.by!a} is not among the conditions of when: name one of them"
         if steps[0].over:
-            yield "steps", f"steps: nothing is said up to {steps[0].over:g} over: begin with over: 0"
+            yield "steps", f"steps: no step covers 0 to {steps[0].over:g} over: begin with over: 0"
         if len({step.verb for step in steps}) > 1:
-            yield "steps", "steps: some add and some remove: write two policies, one for each way"
+            yield "steps", "steps: some add and some remove: write two policies, one for each direction"
         for before, after in pairwise(steps):
             if after.over <= before.over:
                 yield (
                     "steps",
-                    f"steps: over: {after.over:g} stands after over: {before.over:g}: go further out",
+                    f"steps: over: {after.over:g} comes after over: {before.over:g}: write a larger distance",
                 )
 
     @property

@@ -13,7 +13,7 @@ from config.model.rolling import Allowance, RollBudgets
 
 _amount = amount_reader(least=0, most_percent=100)
 
-NEITHER = "with neither surge nor unavailable nobody could ever be replaced: allow at least one of them"
+NEITHER = "with neither surge nor unavailable no member could be replaced: set at least one of them to 1 or more"
 
 
 def read_allowance(value: object) -> Allowance:

@@ -263,7 +263,7 @@ def read_url(value: object) -> str:
     Raises:
         ValueError: says what was expected.
     """
-    never = "secrets never stand in this file; secret: signs instead"
+    never = "this file must not hold secrets; secret: signs instead"
     address, parts = _address(value, "https://pager.example.org/trimtab", never)
     if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
@@ -358,7 +358,7 @@ Name = Annotated[
 ]
 GroupName = Annotated[
     str,
-    _form(_GROUP, "a group's name, with which host names begin: up to 40 of a-z, 0-9 and -, with a letter first"),
+    _form(_GROUP, "a group name: use 1 to 40 of a-z, 0-9 and -, with a letter first (it becomes part of host names)"),
     _pattern("name", _GROUP, "1 to 40 characters"),
 ]
 Variable = Annotated[

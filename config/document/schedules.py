@@ -146,7 +146,7 @@ def misfits(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     if entry.is_scheduled:
         yield from _strays(entry, _OF_CONDITIONS, "belongs to conditions, and a schedule has none: leave it out")
         if entry.schedule is not None and entry.at is not None:
-            yield "at", "when it begins is written twice, as schedule and at: keep one"
+            yield "at", "the start is written twice, as schedule and at: keep one"
         limiting = entry.floor is not None or entry.ceiling is not None
         yield from _misfits_of_a_limit(entry) if limiting else _misfits_of_a_change(entry)
         yield from _misfits_of_zones(entry)
@@ -159,18 +159,18 @@ def _strays(entry: ScheduledStart, keys: Sequence[str], why: str) -> Iterator[tu
 
 
 def _misfits_of_a_change(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
-    yield from _strays(entry, ("until",), "ends a floor or a ceiling: what is done once has no end")
+    yield from _strays(entry, ("until",), "ends a floor or a ceiling: a single change has no end")
     if entry.set is not None and entry.at_least is not None:
-        yield "at_least", "a policy that sets the size changes it by no amount: at_least goes with add or remove"
+        yield "at_least", "at_least needs add or remove: set gives the size itself, no change"
 
 
 def _misfits_of_a_limit(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
-    why = "belongs to add, remove or set: a floor or a ceiling stands from the first moment on"
+    why = "belongs to add, remove or set: a floor or a ceiling is in force from its first moment on"
     yield from _strays(entry, _OF_CHANGES, why)
     if entry.until is None:
         yield "", "until is missing: write when the floor or ceiling ends, such as until: 10h"
     elif entry.until == entry.schedule:
-        yield "until", "until is the schedule itself: write when it ends, such as 10h"
+        yield "until", "until equals the schedule: write when it ends, such as 10h"
     elif isinstance(entry.until, datetime) and not _is_after(entry.until, entry):
         yield "until", "until is not after at: a floor or a ceiling ends after it began"
 
@@ -183,9 +183,9 @@ def _misfits_of_zones(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
     moments = [("at", entry.at), ("until", entry.until)]
     local = [key for key, moment in moments if isinstance(moment, datetime) and moment.tzinfo is None]
     if local and entry.timezone is None:
-        yield local[0], f"{local[0]} says no offset from UTC: end it with Z or +01:00, or write timezone"
+        yield local[0], f"{local[0]} has no offset from UTC: end it with Z or +01:00, or write timezone"
     if entry.timezone is not None and not (local or entry.schedule or isinstance(entry.until, str)):
-        yield "timezone", "timezone says nothing here: every moment has its own offset"
+        yield "timezone", "timezone has no effect here: every moment has its own offset"
 
 
 def instant_of(moment: datetime, timezone: str | None) -> Instant:

@@ -99,7 +99,7 @@ class CallDocument(Declared):
     @model_validator(mode="after")
     def _at_most_all(self) -> Self:
         if sum(share or 0.0 for share in (self.error, self.false_error, self.timeout)) > 1 + 1e-9:
-            raise PydanticCustomError("sentence", "of all calls more than 100% would go wrong", {"key": ""})
+            raise PydanticCustomError("sentence", "the shares of failing calls add up to more than 100%", {"key": ""})
         return self
 
     @property
@@ -119,7 +119,7 @@ class IncidentDocument(Declared):
     """Something that happens once."""
 
     choice: ClassVar[tuple[str, ...]] = ("error", "vanish", "outage", "hide", "deny", "deleting")
-    choice_of: ClassVar[str] = "what happens"
+    choice_of: ClassVar[str] = "the kind of event"
 
     at: Span = must("How long after the cloud began.", "10m")
     error: Annotated[Shrinkage | None, Given] = key("So many servers go to error.", 2, "50%")

@@ -123,7 +123,9 @@ class SnmpDocument(Declared):
         if third and self.user is None:
             raise PydanticCustomError("sentence", "version 3 needs a user: write it beside version", {"key": "version"})
         if self.priv is not None and self.auth is None:
-            raise PydanticCustomError("sentence", "priv needs auth: nothing is encrypted unsigned", {"key": "priv"})
+            raise PydanticCustomError(
+                "sentence", "priv needs auth: SNMP encrypts only with authentication", {"key": "priv"}
+            )
         return self
 
     @property
@@ -163,7 +165,7 @@ class TrustingDocument(Declared):
     @model_validator(mode="after")
     def _believing_somebody(self) -> Self:
         if self.ca is not None and self.insecure is not None:
-            said = "with insecure no certificate is looked at, so ca has no meaning: keep one"
+            said = "insecure skips the check of certificates, so ca has no meaning: keep one"
             raise PydanticCustomError("sentence", said, {"key": "insecure"})
         return self
 
@@ -196,7 +198,7 @@ class HttpAccessDocument(TrustingDocument):
     @model_validator(mode="after")
     def _one_identity(self) -> Self:
         if self.user is not None and self.bearer is not None:
-            said = "a user and a bearer token are two ways to say who asks: keep one"
+            said = "a user and a bearer token are two identities: keep one"
             raise PydanticCustomError("sentence", said, {"key": "bearer"})
         return self
 
@@ -253,7 +255,7 @@ class NetscalerDocument(TrustingDocument):
     @model_validator(mode="after")
     def _something_to_ask(self) -> Self:
         if self.virtual_server is None and self.service_group is None:
-            said = "write virtual_server, service_group or both: which of the appliance's objects are meant"
+            said = "write virtual_server, service_group or both, to select the appliance's objects"
             raise PydanticCustomError("sentence", said, {"key": ""})
         return self
 

@@ -110,7 +110,7 @@ def _wrong_value(error: ErrorDetails, reading: ParsedText) -> Problem:
         return reading.problem(
             reading.key_site(where), f"{dotted(where[:-1])}: {where[-1]!a} is not {_expected(error, where)}"
         )
-    shown = "what is written" if is_hidden(where) else show(error["input"])
+    shown = "this value" if is_hidden(where) else show(error["input"])
     return reading.problem(reading.site(where), f"{dotted(where)}: {shown} is not {_expected(error, where)}")
 
 
@@ -129,7 +129,7 @@ def _expected(error: ErrorDetails, where: Where) -> str:
         tail = f"; the nearest is {near}" if near else ""
         return f"one of {', '.join(words)}{tail}" if words else str(context["expected"])
     if mapping_at(where) is SecretDocument:
-        return "a reference: secrets never stand in this file; write {env: NAME} or {file: PATH}"
+        return "a reference, and this file must not hold secrets: write {env: NAME} or {file: PATH}"
     if error["type"] in {"model_type", "dict_type"}:
         return f"a mapping{_keys_of(mapping_at(where))}"
     expected = _EXPECTED.get(error["type"])

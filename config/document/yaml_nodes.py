@@ -90,7 +90,7 @@ def compose(text: str, file: str) -> Node | None:
     if strange := _UNPRINTABLE.search(text):
         line = text.count("\n", 0, strange.start()) + 1
         column = strange.start() - text.rfind("\n", 0, strange.start())
-        raise refusal(file, line, column, f"the character {strange.group()!a} cannot stand in YAML")
+        raise refusal(file, line, column, f"the character {strange.group()!a} is not allowed in YAML")
     short = len(text) <= _LONGEST_EXPLAINED
     if short and _READ_OTHERWISE.search(text):
         return _explained(text, file)

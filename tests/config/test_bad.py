@@ -6,7 +6,7 @@ change to a good declaration, and the problem that the change causes::
     === steps-missing-beside-by
     policies:
       out: {when: [busy], by: busy, add: 1}
-    ! 8:27: policies.out: by names the condition that steps go by, and there are none: write steps, or remove by
+    ! 8:27: policies.out: by names the condition of the steps, and there are no steps: write steps, or remove by
 
 * The change is laid over the declaration key by key. A key that stands there is replaced in its place; a new key goes
   below the last key of its parent; a line that begins with ``-`` removes its key (``-     vip:``).

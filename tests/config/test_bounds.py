@@ -88,7 +88,7 @@ def _problems(text: str) -> list[str]:
         ("".join(" " * depth + "a:\n" for depth in range(500)), "nested too deeply"),
         (_laughing("{name}: &{name} [{before}]\n"), "unfolds to more than 300000 values"),
         (_laughing("{name}: &{name} {{<<: [{before}]}}\n"), "unfolds to more than 300000 values"),
-        ("a: &a [*a]\n", "does an alias stand inside its own anchor?"),
+        ("a: &a [*a]\n", "is an alias inside its own anchor?"),
         (_with_expression(" || ".join(["cpu > 1"] * 20_000)), "at most 500 numbers and names"),
         (_with_expression("+".join(["cpu"] * 400) + " > 1"), "at most 120 operations in one another"),
         (_with_expression("??".join(["cpu"] * 3_000) + " > 1"), "at most 500 numbers and names"),

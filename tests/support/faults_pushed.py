@@ -179,6 +179,6 @@ ALERTED = Column(
     per=Per.GROUP,
     stands=1,
     gauges=_ALERTS,
-    counts="an alert brings a value, not a count that rises for ever: the model refuses it",
+    counts="an alert brings a value, not a rising count: the model refuses it",
 )
 COLUMNS: Sequence[Column] = (PUSHED, ALERTED)

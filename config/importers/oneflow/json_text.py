@@ -143,7 +143,7 @@ class _Reader:
         return False
 
     def _twice(self, where: Where, here: Site) -> None:
-        message = f"{dotted(where)} stands twice; it stands first on line {self.keys[where].line}"
+        message = f"{dotted(where)} appears twice; it is first on line {self.keys[where].line}"
         self.problems.append(Problem(file=self._file, line=here.line, column=here.column, message=message))
 
     def _string(self, what: str) -> str:

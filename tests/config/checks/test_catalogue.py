@@ -182,7 +182,7 @@ def test_a_quorum_needs_members() -> None:
     cpu = dataclasses.replace(catalogue.counters[CounterId("cpu")], per=Per.GROUP)
     changed = dataclasses.replace(catalogue, counters={**catalogue.counters, CounterId("cpu"): cpu})
     (problem,) = check(changed)
-    assert problem.message.startswith("conditions.busy.quorum: the counter cpu answers for the whole group")
+    assert problem.message.startswith("conditions.busy.quorum: the counter cpu has one value for the whole group")
 
 
 def test_a_problem_with_a_default_points_at_what_is_written() -> None:

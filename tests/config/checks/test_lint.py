@@ -54,12 +54,12 @@ def test_thresholds_with_room_between_them(changes: tuple[tuple[str, str], ...])
 @pytest.mark.parametrize(
     ("changes", "step", "works"),
     [
-        ((("below: 30", "below: 60"),), "from 3 to 2: 60 then comes to 90", "53"),
+        ((("below: 30", "below: 60"),), "from 3 to 2: 60 then becomes 90", "53"),
         ((("below: 30", "across: max, below: 60"),), "from 3 to 2", "53"),
-        ((("below: 30", "below: 60"), ("min: 2", "min: 1")), "from 2 to 1: 60 then comes to 120", "39"),
+        ((("below: 30", "below: 60"), ("min: 2", "min: 1")), "from 2 to 1: 60 then becomes 120", "39"),
         ((("below: 30", "below: 60"), ("min: 2", "min: 0")), "from 2 to 1", "39"),
         ((("above: 80", "above: 70"), ("below: 30", "below: 60"), ("10%", "50%")), "from 4 to 2", "34"),
-        ((("above: 80", "at_least: 60"), ("below: 30", "at_most: 40")), "from 3 to 2: 40 then comes to 60", "39"),
+        ((("above: 80", "at_least: 60"), ("below: 30", "at_most: 40")), "from 3 to 2: 40 then becomes 60", "39"),
         ((("below: 30", "below: 70"), ("remove: 10%", "steps: [{over: 0, remove: 1}, {over: 30, remove: 3}]")),
          "from 5 to 2", "31"),
         ((("below: 30", "below: 0.9"), ("above: 80", "above: 1")), "from 3 to 2", "0.66"),
@@ -122,7 +122,7 @@ def test_thresholds_overlap_in_any_of_the_ways_that_suffice(declared_as: dict[st
 
 def test_growth_by_an_expression_is_not_held_back_and_so_goes_to_and_fro() -> None:
     (message,) = overlaps(busy="expression: 'cpu > 80'")
-    assert "out would grow it again; " in message
+    assert "out would scale out again; " in message
 
 
 @pytest.mark.parametrize("growing", ["cpu > 80 && jobs > 3 || jobs > 7", "cpu > 80 && jobs * 2 > 3", "cpu + jobs > 80"])
@@ -133,9 +133,9 @@ def test_growth_that_waits_for_something_else_in_every_way_overlaps_with_nothing
 def test_a_quiet_time_that_ends_before_new_members_carry_their_share() -> None:
     ready = ("command: [serve]", "command: [serve], ready: {http: /, port: 80, within: 3m}")
     (message,) = warned(ready, ("add: 2", "add: 2, quiet_time: 3m59s"))
-    assert message.startswith("policies.out.quiet_time: 3m59s is over before")
+    assert message.startswith("policies.out.quiet_time: quiet time 3m59s is shorter than")
     assert message.endswith(
-        "may take 3m to be ready and 1m to warm up, and until then the same load can add more; 4m works"
+        "may take 3m to be ready and 1m to warm up, and until then the same load can add more members; 4m works"
     )
     assert warned(ready, ("add: 2", "add: 2, quiet_time: 4m")) == []
 
@@ -173,8 +173,8 @@ _HAPROXY = "haproxy: {socket: /run/haproxy.sock, backend: web}"
     ("kind", "said"),
     [
         pytest.param(_HAPROXY, None, id="it may check"),
-        pytest.param("shared_listener: {listen: '127.0.0.1:8080'}", "(edge), so nobody is ever seen", id="it does not"),
-        pytest.param(None, "the group has no balancer, so nobody is ever seen", id="there is none"),
+        pytest.param("shared_listener: {listen: '127.0.0.1:8080'}", "(edge), so no failure is ever", id="it does not"),
+        pytest.param(None, "the group has no balancer, so no failure is ever detected", id="there is none"),
     ],
 )
 def test_health_is_waited_for_only_where_somebody_checks_it(kind: str | None, said: str | None) -> None:

@@ -59,7 +59,7 @@ def test_ranks_that_can_be_reached(changes: list[tuple[str, str]]) -> None:
 def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[str, str]], remedy: str) -> None:
     (message,) = said(*changes)
     (written, _), *others = changes
-    working = changes[0][1].replace(message.split(": ")[1].split(" counts")[0], remedy)
+    working = changes[0][1].replace(message.split(": ")[1].split(" needs")[0], remedy)
     assert remedy in message
     assert said((written, working), *others) == []
 
@@ -76,7 +76,7 @@ def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[
 def test_ranks_of_expressions_are_looked_at(condition: str, remedy: str) -> None:
     pushed = ("sessions: {haproxy: scur}", "sessions: {push: sessions}")
     (message,) = said(pushed, ("counter: cpu, above: 80", condition))
-    written = message.split(": ")[1].split(" counts")[0]
+    written = message.split(": ")[1].split(" needs")[0]
     assert remedy in message
     assert said(pushed, ("counter: cpu, above: 80", condition.replace(written, remedy))) == []
 

@@ -38,13 +38,13 @@ def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
         pytest.param("until: 8h, floor: 3", None, id="a floor within"),
         pytest.param("until: 8h, floor: 8", None, id="a floor of max"),
         pytest.param("until: 8h, floor: 2", "2 is min of the group web anyway", id="a floor of min"),
-        pytest.param("until: 8h, floor: 1", "8, which are never left: 2 is what it comes to", id="a floor below min"),
-        pytest.param("until: 8h, floor: 9", "8, which are never left: 8 is what it comes to", id="a floor above max"),
+        pytest.param("until: 8h, floor: 1", "8, which always hold: the effective limit is 2", id="a floor below min"),
+        pytest.param("until: 8h, floor: 9", "8, which always hold: the effective limit is 8", id="a floor above max"),
         pytest.param("until: 8h, ceiling: 2", None, id="a ceiling of min"),
         pytest.param("until: 8h, ceiling: 8", "8 is max of the group web anyway", id="a ceiling of max"),
-        pytest.param("until: 8h, ceiling: 1", "8, which are never left: 2 is what it comes to", id="below min"),
+        pytest.param("until: 8h, ceiling: 1", "8, which always hold: the effective limit is 2", id="below min"),
         pytest.param("until: 24h, floor: 3", "so it never ends: write less than 1d", id="an end after the next time"),
-        pytest.param("set: 9", "so it always comes to 8", id="a size above max"),
+        pytest.param("set: 9", "so the size is always 8", id="a size above max"),
         pytest.param("set: 8", None, id="a size within"),
         pytest.param("set: 300%", None, id="a percentage"),
         pytest.param("add: 20", None, id="many"),
@@ -93,11 +93,11 @@ def test_what_is_past(policy: str, past: bool) -> None:
     ],
 )
 def test_a_floor_that_meets_a_lower_ceiling(floor: str, ceiling: str, met: str | None) -> None:
-    said = [message for message in warned_at(days=floor, nights=ceiling) if "stands together" in message]
+    said = [message for message in warned_at(days=floor, nights=ceiling) if "is in force together" in message]
     assert len(said) == (met is not None)
     assert met is None or f"{met} UTC" in said[0]
     assert all(
-        message.startswith("policies.nights.ceiling: 4 stands together with the floor 6 of days") for message in said
+        message.startswith("policies.nights.ceiling: 4 is in force together with the floor 6") for message in said
     )
 
 

@@ -277,7 +277,7 @@ def test_an_address_that_notices_cannot_go_to_is_refused_without_repeating_it(ur
     with pytest.raises(DeclarationError) as caught:
         parse(text, "web.yaml")
     (problem,) = caught.value.problems
-    assert problem.message.startswith("notify.url: what is written is not ")
+    assert problem.message.startswith("notify.url: this value is not ")
     assert because in problem.message
     assert "hunter2" not in problem.message
 

@@ -83,5 +83,5 @@ def test_a_fault_is_told_with_line_and_column(text: bytes, line: int, said: str)
 def test_a_key_that_stands_twice_is_a_problem_that_leaves_the_rest_readable() -> None:
     reading = read_json(b'{"a": {"b": 1,\n"b": 2}, "c": 3}', "f")
 
-    assert [str(problem) for problem in reading.problems] == ["f:2: a.b stands twice; it stands first on line 1"]
+    assert [str(problem) for problem in reading.problems] == ["f:2: a.b appears twice; it is first on line 1"]
     assert reading.data["c"] == 3
