@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -150,6 +150,29 @@ class Sheet:
         self.uptime[index] = uptime
         self.reply[index] = Reply.OK
         self.said.pop(index, None)
+
+    def put_all(self, rows: Sequence[int], values: Sequence[float], *, at: float, uptimes: Sequence[float]) -> None:
+        """Write down answers that came together, as `put` does with each.
+
+        Args:
+            rows: each once.
+            values: one for each row.
+            at: when they came.
+            uptimes: one for each row.
+        """
+        read = np.array(values, dtype=np.float64)
+        if not (math.isfinite(at) and np.isfinite(read).all()):
+            for index, value, uptime in zip(rows, values, uptimes, strict=True):
+                self.put(index, value, at=at, uptime=uptime)
+            return
+        where = np.array(rows, dtype=np.intp)
+        self.value[where] = read
+        self.replied_at[where] = at
+        self.uptime[where] = uptimes
+        self.reply[where] = Reply.OK
+        if self.said:
+            for index in rows:
+                self.said.pop(index, None)
 
     def fail(self, index: int, reply: Reply, said: str = "") -> None:
         """Record why there is no answer.

@@ -6,13 +6,16 @@ import asyncio
 import socket
 from collections.abc import Callable
 from errno import ECONNREFUSED
+from typing import TypeVar
 
 from collector.samples import Reply
-from collector.snmp.engine import Trouble, Varbinds
+from collector.snmp.engine import Trouble
 from config.units import Seconds
 
-Understand = Callable[[bytes], Varbinds | Trouble | None]
-"""Says what a datagram answers; ``None``: it answers another request, or that cannot be known: it is thrown away."""
+_Answer = TypeVar("_Answer")
+
+Hear = Callable[[bytes | Trouble], None]
+"""Is given every datagram while there is a question, and why there will be none."""
 
 DATAGRAM = 65536
 """Bytes that the greatest one has."""
@@ -33,8 +36,8 @@ class Talk:
     def __init__(self, address: str, port: int, buffer: bytearray) -> None:
         self._loop = asyncio.get_running_loop()
         self._view = memoryview(buffer)
-        self._answer: asyncio.Future[Varbinds | Trouble] | None = None
-        self._understand: Understand | None = None
+        self._hear: Hear | None = None
+        self._give_up: Callable[[], object] | None = None
         self._socket = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.setblocking(False)
@@ -44,54 +47,79 @@ class Talk:
             self._socket.close()
             raise
 
+    def begin(self, request: bytes, hear: Hear) -> None:
+        """Send a request, and hand over every datagram that arrives, until `end`.
+
+        Args:
+            request: a whole message.
+            hear: also told, at once, if it cannot be sent. Must not take long.
+        """
+        self._hear = hear
+        try:
+            self._socket.send(request)
+        except OSError as error:
+            hear(unsent(error))
+
+    def end(self) -> None:
+        """Throw away what arrives from now on."""
+        self._hear = None
+
     async def ask(
-        self, request: bytes, understand: Understand, patience: Seconds, silence: Trouble
-    ) -> Varbinds | Trouble:
+        self,
+        request: bytes,
+        understand: Callable[[bytes], _Answer | Trouble | None],
+        patience: Seconds,
+        silence: Trouble,
+    ) -> _Answer | Trouble:
         """Send a request, and wait for its answer.
 
         Args:
             request: a whole message.
-            understand: is given every datagram that arrives meanwhile.
+            understand: says what a datagram answers; ``None``: it answers another request, or that cannot be known: it
+                is thrown away.
             patience: how long.
             silence: what it means if none is an answer.
         """
-        answer: asyncio.Future[Varbinds | Trouble] = self._loop.create_future()
-        self._answer, self._understand = answer, understand
-        try:
-            self._socket.send(request)
-        except OSError as error:
-            return unsent(error)
-        timer = self._loop.call_later(patience, self._settle, silence)
+        answer: asyncio.Future[_Answer | Trouble] = self._loop.create_future()
+
+        def hear(heard: bytes | Trouble) -> None:
+            understood = heard if isinstance(heard, Trouble) else understand(heard)
+            if understood is not None:
+                settle(understood)
+
+        def settle(understood: _Answer | Trouble) -> None:
+            if not answer.done():
+                answer.set_result(understood)
+
+        self._give_up = answer.cancel
+        self.begin(request, hear)
+        timer = self._loop.call_later(patience, settle, silence)
         try:
             return await answer
         finally:
             timer.cancel()
-            self._answer = self._understand = None  # a circle would keep the socket open until it is collected
+            self.end()  # a circle would keep the socket open until it is collected
+            self._give_up = None
 
     def close(self) -> None:
         """Give back the socket."""
         self._loop.remove_reader(self._socket)
         self._socket.close()
-        if self._answer is not None and not self._answer.done():
-            self._answer.cancel()
-
-    def _settle(self, answer: Varbinds | Trouble) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(answer)
+        self.end()
+        if self._give_up is not None:
+            self._give_up()
 
     def _readable(self) -> None:
+        heard: bytes | Trouble
         try:
             length = self._socket.recv_into(self._view)
+            heard = bytes(self._view[:length])
         except BlockingIOError:
             return
         except OSError as error:
-            self._settle(unsent(error))
-            return
-        if self._understand is None or self._answer is None or self._answer.done():
-            return
-        understood = self._understand(bytes(self._view[:length]))
-        if understood is not None:
-            self._settle(understood)
+            heard = unsent(error)
+        if self._hear is not None:
+            self._hear(heard)
 
 
 def unsent(error: OSError) -> Trouble:

@@ -42,7 +42,8 @@ from collector.snmp.agents import User as OurUser
 from collector.snmp.conversation import DATAGRAM, Talk, unsent
 from collector.snmp.engine import FAULT, REPORTS, STATUSES, Cure, Trouble, Varbinds, silence
 from collector.snmp.messages import NO_VALUES, Binding, Message, dotted
-from collector.snmp.plain_engine import GARBAGE, PlainSession
+from collector.snmp.plain_codec import GARBAGE
+from collector.snmp.plain_engine import PlainSession
 from collector.snmp.varbinds import Pairs, of_get, of_walk, unasked, valueless
 from config.model.access import AuthProtocol, PrivProtocol
 from config.units import Seconds
@@ -123,12 +124,12 @@ class GufoLibrary:
 
     async def open(self, agent: Agent, address: str, patience: Seconds) -> PlainSession | GufoSession | Trouble:
         """Begin to speak with an agent; with one of v3, find out who it is."""
+        if isinstance(agent.identity, Community):
+            return self.open_plain(agent, agent.identity, address)
         try:
             talk = Talk(address, agent.port, self._buffer)
         except OSError as error:
             return unsent(error)
-        if isinstance(agent.identity, Community):
-            return PlainSession(agent, agent.identity, talk)
         session = GufoSession(agent, agent.identity, talk, self._wired())
         try:
             trouble = await session.introduce(patience)
@@ -139,6 +140,13 @@ class GufoLibrary:
             session.close()
             return trouble
         return session
+
+    def open_plain(self, agent: Agent, community: Community, address: str) -> PlainSession | Trouble:
+        """Begin to speak with an agent of v1 or v2c, which takes no question."""
+        try:
+            return PlainSession(agent, community, Talk(address, agent.port, self._buffer))
+        except OSError as error:
+            return unsent(error)
 
     async def close(self) -> None:
         """Give back what sessions of v3 shared."""

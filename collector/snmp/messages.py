@@ -67,6 +67,8 @@ class Plain(NamedTuple):
     number: int
     """Of the request."""
     status: int
+    numbered: slice
+    """Where the number stands."""
     objects: slice
     """Where its variable bindings stand."""
 
@@ -118,8 +120,9 @@ def read_plain(datagram: bytes) -> Plain | None:
     """
     found = _PLAIN.match(datagram)
     if found is not None and all(_reaches_end(found, group) for group in _TO_THE_END):
-        number = int.from_bytes(found[4][1:], signed=True)
-        return Plain(datagram, found[2][0], number, found[5][0], slice(found.end(), len(datagram)))
+        numbered = slice(found.start(4) + 1, found.end(4))
+        number = int.from_bytes(datagram[numbered], signed=True)
+        return Plain(datagram, found[2][0], number, found[5][0], numbered, slice(found.end(), len(datagram)))
     return _plain_at_length(datagram)
 
 
@@ -138,8 +141,10 @@ def _plain_at_length(datagram: bytes) -> Plain | None:
         _, first, last = _element(datagram, objects, end)
     except (IndexError, ValueError):
         return None
-    request = int.from_bytes(datagram[number:at], signed=True)
-    return Plain(datagram, datagram[version], request, int.from_bytes(datagram[status:index]), slice(first, last))
+    numbered = slice(number, at)
+    request = int.from_bytes(datagram[numbered], signed=True)
+    said = int.from_bytes(datagram[status:index])
+    return Plain(datagram, datagram[version], request, said, numbered, slice(first, last))
 
 
 def bindings(datagram: bytes, objects: slice) -> Sequence[Binding] | None:

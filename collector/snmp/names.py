@@ -22,11 +22,7 @@ class SnmpNameLookup:
 
     async def address_of(self, name: str, patience: Seconds) -> str | Trouble:
         """Find a numeric address; one that is numeric already is its own."""
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return await self._found(name, patience)
-        return name
+        return name if is_numeric(name) else await self._found(name, patience)
 
     def close(self) -> None:
         """Wait for nobody; a look-up that is under way ends by itself."""
@@ -45,6 +41,15 @@ class SnmpNameLookup:
         except (OSError, UnicodeError) as error:
             said = f"the name {name!r} cannot be resolved: {error}"
         return Trouble(reply=Reply.UNREACHABLE, said=said)
+
+
+def is_numeric(name: str) -> bool:
+    """Tell whether a name is an address already."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _look_up(name: str) -> str:

@@ -29,6 +29,11 @@ class Habits:
     """Rows in one request of a walk; 0: as many as usual."""
     polls: int = 0
 
+    @property
+    def usual(self) -> bool:
+        """Whether all objects may be asked for in one request."""
+        return not self.apart and not self.most
+
     def begin(self) -> None:
         """Begin one poll."""
         self.polls += 1

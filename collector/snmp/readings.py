@@ -8,6 +8,7 @@ from typing import assert_never
 
 from collector.samples import Reply
 from collector.snmp.agent_state import AgentState
+from collector.snmp.arrivals import OF_THE_AGENT, Arrivals, fail, seconds_of
 from collector.snmp.engine import UPTIME, Cure, Raw, Trouble, Varbinds
 from collector.snmp.polling import Found, get_all
 from collector.snmp.requests import AgentRequest, TableColumn
@@ -15,7 +16,7 @@ from collector.snmp.totals import Totals, law_of
 from collector.snmp.values import decode, described
 from collector.snmp.walking import walk
 from collector.targets import Round
-from config.model.counters import CounterKind, SnmpObject
+from config.model.counters import CounterKind
 from config.model.reductions import Reduce
 from config.units import Seconds
 
@@ -68,9 +69,6 @@ def _reduced(values: list[float], reduce: Reduce) -> float:
             assert_never(reduce)
 
 
-_TICK: Seconds = 0.01
-_OF_THE_AGENT = frozenset({Reply.TIMEOUT, Reply.REFUSED, Reply.AUTH, Reply.UNREACHABLE})
-"""What makes it useless to ask the same agent for more."""
 _RESTARTED = Trouble(reply=Reply.INCOMPLETE, said="the agent restarted while it was read")
 
 
@@ -98,15 +96,16 @@ class AgentReadings:
         if isinstance(found, Trouble):
             self._fail(self._request.all_rows(), found)
             return
-        uptime = _seconds(found.get(UPTIME)) if self._request.rising else math.nan
-        self._write(found, uptime)
+        arrivals = Arrivals(self._asked)
+        uptime = arrivals.add(self._request, [found[oid] for oid in self._request.oids()])
+        arrivals.write()
         columns: dict[str, list[TableColumn]] = {}
         for column in self._request.columns:
             columns.setdefault(column.oid, []).append(column)
         while columns:
             oid, wanted = columns.popitem()
             trouble = await self._column(oid, wanted, uptime)
-            if trouble is not None and trouble.reply in _OF_THE_AGENT and trouble.cure is not Cure.SPLIT:
+            if trouble is not None and trouble.reply in OF_THE_AGENT and trouble.cure is not Cure.SPLIT:
                 self._fail([column.row for left in columns.values() for column in left], trouble)
                 return
 
@@ -119,20 +118,6 @@ class AgentReadings:
 
     async def _after(self, oid: str, most: int) -> Varbinds | Trouble:
         return await self._line.ask(lambda session, patience: session.after(oid, most, patience))
-
-    def _write(self, found: Found, uptime: Seconds) -> None:
-        arrived = self._asked.clock().steady
-        for oid, rows in self._request.rows.items():
-            raw = found[oid]
-            if isinstance(raw, Trouble):
-                self._fail(rows, raw)
-                continue
-            value = decode(raw)
-            if isinstance(value, Reply):
-                self._fail(rows, Trouble(reply=value, said=described(raw)))
-                continue
-            for row in rows:
-                self._sheet.put(row, value, at=arrived, uptime=uptime)
 
     async def _column(self, oid: str, wanted: Sequence[TableColumn], uptime: Seconds) -> Trouble | None:
         """Walk a column and write what it comes to; hand back why it could not be walked."""
@@ -153,7 +138,7 @@ class AgentReadings:
         answer = await self._get([UPTIME])
         if isinstance(answer, Trouble):
             return answer
-        return _RESTARTED if _seconds(answer.get(UPTIME)) < uptime else rows
+        return _RESTARTED if seconds_of(answer.get(UPTIME)) < uptime else rows
 
     def _reduce(self, column: TableColumn, rows: Mapping[str, Raw], arrived: float, uptime: Seconds) -> None:
         if column.counter.kind is CounterKind.RISING:
@@ -176,11 +161,4 @@ class AgentReadings:
         self._sheet.put(column.row, value, at=arrived)
 
     def _fail(self, rows: Iterable[int], trouble: Trouble) -> None:
-        for row in rows:
-            source = self._asked.catalogue.counters[self._sheet.layout.series[row].counter].source
-            name = f"{source.name}: " if isinstance(source, SnmpObject) and trouble.reply not in _OF_THE_AGENT else ""
-            self._sheet.fail(row, trouble.reply, name + trouble.said)
-
-
-def _seconds(ticks: Raw | Trouble) -> Seconds:
-    return ticks * _TICK if isinstance(ticks, int) else math.nan
+        fail(self._asked, rows, trouble)

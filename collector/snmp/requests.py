@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
+from collector.snmp.plain_codec import Question
 from collector.targets import Round, Target
 from config.model.catalogue import Catalogue
 from config.model.counters import Counter, CounterKind, SnmpObject
@@ -26,7 +28,7 @@ class TableColumn(NamedTuple):
     interval: Seconds
 
 
-@dataclass(slots=True)
+@dataclass
 class AgentRequest:
     """Everything that one round wants from one agent."""
 
@@ -37,10 +39,18 @@ class AgentRequest:
     """A rising counter is among them: whether the agent has restarted must be known too."""
     keep: Seconds = 0.0
     """How long the session is worth keeping without an answer."""
+    question: Question | None = None
+    """What asks for all objects of an agent of v1 or v2c, once it has been asked."""
 
     def oids(self) -> Sequence[str]:
         """What to get, each once."""
         return list(self.rows) if not self.rising or UPTIME in self.rows else [*self.rows, UPTIME]
+
+    @functools.cached_property
+    def single_rows(self) -> Sequence[int] | None:
+        """The row of each OID, once all are wanted; ``None``: one has several, or the agent's uptime is due."""
+        alone = not self.rising and all(len(rows) == 1 for rows in self.rows.values())
+        return [row for rows in self.rows.values() for row in rows] if alone else None
 
     def all_rows(self) -> Sequence[int]:
         """Every row of the sheet that it is about."""

@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Sequence
+from functools import partial
 from typing import assert_never
 
 from collector.samples import Reply
 from collector.snmp.agent_state import AgentState, Exchange
-from collector.snmp.agents import Agent
-from collector.snmp.engine import Library
+from collector.snmp.agents import Agent, Community
+from collector.snmp.engine import Library, Trouble
 from collector.snmp.gufo_engine import GufoLibrary
-from collector.snmp.names import SnmpNameLookup
+from collector.snmp.names import SnmpNameLookup, is_numeric
 from collector.snmp.readings import AgentReadings
 from collector.snmp.requests import AgentRequest, Plans
+from collector.snmp.sweep import Handing, Sweep
 from collector.snmp.totals import Totals
 from collector.snmp.window import RequestWindow
 from collector.targets import Round
@@ -60,8 +62,24 @@ class SnmpSource:
         pairs = [(self._line(agent, now, request), request) for agent, request in plan.requests.items()]
         pairs.sort(key=lambda pair: pair[0].session is None)
         async with asyncio.TaskGroup() as tasks:
-            for line, request in pairs:
+
+            def talk(line: AgentState, request: AgentRequest) -> None:
                 tasks.create_task(self._ask(line, request, asked))
+
+            def go_on(line: AgentState, request: AgentRequest, tried: Trouble) -> None:
+                line.tried = tried
+                task = tasks.create_task(AgentReadings(line, request, asked, self._totals).fill())
+                task.add_done_callback(lambda _: self._over(line))  # also of one that is cancelled before it begins
+
+            swept = []
+            for line, request in pairs:
+                if line.open_plain is not None and line.habits.usual and not request.columns:
+                    swept.append((line, request))
+                else:
+                    talk(line, request)
+            if swept:
+                handing = Handing(trouble=go_on, busy=talk, over=self._over)
+                await Sweep(asked, self._exchange, handing).run(swept)
 
     async def close(self) -> None:
         """Give back every socket."""
@@ -80,17 +98,27 @@ class SnmpSource:
         return sum(line.session is not None for line in self._lines.values())
 
     async def _ask(self, line: AgentState, request: AgentRequest, asked: Round) -> None:
-        async with line.lock:
+        await line.turn.wait()
+        try:
             await AgentReadings(line, request, asked, self._totals).fill()
-            if len(self._lines) > self._most_kept:
-                line.hang_up()  # other connections need the descriptors more
+        finally:
+            self._over(line)
+
+    def _over(self, line: AgentState) -> None:
+        line.tried = None
+        if len(self._lines) > self._most_kept:
+            line.hang_up()  # other connections need the descriptors more
+        line.turn.give_back()
 
     def _line(self, agent: Agent, now: float, request: AgentRequest) -> AgentState:
         line = self._lines.get(agent)
         if line is None:
             if agent.engine not in self._libraries:
                 self._libraries[agent.engine] = _library(agent.engine)
-            line = AgentState(agent=agent, library=self._libraries[agent.engine], exchange=self._exchange)
+            library = self._libraries[agent.engine]
+            line = AgentState(agent=agent, library=library, exchange=self._exchange)
+            if isinstance(library, GufoLibrary) and isinstance(agent.identity, Community) and is_numeric(agent.address):
+                line.open_plain = partial(library.open_plain, agent, agent.identity, agent.address)
             self._lines[agent] = line
         line.until = max(line.until, now + max(request.keep, _LEAST_KEPT))
         return line
@@ -100,7 +128,7 @@ class SnmpSource:
         if now < self._tidied_at + _TIDY_EVERY:
             return
         self._tidied_at = now
-        for agent in [agent for agent, line in self._lines.items() if line.until < now and not line.lock.locked()]:
+        for agent in [agent for agent, line in self._lines.items() if line.until < now and line.turn.idle]:
             self._lines.pop(agent).hang_up()
         self._totals.tidy(now)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from collector.snmp.window import RequestWindow
+from collector.snmp.window import RequestWindow, Turns
 
 
 def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> None:
@@ -59,5 +59,38 @@ def test_who_gives_up_waiting_takes_no_place_with_him() -> None:
         await asyncio.sleep(0)
         assert next_one.done(), "the place that was handed to a cancelled wait is free again"
         window.close()
+
+    asyncio.run(scene())
+
+
+def test_several_places_are_taken_at_once_as_far_as_they_are_free_and_left_one_by_one() -> None:
+    async def scene() -> list[int]:
+        window = RequestWindow(5)
+        first = await window.enter(3)
+        second = await window.enter(3)
+        waiting = asyncio.ensure_future(window.enter(3))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        for _ in range(4):  # the fourth time, nothing is left
+            first.leave_one()
+        third = await waiting
+        window.close()
+        return [first.places, second.places, third.places]
+
+    assert asyncio.run(scene()) == [0, 2, 3]
+
+
+def test_a_turn_that_is_handed_to_one_who_has_left_goes_to_the_next() -> None:
+    async def scene() -> None:
+        turns = Turns(1)
+        assert turns.take() == 1
+        waiting = [asyncio.ensure_future(turns.wait()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert turns.take() == 0, "nobody overtakes those who wait"
+        waiting[0].cancel()
+        turns.give_back()
+        await waiting[1]
+        turns.give_back()
+        assert turns.idle
 
     asyncio.run(scene())

@@ -399,6 +399,48 @@ def test_an_answer_that_comes_after_the_poll_is_not_taken_for_the_next_one(snmpd
     assert asyncio.run(scene()) == [{("a", FORTY_TWO): Reply.TIMEOUT}, {("a", TEXT): 0.42}]
 
 
+def test_agents_that_answer_cost_no_task_each(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    members = {f"m{place}": address for place, address in enumerate(MANY)}
+    most = 0
+
+    async def scene() -> Scrape:
+        loop = asyncio.get_running_loop()
+
+        def look() -> None:
+            nonlocal most
+            most = max(most, len(asyncio.all_tasks()))
+            nonlocal looking
+            looking = loop.call_soon(look)
+
+        looking = loop.call_soon(look)
+        scrape = await polled(catalogue, members)
+        looking.cancel()
+        return scrape
+
+    scrape = asyncio.run(scene())
+
+    assert set(scrape.reply) == {Reply.OK}
+    assert most <= 5
+
+
+def test_an_agent_that_was_cut_short_can_be_asked_by_the_next_poll(snmpd: Snmpd) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+
+    async def scene() -> list[Answers]:
+        polling = poller(a_source(patience=[30.0]))
+        found = []
+        for timeout in (0.1, 0.1, PATIENT):
+            with contextlib.nullcontext() if timeout == PATIENT else silent_agents(["127.1.0.9"], port=snmpd.port):
+                scrape = await polling.poll(catalogue, rosters({"a": "127.1.0.9"}), timeout=timeout)
+                found.append(answers(scrape))
+        await polling.close()
+        return found
+
+    silent = {("a", FORTY_TWO): Reply.TIMEOUT}
+    assert asyncio.run(scene()) == [silent, silent, {("a", FORTY_TWO): Reply.REFUSED}]
+
+
 def test_counters_of_another_kind_are_left_alone(snmpd: Snmpd) -> None:
     assert asked(snmpd, [a_column("scur")]) == {("a", "scur"): Reply.TIMEOUT}
 
