@@ -151,28 +151,30 @@ class Sheet:
         self.reply[index] = Reply.OK
         self.said.pop(index, None)
 
-    def put_all(self, rows: Sequence[int], values: Sequence[float], *, at: float, uptimes: Sequence[float]) -> None:
-        """Write down answers that came together, as `put` does with each.
+    def put_all(
+        self, rows: Sequence[int], values: Sequence[float], *, at: Sequence[float], uptimes: Sequence[float]
+    ) -> None:
+        """Write down many answers, as `put` does with each.
 
         Args:
             rows: each once.
             values: one for each row.
-            at: when they came.
+            at: when they came, one for each row.
             uptimes: one for each row.
         """
-        read = np.array(values, dtype=np.float64)
-        if not (math.isfinite(at) and np.isfinite(read).all()):
-            for index, value, uptime in zip(rows, values, uptimes, strict=True):
-                self.put(index, value, at=at, uptime=uptime)
+        read, came = np.array(values, dtype=np.float64), np.array(at)
+        if not np.isfinite(read + came).all():  # their sum is finite only if both are
+            for row, value, moment, uptime in zip(rows, values, at, uptimes, strict=True):
+                self.put(row, value, at=moment, uptime=uptime)
             return
         where = np.array(rows, dtype=np.intp)
         self.value[where] = read
-        self.replied_at[where] = at
+        self.replied_at[where] = came
         self.uptime[where] = uptimes
         self.reply[where] = Reply.OK
         if self.said:
-            for index in rows:
-                self.said.pop(index, None)
+            for row in rows:
+                self.said.pop(row, None)
 
     def fail(self, index: int, reply: Reply, said: str = "") -> None:
         """Record why there is no answer.

@@ -37,6 +37,8 @@ class AgentState:
     """Begins to speak with an agent of v1 or v2c whose address is numeric; ``None``: this takes longer."""
     until: float = 0.0
     """Steady seconds; one that is not used by then belongs to an agent that has left."""
+    left: bool = False
+    """Given up for that reason: another is made if the agent comes back."""
     turn: Turns = field(default_factory=lambda: Turns(1))
     """One caller at a time: a session carries one request."""
     session: SnmpSession | None = None

@@ -15,60 +15,61 @@ from config.units import Seconds
 
 _TICK: Seconds = 0.01
 _NUMBERS_ONLY = {int}
+_AT_ONCE = 4096
+"""Readings that are written together, at most: that takes less than a millisecond."""
 OF_THE_AGENT = frozenset({Reply.TIMEOUT, Reply.REFUSED, Reply.AUTH, Reply.UNREACHABLE})
 """What makes it useless to ask the same agent for more."""
 
 
 class Arrivals:
-    """Readings that arrive together, which is when the first of them is added.
+    """Readings of one round on their way to its sheet.
 
     Args:
-        asked: the round to whose sheet they are written.
+        asked: the round.
     """
 
     def __init__(self, asked: Round) -> None:
         self._asked = asked
-        self._at = math.nan
         self._rows: list[int] = []
         self._values: list[float] = []
+        self._at: list[float] = []
         self._uptimes: list[Seconds] = []
 
-    def add(self, request: AgentRequest, answer: Sequence[Raw | Trouble]) -> Seconds:
+    def add(self, request: AgentRequest, answer: Sequence[Raw | Trouble], at: float) -> Seconds:
         """Take what an agent answers; give its uptime, NaN where that is not known or not due.
 
         Args:
             request: what was asked.
-            answer: the value of each of its `oids`, or why it has none.
+            answer: the value of each of its OIDs, or why it has none.
+            at: when it came, in steady seconds.
         """
-        if not self._rows:
-            self._at = self._asked.clock().steady
         if request.single_rows is not None and set(map(type, answer)) == _NUMBERS_ONLY:
-            self._rows += request.single_rows
-            self._values += answer  # type: ignore[arg-type]  # all are whole numbers
-            self._uptimes += [math.nan] * len(answer)
+            self._take(request.single_rows, answer, at, math.nan)  # type: ignore[arg-type]  # all are whole numbers
             return math.nan
         uptime = seconds_of(answer[request.oids().index(UPTIME)]) if request.rising else math.nan
         for rows, raw in zip(request.rows.values(), answer, strict=False):  # an uptime that is only ours comes last
-            self._add(rows, raw, uptime)
+            value = raw if isinstance(raw, Trouble) else decode(raw)
+            if isinstance(value, Reply):
+                value = Trouble(reply=value, said=described(raw))  # type: ignore[arg-type]  # what was decoded
+            if isinstance(value, Trouble):
+                fail(self._asked, rows, value)
+            else:
+                self._take(rows, [value] * len(rows), at, uptime)
         return uptime
 
     def write(self) -> None:
         """Write to the sheet what came since the last time."""
         if self._rows:
             self._asked.sheet.put_all(self._rows, self._values, at=self._at, uptimes=self._uptimes)
-            self._rows, self._values, self._uptimes = [], [], []
+            self._rows, self._values, self._at, self._uptimes = [], [], [], []
 
-    def _add(self, rows: Sequence[int], raw: Raw | Trouble, uptime: Seconds) -> None:
-        if isinstance(raw, Trouble):
-            fail(self._asked, rows, raw)
-            return
-        value = decode(raw)
-        if isinstance(value, Reply):
-            fail(self._asked, rows, Trouble(reply=value, said=described(raw)))
-            return
+    def _take(self, rows: Sequence[int], values: Sequence[float], at: float, uptime: Seconds) -> None:
         self._rows += rows
-        self._values += [value] * len(rows)
+        self._values += values
+        self._at += [at] * len(rows)
         self._uptimes += [uptime] * len(rows)
+        if len(self._rows) >= _AT_ONCE:
+            self.write()
 
 
 def fail(asked: Round, rows: Iterable[int], trouble: Trouble) -> None:

@@ -22,11 +22,14 @@ _INTEGER, _OCTETS, _NULL, _OBJECT, _SEQUENCE = 0x02, 0x04, 0x05, 0x06, 0x30
 _ADDRESS, _OPAQUE = 0x40, 0x44
 _UNSIGNED = frozenset({0x41, 0x42, 0x43, 0x46, 0x47})
 """Counter32, Gauge32, TimeTicks, Counter64, and the Unsigned32 of old."""
+_NUMBERS = _UNSIGNED | {_INTEGER}
 _STRINGS = frozenset({_OCTETS, _OPAQUE})
 _WIDEST = 9
 """Octets of a whole number of 64 bits without a sign."""
 _SHORT = 128
-_NUMBERS = 0x40000000
+"""Lengths below this take one octet, which with the tag before it makes a head of two."""
+_SHORT_HEAD = 2
+_NUMBERED = 0x40000000
 """Request ids have this bit and none above it: all are as long, and so are answers that differ in nothing else."""
 _KEPT_SHAPES = 256
 
@@ -57,7 +60,11 @@ class Question:
     def __init__(self, version: int, community: str, oids: tuple[str, ...]) -> None:
         self._version = version
         self._oids = oids
-        self._names = [_tlv(_OBJECT, encoded(oid)) for oid in oids]
+        names = [_tlv(_OBJECT, encoded(oid)) for oid in oids]
+        self._names = [
+            (name, _SHORT_HEAD + len(name), [_beginning(name, length) for length in range(_WIDEST + 1)])
+            for name in names
+        ]
         whole = request(head(version, community), GET, number_of(0), 0, oids)
         self._after = b"\x02\x01\x00\x02\x01\x00" + _objects(oids)
         self._before = whole[: -len(self._after) - 4]
@@ -97,18 +104,21 @@ class Question:
         values: list[Raw] = []
         at = shape.objects
         try:
-            for name in self._names:
-                tag = at + 2 + len(name)
-                end = tag + 2 + datagram[tag + 1]
-                octets = datagram[at + 1]
-                if datagram[at] != _SEQUENCE or octets != end - at - 2 or octets >= _SHORT:
+            for name, octets, beginnings in self._names:
+                tag = at + octets
+                length = datagram[tag + 1]
+                value = tag + _SHORT_HEAD
+                end = value + length
+                if datagram[at:tag] != (beginnings[length] if length <= _WIDEST else _beginning(name, length)):
                     return None
-                if datagram[at + 2 : tag] != name:
-                    return None
-                value = _value(datagram[tag], datagram[tag + 2 : end])
-                if isinstance(value, Trouble):
-                    return None
-                values.append(value)
+                kind, contents = datagram[tag], datagram[value:end]
+                if kind in _NUMBERS and 0 < length <= _WIDEST:  # as `_value`: a call for each is felt here
+                    values.append(int.from_bytes(contents, signed=kind == _INTEGER))
+                else:
+                    raw = _value(kind, contents)
+                    if isinstance(raw, Trouble):
+                        return None
+                    values.append(raw)
                 at = end
         except IndexError:
             return None
@@ -146,7 +156,7 @@ def question(version: int, community: str, oids: tuple[str, ...]) -> Question:
 
 def number_of(count: int) -> int:
     """Make a request id of a number that counts up; it comes again after 2³⁰ others."""
-    return count & _NUMBERS - 1 | _NUMBERS
+    return count & _NUMBERED - 1 | _NUMBERED
 
 
 def said_by(answer: Plain) -> Pairs | Trouble:
@@ -181,7 +191,7 @@ def _value(tag: int, contents: bytes) -> Raw | Trouble:
     >>> _value(0x80, b""), _value(0x02, b"").said
     (None, 'the answer cannot be read')
     """
-    if tag == _INTEGER or tag in _UNSIGNED:
+    if tag in _NUMBERS:
         return int.from_bytes(contents, signed=tag == _INTEGER) if 0 < len(contents) <= _WIDEST else GARBAGE
     if tag in NO_VALUES:
         return None
@@ -214,6 +224,12 @@ def request(begun: bytes, kind: int, number: int, most: int, oids: tuple[str, ..
 @lru_cache(maxsize=1024)
 def _objects(oids: tuple[str, ...]) -> bytes:
     return _tlv(_SEQUENCE, b"".join(_tlv(_SEQUENCE, _tlv(_OBJECT, encoded(oid)) + b"\x05\x00") for oid in oids))
+
+
+def _beginning(name: bytes, length: int) -> bytes:
+    """What stands before a value that has so many octets, less than 128; empty if that takes a longer head."""
+    octets = len(name) + _SHORT_HEAD + length
+    return bytes((_SEQUENCE, octets)) + name if octets < _SHORT else b""
 
 
 def _whole(number: int) -> bytes:

@@ -96,8 +96,8 @@ class AgentReadings:
         if isinstance(found, Trouble):
             self._fail(self._request.all_rows(), found)
             return
-        arrivals = Arrivals(self._asked)
-        uptime = arrivals.add(self._request, [found[oid] for oid in self._request.oids()])
+        arrivals, arrived = Arrivals(self._asked), self._asked.clock().steady
+        uptime = arrivals.add(self._request, [found[oid] for oid in self._request.oids()], arrived)
         arrivals.write()
         columns: dict[str, list[TableColumn]] = {}
         for column in self._request.columns:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from collector.snmp.agent_state import AgentState
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
 from collector.snmp.plain_codec import Question
@@ -39,6 +40,8 @@ class AgentRequest:
     """A rising counter is among them: whether the agent has restarted must be known too."""
     keep: Seconds = 0.0
     """How long the session is worth keeping without an answer."""
+    line: AgentState | None = None
+    """To the agent, since it was asked last."""
     question: Question | None = None
     """What asks for all objects of an agent of v1 or v2c, once it has been asked."""
 

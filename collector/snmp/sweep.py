@@ -46,21 +46,24 @@ class Sweep:
 
     def __init__(self, asked: Round, exchange: Exchange, handing: Handing) -> None:
         self._loop = asyncio.get_running_loop()
+        self._clock = asked.clock
         self._exchange = exchange
         self._handing = handing
         self._arrivals = Arrivals(asked)
-        self._to_write: asyncio.Handle | None = None
+        self._now: float | None = None
         self._flying: dict[_Try, None] = {}
+        self._timers: list[asyncio.TimerHandle] = []
         self._landed: asyncio.Future[None] | None = None
 
     async def run(self, agents: Iterable[tuple[AgentState, AgentRequest]]) -> None:
-        """Ask every agent once. What came is written down, and nobody waits any more, also when this is cancelled."""
+        """Ask every agent once. What came is written down, and no try is left, also when this is cancelled."""
         left = deque(agents)
         try:
             while left:
                 slot = await self._exchange.window.enter(min(len(left), _AT_ONCE))
                 self._send([left.popleft() for _ in range(slot.places)], slot)
-                await asyncio.sleep(0)  # answers are read, and others have their turn
+                if left:
+                    await asyncio.sleep(0)  # answers are read, and others have their turn
             if self._flying:
                 self._landed = self._loop.create_future()
                 await self._landed
@@ -68,7 +71,7 @@ class Sweep:
             self._end()
 
     def _send(self, agents: Sequence[tuple[AgentState, AgentRequest]], slot: FlightSlot) -> None:
-        batch = _Batch(slot, self)
+        tries: list[_Try] = []
         for line, request in agents:
             if not line.turn.take():
                 slot.leave_one()
@@ -81,83 +84,65 @@ class Sweep:
                 continue
             if request.question is None:
                 request.question = session.question(request.oids())
-            each = _Try(self, batch, line, request, session)
-            self._flying[each] = batch.flying[each] = None
+            each = _Try(self, slot, line, request, session)
+            self._flying[each] = None
+            tries.append(each)
             session.begin(request.question, each.settle)
-        if batch.flying:
-            batch.timer = self._loop.call_later(self._exchange.patience[0], batch.give_up)
+        if tries:
+            self._timers.append(self._loop.call_later(self._exchange.patience[0], self._give_up, tries))
 
     def land(self, each: _Try, answer: Sequence[Raw] | Trouble) -> None:
         """Take what came of a try."""
+        each.session.end()
+        each.slot.leave_one()
         del self._flying[each]
         if isinstance(answer, Trouble):
             self._handing.trouble(each.line, each.request, answer)
         else:
-            self._arrivals.add(each.request, answer)
-            if self._to_write is None:
-                self._to_write = self._loop.call_soon(self._write)
+            self._arrivals.add(each.request, answer, self._arrived() if self._now is None else self._now)
             self._handing.over(each.line)
         if not self._flying and self._landed is not None and not self._landed.done():
             self._landed.set_result(None)
 
-    def _write(self) -> None:
-        self._to_write = None
-        self._arrivals.write()
+    def _arrived(self) -> float:
+        """Read the clock for all answers that the loop hands over in this turn: they were there when it began."""
+        self._now = self._clock().steady
+        self._loop.call_soon(self._pass)
+        return self._now
+
+    def _pass(self) -> None:
+        self._now = None
+
+    def _give_up(self, tries: Iterable[_Try]) -> None:
+        for each in tries:
+            if each in self._flying:
+                self.land(each, each.session.silence)
 
     def _end(self) -> None:
-        if self._to_write is not None:
-            self._to_write.cancel()
-        self._write()
-        for each in list(self._flying):
-            each.abandon()
+        for timer in self._timers:
+            timer.cancel()
+        for each in self._flying:
+            each.session.end()
+            each.slot.leave_one()
             self._handing.over(each.line)
         self._flying.clear()
-
-
-class _Batch:
-    """Tries that were made together: for them one timer does."""
-
-    __slots__ = ("flying", "slot", "sweep", "timer")
-
-    def __init__(self, slot: FlightSlot, sweep: Sweep) -> None:
-        self.slot = slot
-        self.sweep = sweep
-        self.flying: dict[_Try, None] = {}
-        self.timer: asyncio.TimerHandle | None = None
-
-    def land(self, each: _Try) -> None:
-        """Wait for one try less."""
-        self.slot.leave_one()
-        del self.flying[each]
-        if not self.flying and self.timer is not None:
-            self.timer.cancel()
-
-    def give_up(self) -> None:
-        """Say of all that have no answer yet that there is none."""
-        for each in list(self.flying):
-            each.settle(each.session.silence)
+        self._arrivals.write()
 
 
 class _Try:
     """One agent that is asked."""
 
-    __slots__ = ("batch", "line", "request", "session", "sweep")
+    __slots__ = ("line", "request", "session", "slot", "sweep")
 
     def __init__(
-        self, sweep: Sweep, batch: _Batch, line: AgentState, request: AgentRequest, session: PlainSession
+        self, sweep: Sweep, slot: FlightSlot, line: AgentState, request: AgentRequest, session: PlainSession
     ) -> None:
         self.sweep = sweep
-        self.batch = batch
+        self.slot = slot
         self.line = line
         self.request = request
         self.session = session
 
     def settle(self, answer: Sequence[Raw] | Trouble) -> None:
         """End with an answer."""
-        self.abandon()
         self.sweep.land(self, answer)
-
-    def abandon(self) -> None:
-        """End without one."""
-        self.session.end()
-        self.batch.land(self)

@@ -85,6 +85,7 @@ class SnmpSource:
         """Give back every socket."""
         for line in self._lines.values():
             line.hang_up()
+            line.left = True
         self._lines.clear()
         for library in self._libraries.values():
             await library.close()
@@ -111,16 +112,19 @@ class SnmpSource:
         line.turn.give_back()
 
     def _line(self, agent: Agent, now: float, request: AgentRequest) -> AgentState:
-        line = self._lines.get(agent)
-        if line is None:
-            if agent.engine not in self._libraries:
-                self._libraries[agent.engine] = _library(agent.engine)
-            library = self._libraries[agent.engine]
-            line = AgentState(agent=agent, library=library, exchange=self._exchange)
-            if isinstance(library, GufoLibrary) and isinstance(agent.identity, Community) and is_numeric(agent.address):
-                line.open_plain = partial(library.open_plain, agent, agent.identity, agent.address)
-            self._lines[agent] = line
+        line = request.line
+        if line is None or line.left:
+            request.line = line = self._lines.get(agent) or self._new_line(agent)
         line.until = max(line.until, now + max(request.keep, _LEAST_KEPT))
+        return line
+
+    def _new_line(self, agent: Agent) -> AgentState:
+        if agent.engine not in self._libraries:
+            self._libraries[agent.engine] = _library(agent.engine)
+        library = self._libraries[agent.engine]
+        line = self._lines[agent] = AgentState(agent=agent, library=library, exchange=self._exchange)
+        if isinstance(library, GufoLibrary) and isinstance(agent.identity, Community) and is_numeric(agent.address):
+            line.open_plain = partial(library.open_plain, agent, agent.identity, agent.address)
         return line
 
     def _tidy(self, now: float) -> None:
@@ -129,7 +133,9 @@ class SnmpSource:
             return
         self._tidied_at = now
         for agent in [agent for agent, line in self._lines.items() if line.until < now and line.turn.idle]:
-            self._lines.pop(agent).hang_up()
+            line = self._lines.pop(agent)
+            line.hang_up()
+            line.left = True
         self._totals.tidy(now)
 
 

@@ -38,16 +38,22 @@ def test_an_answer_takes_the_place_of_what_was_said_before() -> None:
     assert scrape.said == {}
 
 
-def test_answers_that_come_together_are_written_as_each_would_be_alone() -> None:
+def test_many_answers_are_written_as_each_would_be_alone() -> None:
     series = tuple(Series(GroupId("web"), CounterId(name), None) for name in "abcd")
     layout = Layout(series=series, counted=np.ones(4, dtype=np.bool_))
-    for values, at in (([1.5, 2**64 - 1, -3], 7.0), ([1.0, NAN, 3.0], 7.0), ([1.0, 2.0, 3.0], INF)):
+    rows, uptimes = [3, 0, 2], [1.0, NAN, 2.0]
+    for values, at in (
+        ([1.5, 2**64 - 1, -3], [7.0, 8.0, 9.0]),
+        ([1.0, NAN, 3.0], [7.0] * 3),
+        ([1.0, 2.0, 3.0], [7.0, INF, 7.0]),
+        ([INF, 2.0, 3.0], [-INF, 7.0, 7.0]),
+    ):
         together, alone = Sheet(layout), Sheet(layout)
         for sheet in (together, alone):
             sheet.fail(3, Reply.UNREACHABLE, "no answer yet")
-        together.put_all([3, 0, 2], values, at=at, uptimes=[1.0, NAN, 2.0])
-        for row, value, uptime in zip([3, 0, 2], values, [1.0, NAN, 2.0], strict=True):
-            alone.put(row, value, at=at, uptime=uptime)
+        together.put_all(rows, values, at=at, uptimes=uptimes)
+        for row, value, moment, uptime in zip(rows, values, at, uptimes, strict=True):
+            alone.put(row, value, at=moment, uptime=uptime)
         for name in ("value", "replied_at", "uptime", "reply"):
             np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))
         assert together.said == alone.said
