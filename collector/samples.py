@@ -163,7 +163,7 @@ class Sheet:
             uptimes: one for each row.
         """
         read, came = np.array(values, dtype=np.float64), np.array(at)
-        if not np.isfinite(read + came).all():  # their sum is finite only if both are
+        if not (np.isfinite(read).all() and np.isfinite(came).all()):
             for row, value, moment, uptime in zip(rows, values, at, uptimes, strict=True):
                 self.put(row, value, at=moment, uptime=uptime)
             return

@@ -31,7 +31,7 @@ _SHORT = 128
 _SHORT_HEAD = 2
 _NUMBERED = 0x40000000
 """Request ids have this bit and none above it: all are as long, and so are answers that differ in nothing else."""
-_KEPT_SHAPES = 256
+_KEPT_SHAPES = 64
 
 GARBAGE = Trouble(reply=Reply.MALFORMED, said="the answer cannot be read", cure=Cure.SPLIT)
 
@@ -53,7 +53,7 @@ class Question:
 
     Args:
         version: 0 or 1.
-        community: as whom.
+        community: under which to ask.
         oids: what to ask for, each once.
     """
 
@@ -68,7 +68,7 @@ class Question:
         whole = request(head(version, community), GET, number_of(0), 0, oids)
         self._after = b"\x02\x01\x00\x02\x01\x00" + _objects(oids)
         self._before = whole[: -len(self._after) - 4]
-        self._shapes: dict[int, _Shape] = {}
+        self._shapes: dict[tuple[int, bytes], _Shape] = {}
 
     def request(self, number: int) -> bytes:
         """Write the question.
@@ -93,7 +93,7 @@ class Question:
 
     def _read_alike(self, datagram: bytes, number: int) -> Sequence[Raw] | None:
         """Read an answer that is like one before it, a third of the work; ``None``: it must be read as a whole."""
-        shape = self._shapes.get(len(datagram))
+        shape = self._shapes.get(_key(datagram))
         if (
             shape is None
             or not datagram.startswith(shape.before)
@@ -143,9 +143,14 @@ class Question:
             return
         if len(self._shapes) >= _KEPT_SHAPES:
             self._shapes.clear()
-        self._shapes[len(datagram)] = _Shape(
+        self._shapes[_key(datagram)] = _Shape(
             datagram[: numbered.start], numbered, datagram[numbered.stop : objects.start], objects.start
         )
+
+
+def _key(datagram: bytes) -> tuple[int, bytes]:
+    """What shapes are kept by: the length, and how it is written there, in which agents of several makes differ."""
+    return len(datagram), datagram[1:2]
 
 
 @lru_cache(maxsize=256)

@@ -54,7 +54,7 @@ class PlainSession:
         return question(self._version, self._community, tuple(oids))
 
     def begin(self, asked: Question, settle: Settle) -> None:
-        """Ask, and do not wait: whoever does this says when that is over (`end`), and how long it may last.
+        """Ask, and do not wait: the caller says when that is over (`end`), and how long it may last.
 
         Args:
             asked: of `question`.

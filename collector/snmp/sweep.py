@@ -25,7 +25,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handing:
-    """Who takes agents from a sweep. An agent is handed on with its turn taken."""
+    """Takes agents from a sweep. An agent is handed on with its turn taken."""
 
     trouble: Callable[[AgentState, AgentRequest, Trouble], None]
     """Takes an agent whose first try came to this."""

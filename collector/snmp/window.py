@@ -12,7 +12,7 @@ _SOON: Seconds = 0.1
 
 
 class Turns:
-    """So many places; those who find none free come in turn, first come, first served. For one event loop."""
+    """So many places; tasks that find none free come in turn, first come, first served. For one event loop."""
 
     __slots__ = ("_free", "_waiting")
 
@@ -21,7 +21,7 @@ class Turns:
         self._waiting: deque[asyncio.Future[None]] | None = None
 
     def take(self, most: int = 1) -> int:
-        """Take as many places as are free, and say how many that is; 0: others are waiting, or there is none."""
+        """Take as many places as are free, and say how many that is; 0: there is none."""
         taken = min(self._free, most)
         self._free -= taken
         return taken
@@ -41,7 +41,7 @@ class Turns:
             raise
 
     def give_back(self, places: int = 1) -> None:
-        """Let the next ones in."""
+        """Let the next tasks in."""
         for _ in range(places):
             self._let_in()
 

@@ -170,4 +170,4 @@ def test_what_is_learned_of_answers_is_bounded() -> None:
         answer = answered(question.request(number_of(length)), [(b"", V2C.OctetString(b"x" * length))])
         assert question.read(answer, number_of(length)) == [b"x" * length]
 
-    assert len(question._shapes) <= 256
+    assert len(question._shapes) <= 64

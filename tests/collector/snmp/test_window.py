@@ -80,13 +80,13 @@ def test_several_places_are_taken_at_once_as_far_as_they_are_free_and_left_one_b
     assert asyncio.run(scene()) == [0, 2, 3]
 
 
-def test_a_turn_that_is_handed_to_one_who_has_left_goes_to_the_next() -> None:
+def test_a_turn_that_is_handed_to_a_task_that_has_given_up_goes_to_the_next() -> None:
     async def scene() -> None:
         turns = Turns(1)
         assert turns.take() == 1
         waiting = [asyncio.ensure_future(turns.wait()) for _ in range(2)]
         await asyncio.sleep(0)
-        assert turns.take() == 0, "nobody overtakes those who wait"
+        assert turns.take() == 0, "no task overtakes those that wait"
         waiting[0].cancel()
         turns.give_back()
         await waiting[1]
