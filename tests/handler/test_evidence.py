@@ -113,7 +113,7 @@ def test_a_person_is_told_how_much_is_missing_and_what_would_settle_it() -> None
     lies(bed, ScriptedEvent.DENY)
     done = passes(bed, 60)
     words = next(doubt.words for doubt in done.plan.doubts if doubt.ground is Ground.MANY_LOST)
-    assert "5 members are gone" in words
+    assert "the cloud reports 5 members at once as gone" in words
     assert "no independent source" in words
     assert "trimtab converge web" in words
     assert dict(done.plan.waits)[Wait.MANY_VANISHED] == 5

@@ -153,7 +153,7 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
         await up.desk.garbage.abandon(ONE, by="ada")
         found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]
         assert [(item.kind, item.because) for item in found] == [
-            (GarbageKind.PART, "its part front, of a member that ada abandoned: take it away at the cloud")
+            (GarbageKind.PART, "its part front, of a member that ada abandoned: remove it at the cloud")
         ]
         with pytest.raises(Refused, match="only parts of"):
             await up.desk.garbage.abandon(ONE, by="ada")
