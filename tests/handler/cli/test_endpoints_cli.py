@@ -34,7 +34,7 @@ def test_status_why_and_metrics_name_an_endpoint_that_answers_nobody(daemon: Dae
 
     until(lambda: says("status"))
 
-    assert daemon.trimtab("status").out.startswith("http://127.0.0.1:")
+    assert daemon.trimtab("status").out.startswith("calls to http://127.0.0.1:")
     (endpoint,) = daemon.get("/api/v1/endpoints").json
     assert endpoint["position"] in {"open", "half_open"}
     assert f'trimtab_endpoint_circuit{{endpoint="{endpoint["endpoint"]}",position="closed"}} 0.0' in metrics(daemon)
