@@ -1,4 +1,4 @@
-"""`trimtab attach`, `detach` and `balancers`: behind what a running group is."""
+"""`trimtab attach`, `detach` and `balancers`: the balancers of a running group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def attach(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Put all members of a group behind one more balancer, now and from now on; or none, and say why."""
+    """Attach all members of a group, present and future, to one more balancer; or none of them, with the reason."""
     from handler.operations.group_operations import AttachBalancer
 
     answer = perform(state, json, AttachBalancer(group=GroupId(group), balancer=BalancerId(balancer), port=port))
@@ -30,24 +30,24 @@ def detach(
     group: Group,
     balancer: Name,
     force: Annotated[
-        bool, typer.Option("--force", help="Also from a balancer that cannot be read: nothing is drained there.")
+        bool, typer.Option("--force", help="Detach even from a balancer that cannot be read, without draining.")
     ] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Take all members of a group from behind a balancer, drained; they stay. New ones are not made there."""
+    """Drain a group's members at a balancer and deregister them; they keep running. New members do not join it."""
     from handler.operations.group_operations import DetachBalancer
 
     answer = perform(state, json, DetachBalancer(group=GroupId(group), balancer=BalancerId(balancer), force=force))
     if warning := answer.get("warning"):
-        lines([f"{group}: dropped {balancer}; it is asked nothing more about {answer['members']} of its members"])
+        lines([f"{group}: dropped {balancer}; its entries stay as they are (members: {answer['members']})"])
         lines([f"warning: {warning}"], err=True)
     else:
         lines([f"{group}: detached from {balancer}; {_members(answer['members'])} to leave it once drained"])
 
 
 def balancers(group: Group, state: State = None, json: AsJson = False) -> None:
-    """Show behind what the members of a group are, and by whose word new ones come there."""
+    """Show a group's balancers and who attached them."""
     answer = read(state, json, "groups", group, "balancers")
     if not answer:
         lines([f"{group} has no balancer"])

@@ -1,4 +1,4 @@
-"""`trimtab check`: what is wrong with a file, and what is hardly meant."""
+"""`trimtab check`: problems of a file, and settings that are valid but probably mistakes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Check a file: print `FILE:LINE: message` for each problem, and warn about what is probably a mistake.
+    """Check a file: print `FILE:LINE: message` for each problem, and warn about probable mistakes.
 
     A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
-    Secrets that cannot be read here are warnings that `--strict` does not count: they may be kept elsewhere.
+    Secrets that cannot be read here are warnings that `--strict` does not count: they may be readable elsewhere.
     """
     from config.checks.lint import lint
     from config.checks.vain_schedules import lint_at

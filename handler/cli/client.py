@@ -1,4 +1,4 @@
-"""Asks the running daemon over its unix socket. Small, and quick to import: every command goes through it."""
+"""Send requests to the running daemon over its unix socket. Quick to import, since every command uses it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE) -> tuple[int, Any]:
-    """Send one request; the status and the JSON that came back.
+    """Send one request; return the response's status and JSON.
 
-    An answer that is no JSON (the daemon broke) is told as an ``error``.
+    A response that is not JSON (the daemon failed) becomes an ``error``.
 
     Raises:
-        NotReachable: nothing listens there, or the daemon went away in between.
+        NotReachable: no daemon listens there, or it ended before it answered.
     """
     connection = _UnixConnection(socket_path, within)
     kind = {} if call.body is None else {"Content-Type": "application/json"}
@@ -48,7 +48,7 @@ def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE)
         text = answer.read()
     except (OSError, http.client.HTTPException) as error:
         raise NotReachable(
-            f"no daemon answers on {socket_path}: {error}; is `trimtab run` up, and --state right?"
+            f"no daemon answers on {socket_path}: {error}; is `trimtab run` running, and --state right?"
         ) from error
     finally:
         connection.close()
@@ -59,7 +59,7 @@ def _read(status: int, text: bytes) -> Any:  # noqa: ANN401  # JSON from the dae
     try:
         return json.loads(text) if text else None
     except ValueError:
-        return {"error": f"the daemon answered {status}, and not in JSON: look into its log"}
+        return {"error": f"the daemon answered {status} without JSON: see its log"}
 
 
 def question(*parts: str, query: str = "") -> OperationRequest:
@@ -72,13 +72,13 @@ def question(*parts: str, query: str = "") -> OperationRequest:
 
 
 def _user() -> str:
-    """Who asks, in what a header can carry."""
+    """Return the name of the person who asks, as a header can carry it."""
     name = os.environ.get("SUDO_USER") or os.environ.get("USER") or _account()
     return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in name)[:64]
 
 
 def _account() -> str:
-    """The name of the account that runs this: a cron job has no USER. Its number where it has no name."""
+    """Return the name of this process's account, since a cron job has no USER; its number where it has no name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""Tables out of columns: each says its title and what it shows of a row; one function draws them all."""
+"""Tables made of columns: a column has a title and the text for a row; one function draws every table."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Column(Generic[Row]):
 
     title: str
     value: Callable[[Row], str]
-    """What it shows of a row, as plain text: what looks like markup is none."""
+    """The text for a row; it is never read as markup."""
     style: Callable[[Row], str] | None = None
-    """The word of a row that gives the cell its colour, such as its state."""
+    """The word that gives a row's cell its colour, such as a state."""
 
     def cell(self, row: Row) -> Text:
         """Draw the cell of one row."""
@@ -51,8 +51,8 @@ def table(
     Args:
         columns: from left to right.
         rows: from top to bottom.
-        nothing: what is said where there are no rows; ``None``: the titles alone are drawn.
-        section: what a row belongs to; a line of its own names it above the first of its rows.
+        nothing: the text for no rows; ``None``: draw the titles alone.
+        section: the section that a row belongs to; a line above the section's first row names it.
     """
     if nothing is not None and not rows:
         return Text(nothing)

@@ -1,4 +1,4 @@
-"""How commands are listed and read: by task, with whole sentences, `-h` everywhere, and older spellings of options."""
+"""Commands listed by task with their full first sentence, `-h` everywhere, and older spellings of options."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 _UNCUT = 10_000
-"""Characters of a first sentence: more than any has."""
+"""Characters of a first sentence: longer than any."""
 _WIDEST = 120
-"""Columns of help on a terminal that is wider."""
+"""The most columns of help, on any terminal."""
 _OLDER: Mapping[str, str] = {"--from": "--since", "--to": "--until", "--output": "--out"}
-"""Spellings of options that were shipped, and are still read where the command has the newer one."""
+"""Released spellings of options, still accepted by commands that have the newer one."""
 
 
 class Command(TyperCommand):
@@ -29,7 +29,7 @@ class Command(TyperCommand):
 
 def _spelled_anew(args: Sequence[str], renamed: Mapping[str, str]) -> Iterator[str]:
     for place, arg in enumerate(args):
-        if arg == "--":  # what follows are no options
+        if arg == "--":  # only arguments follow
             yield from args[place:]
             return
         name, sign, value = arg.partition("=")
@@ -37,10 +37,10 @@ def _spelled_anew(args: Sequence[str], renamed: Mapping[str, str]) -> Iterator[s
 
 
 class Commands(TyperGroup):
-    """A group of commands that lists each with its whole first sentence, below its task if it has tasks."""
+    """A group that lists each command with its full first sentence, below its task if it has tasks."""
 
     tasks: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Heading → names of the commands below it; the headings and the names in the order in which they are listed."""
+    """Heading → names of its commands; both in the order of the list."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer hides both classes
         """Write one section for each task, and one for the commands that have none."""
@@ -65,7 +65,7 @@ class Program(typer.Typer):
             no_args_is_help=True,
             add_completion=False,  # `trimtab completion` prints the scripts
             pretty_exceptions_enable=False,
-            rich_markup_mode=None,  # help in colours takes longer to import than all the rest
+            rich_markup_mode=None,  # coloured help takes longer to import than all the rest
             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
         )
 

@@ -1,4 +1,4 @@
-"""`trimtab completion`: what a shell needs to complete commands, options, and the names that the daemon knows."""
+"""`trimtab completion`: scripts with which a shell completes commands, options and the daemon's names."""
 
 from __future__ import annotations
 

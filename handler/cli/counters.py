@@ -1,4 +1,4 @@
-"""`trimtab counters`: what can be measured by name, and in which words."""
+"""`trimtab counters`: the counters that have names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def counters(
     word: Annotated[
-        str, typer.Argument(metavar="[WORD]", help="Only what has this in its name, unit or description.")
+        str, typer.Argument(metavar="[WORD]", help="Only counters with this in their name, unit or description.")
     ] = "",
     mibs: Annotated[
         list[Path] | None, typer.Option("--mibs", metavar="DIR", help="Also the objects of a folder of MIBs.")

@@ -1,4 +1,4 @@
-"""`trimtab doctor`: whether clouds, profiles and balancers are as a file needs them, without a daemon."""
+"""`trimtab doctor`: check that clouds, profiles and balancers are as a file needs them, without a daemon."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def doctor(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Test every cloud and balancer of a file, and say how to fix what is wrong.
+    """Test every cloud and balancer of a file, and say how to fix each problem.
 
-    Checks access, versions, clocks, quotas, and what members are made of. Changes nothing. Exit 1 for problems.
+    Checks access, versions, clocks, quotas, and the images and sizes of members. Changes nothing. Exit 1 for problems.
     """
     from config.load import load
     from handler.operations.examining import examined
@@ -44,7 +44,7 @@ def doctor(
 
 
 def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
-    """What a daemon over the same state directory reports of its claim; nothing where none runs."""
+    """Return what a daemon over the same state directory reports of its claim; nothing if none runs."""
     from config.units import CloudId
     from handler.cli import client
     from handler.ports.examination import About, CheckVerdict, DoctorFinding
@@ -70,7 +70,7 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
 
 
 def told(finding: DoctorFinding) -> list[str]:
-    """One line, and of a problem another one: how to mend it, and whom it concerns."""
+    """Return a finding's line, and for a problem a second one: its fix, and the groups that it concerns."""
     first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
     whom = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
     return [first, f"         mend: {finding.mend}{whom}"] if finding.mend else [first]
@@ -89,7 +89,7 @@ def _row(finding: DoctorFinding) -> dict[str, Any]:
 
 
 def _drivers(state: Path) -> Drivers:
-    """Drivers as the daemon over this state directory has them; where there is none, no member is ours."""
+    """Make drivers as the daemon over this state directory does; without a daemon, no member counts as ours."""
     from collector.clients.circuits import Circuits
     from handler.balancers.table import balancer_for
     from handler.daemon import wiring

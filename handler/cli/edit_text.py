@@ -1,4 +1,4 @@
-"""What people read of edits of the file, from the API's JSON."""
+"""Edits of the file as text, from the API's JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from handler.cli.time_format import moment_text
 Row = dict[str, Any]
 
 _NAMED = 5
-"""Groups that a line names."""
+"""The most groups that a line names."""
 _SHOWN = 200
-"""Edits that a reload prints; ``--json`` has all."""
+"""The most edits that a reload prints; ``--json`` has all."""
 
 
 def reload_lines(answer: Row) -> Iterator[str]:
-    """Say which groups came, changed or left, and then what was edited, a line each."""
+    """Yield the groups that were added, changed or removed, then the edits, one line each."""
     edits: Sequence[Row] = answer["edits"]
     groups = [f"{word} {', '.join(answer[word])}" for word in ("added", "changed", "orphaned") if answer[word]]
     if groups:
@@ -35,7 +35,7 @@ def reload_lines(answer: Row) -> Iterator[str]:
 
 
 def edit_words(edit: Row) -> str:
-    """Say what one edit changed.
+    """Return the text of one edit.
 
     >>> edit_words({"key": "conditions.busy.above", "act": "changed", "before": "80", "after": "85"})
     'conditions.busy.above: 80 → 85'
@@ -51,11 +51,11 @@ _EDITS: tuple[Column[tuple[Row, Row]], ...] = (
     Column("WHAT", lambda told: edit_words(told[1])),
     Column("WHERE", lambda told: f"{told[1]['file']}:{told[1]['line']}"),
 )
-"""Of pairs: what a person saved at once, and one edit of it."""
+"""Columns over pairs: the edits of one save, and one of them."""
 
 
 def edits_table(revisions: list[Row]) -> RenderableType | None:
-    """One line for each key that was edited, newest first; ``None``: none was."""
+    """Return one line for each edited key, newest first; ``None``: there is none."""
     saved = [each for revision in revisions for each in revision["edits"]]
     return table(_EDITS, [(each, edit) for each in saved for edit in each["edits"]]) if saved else None
 

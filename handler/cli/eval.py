@@ -1,4 +1,4 @@
-"""`trimtab eval`: what an expression comes to, by values from the command line."""
+"""`trimtab eval`: evaluate an expression over values from the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def evaluate(
     values: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="A name that is not given is absent.")
     ] = None,
-    dialect: Annotated[Literal["native", "oneflow"], typer.Option(help="How the text is read.")] = "native",
+    dialect: Annotated[Literal["native", "oneflow"], typer.Option(help="The expression's language.")] = "native",
     json: AsJson = False,
 ) -> None:
     """Print true, false or unknown. With OneFlow's dialect a name may be given once for each running machine."""
@@ -41,7 +41,7 @@ def evaluate(
 
 
 def _known(values: list[str], dialect: Dialect, *, json: bool) -> dict[str, ValueSpan]:
-    """The quantity that each name stands for: its value, or in OneFlow's dialect the mean of all its values."""
+    """Return each name's quantity: its value, or in OneFlow's dialect the mean of its values."""
     from config.model.expressions import Dialect
     from trigger.conditions.spans import exactly
 
@@ -71,7 +71,7 @@ def _number(text: str) -> float | None:
 
 
 def _leading_number(text: str) -> float:
-    """As Ruby's ``String#to_f``, by which OneFlow reads attributes: what begins as a number counts, else 0.0.
+    """Read a number as Ruby's ``String#to_f`` does, which OneFlow uses: the leading number counts, else 0.0.
 
     >>> [_leading_number(text) for text in ("50%", "1,5", "1e3", "1_000", ".5", " 7 ", "oops", "0x10")]
     [50.0, 1.0, 1000.0, 1000.0, 0.5, 7.0, 0.0, 0.0]

@@ -1,4 +1,4 @@
-"""`trimtab export`: what was recorded, as files. Reads files only, so it works with and without a daemon."""
+"""`trimtab export`: write recordings as files. Reads files only, so it works with and without a daemon."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from handler.recording.events import RecordingSelection
     from handler.recording.exporting import Exported, Sink
 
-export = Program("Write what was recorded to files, for replay and other programs.")
+export = Program("Write recordings to files, for replay and other programs.")
 
 Groups = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.", autocompletion=group_names),
+    typer.Option("--group", metavar="GROUP", help="Only this group; may be repeated.", autocompletion=group_names),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Standard output, if left out.")]
 
@@ -52,7 +52,7 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Write samples: timestamp, group, member, counter, value, and what replay needs beside them."""
+    """Write samples: timestamp, group, member, counter, value, and the other columns that replay needs."""
     folder = directory(state) / "recording"
     if out is None and (json or (format == "parquet" and sys.stdout.isatty())):
         fail("--json and a terminal need --out FILE", USAGE, json=json)
@@ -81,7 +81,7 @@ def events(  # an option each
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Write sizes, acts of people, and who came into service and left, as CSV."""
+    """Write sizes, people's operations, and members that came into service or left, as CSV."""
     if out is None and json:
         fail("--json needs --out FILE", USAGE, json=json)
     from io import TextIOWrapper
@@ -124,7 +124,7 @@ def _sink(format: str, file: BinaryIO) -> Sink:
 
 @contextlib.contextmanager
 def _target(out: Path | None, *, json: bool) -> Iterator[BinaryIO]:
-    """A file comes whole or not at all."""
+    """Open the target; a file appears only when it is complete."""
     if out is None:
         yield sys.stdout.buffer
         return
@@ -139,12 +139,12 @@ def _target(out: Path | None, *, json: bool) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _unbroken() -> Iterator[None]:
-    """Whoever reads may have had enough."""
+    """End quietly when the reader of standard output has closed it."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes
         raise typer.Exit from None
 
 
@@ -158,9 +158,11 @@ def _told(done: Exported, out: Path | None, *, json: bool) -> None:
         return
     said = [f"left out: {remark}" for remark in done.remarks]
     if done.missed:
-        said.append(f"{done.missed} rows say reply=missed: a tick whose samples were lost")
+        said.append(f"{done.missed} rows have reply=missed: the samples of their ticks were lost")
     if done.thinned:
-        said.append(f"{done.thinned} of {done.rows} rows are thinned: resolution says to how many seconds")
+        said.append(
+            f"{done.thinned} of {done.rows} rows are thinned: the column resolution has their spacing in seconds"
+        )
     if not done.rows:
         said.append("nothing was recorded there")
     elif out is not None:

@@ -1,4 +1,4 @@
-"""`trimtab hook`: webhooks that take alerts, and saved payloads tried out."""
+"""`trimtab hook`: webhooks that take alerts, and checks of saved payloads."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _ALL_EFFECTS = "fire,floor,shield,freeze,value"
 @hook.command("new")
 def new(  # noqa: PLR0913, PLR0917  # an option each
     name: Name,
-    groups: Annotated[str, typer.Option(metavar="A,B", help="Whom it may affect; every group if left out.")] = "",
-    effects: Annotated[str, typer.Option(metavar="A,B", help="What it may do.")] = _ALL_EFFECTS,
-    directions: Annotated[str, typer.Option(metavar="A,B", help="Which way it may move a size: in, out.")] = "in,out",
-    hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="Bodies are signed with this secret.")] = None,
-    hmac_file: Annotated[Path | None, typer.Option(metavar="F", help="Bodies are signed with this secret.")] = None,
+    groups: Annotated[str, typer.Option(metavar="A,B", help="Groups that it may affect; default: all.")] = "",
+    effects: Annotated[str, typer.Option(metavar="A,B", help="Effects that it may have.")] = _ALL_EFFECTS,
+    directions: Annotated[str, typer.Option(metavar="A,B", help="Directions of its changes: in, out.")] = "in,out",
+    hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="The secret that signs bodies.")] = None,
+    hmac_file: Annotated[Path | None, typer.Option(metavar="F", help="The secret that signs bodies.")] = None,
     push: Annotated[str | None, typer.Option(metavar="A,B", help="Take pushed values of these groups instead.")] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Make a webhook, and show its token: this once."""
+    """Make a webhook, and show its token, this one time."""
     if push is not None:
         _new_for_values(name, push, given=bool(groups or hmac_env or hmac_file), state=state, json=json)
         return
@@ -61,7 +61,7 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
     made = MakeHook(
         name=name,
         groups=_groups(groups),
-        effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon says which word is none
+        effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon checks the words
         directions=cast("tuple[Direction, ...]", _words(directions)),
         hmac_env=hmac_env,
         hmac_file=str(hmac_file.absolute()) if hmac_file is not None else None,
@@ -79,23 +79,23 @@ def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, 
 
 @hook.command("rotate-members")
 def rotate_members(
-    finish: Annotated[bool, typer.Option("--finish", help="Only end the tokens by the old key.")] = False,
+    finish: Annotated[bool, typer.Option("--finish", help="Only end the tokens of the old key.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Give new members tokens by a new key; those that are there go on with theirs until --finish."""
+    """Give new members tokens of a new key; the tokens of other members stay valid until --finish."""
     from handler.operations.daemon_operations import RotateMemberTokens
 
     perform(state, json, RotateMemberTokens(finish=finish))
     if finish:
-        typer.echo("tokens by the old key are over")
+        typer.echo("tokens of the old key have ended")
     else:
-        typer.echo("new members get tokens by a new key; when the others have been replaced: --finish")
+        typer.echo("new members get tokens of a new key; once the other members are replaced, use --finish")
 
 
 @hook.command("list")
 def list_(state: State = None, json: AsJson = False) -> None:
-    """List webhooks: what they may do, and when they were last used."""
+    """List webhooks with their permissions and last use."""
     answer = read(state, json, "hooks")
     from handler.cli.tables import hooks_table
 
@@ -109,7 +109,7 @@ def rotate(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Give a webhook a new token; the old one goes on until the next rotation, or --finish."""
+    """Give a webhook a new token; the old one stays valid until the next rotation, or --finish."""
     from handler.operations.daemon_operations import RotateHook
 
     _, answer = ask(state, json, RotateHook(name=name, finish=finish))
@@ -118,12 +118,12 @@ def rotate(
     elif json:
         print_json(answer)
     else:
-        typer.echo(f"{name}: the old token is over")
+        typer.echo(f"{name}: the old token has ended")
 
 
 @hook.command("revoke")
 def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
-    """Have a webhook take nothing any more."""
+    """Revoke a webhook's tokens, so that it accepts nothing any more."""
     from handler.operations.daemon_operations import RevokeHook
 
     act(state, json, RevokeHook(name=name), said=f"{name}: revoked")
@@ -133,11 +133,11 @@ def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
 def check(
     payload: Annotated[Path, typer.Argument(metavar="PAYLOAD.json", help="A saved body of Alertmanager or Grafana.")],
     hook: Annotated[str | None, typer.Option(help="As if it came through this webhook.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Check against this file; no daemon is asked.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Check against this file, without a daemon.")] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Say what a saved payload would do now. Nothing is changed."""
+    """Show what a saved payload would do now. Changes nothing."""
     body = _bytes(payload, json=json)
     answer = _offline(file, body, json=json) if file is not None else _online(state, body, hook, json=json)
     if json:
@@ -147,7 +147,7 @@ def check(
     if not json:
         lines(_effect(effect) for effect in answer["effects"])
         if answer.get("unmatched"):
-            typer.echo(f"{answer['unmatched']} alert(s) fit nothing that is declared")
+            typer.echo(f"{answer['unmatched']} alert(s) match no declaration")
     raise typer.Exit(DONE if answer["status"] == HTTPStatus.ACCEPTED else PROBLEMS)
 
 
@@ -168,7 +168,7 @@ def _offline(file: Path, body: bytes, *, json: bool) -> dict[str, Any]:
     with refusals(json):
         reply = checked_offline(load(file), body, clock.wall())
         return {"status": reply.status, **reply.body}
-    raise AssertionError  # refusals exits
+    raise AssertionError  # `refusals` exits
 
 
 def _bytes(payload: Path, *, json: bool) -> bytes:
@@ -190,7 +190,7 @@ def _show_token(answer: dict[str, Any], *, json: bool) -> None:
     if json:
         print_json(answer)
         return
-    typer.echo(f"{answer['name']}: this is shown once, keep it where secrets are kept")
+    typer.echo(f"{answer['name']}: this token is shown only once; keep it with your other secrets")
     typer.echo(answer["path"])
     if answer["push"]:
         typer.echo(f"Authorization: Bearer {answer['token']}")

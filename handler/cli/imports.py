@@ -1,4 +1,4 @@
-"""`trimtab import`: what others declare, as a declaration of Trimtab's, with an account of what became of it."""
+"""`trimtab import`: translate another system's declaration into one of Trimtab, with a report on each part."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from config.importers.oneflow.template import Note
     from config.model.catalogue import Catalogue
 
-imports = Program("Translate what other systems declare into a declaration of Trimtab.")
+imports = Program("Translate declarations of other systems into one of Trimtab.")
 
 _MOST_BYTES = 1 << 22
 _HEADINGS = {
     "mapped": "mapped",
-    "kept": "kept as OneFlow reads it",
-    "differs": "read as Trimtab reads it, otherwise than OneFlow",
+    "kept": "means the same as in OneFlow",
+    "differs": "means something else than in OneFlow",
     "unmapped": "not mapped",
 }
 
 
 @imports.callback()
 def _imports() -> None:
-    """Keep `oneflow` a word of its own while it is the only one."""
+    """Keep `oneflow` a subcommand while it is the only one."""
 
 
 @imports.command("oneflow")
@@ -46,23 +46,22 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
     ] = None,
     base: Annotated[
         Path | None,
-        typer.Option(
-            "--base", metavar="FILE", help="A declaration to add to what is written: its counters and profiles count."
-        ),
+        typer.Option("--base", metavar="FILE", help="A declaration whose counters and profiles the new one may use."),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The profile of all groups; each its own, if left out.")
+        str | None, typer.Option(metavar="NAME", help="One profile for all groups; one for each, if left out.")
     ] = None,
     interval: Annotated[
-        str | None, typer.Option(metavar="SPAN", help="How often groups are judged, such as 30s, the default.")
+        str | None, typer.Option(metavar="SPAN", help="How often groups are evaluated, such as 30s, the default.")
     ] = None,
     timezone: Annotated[
-        str | None, typer.Option(metavar="ZONE", help="Of OneFlow's server, such as Europe/Paris; UTC, if left out.")
+        str | None,
+        typer.Option(metavar="ZONE", help="The time zone of OneFlow's server, such as Europe/Paris; UTC, if left out."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if anything is not mapped.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Write a service template of OneFlow as a declaration, and say what became of each part of it.
+    """Translate a service template of OneFlow into a declaration, with a report on each part.
 
     The declaration goes to standard output and the report to standard error; with --out, to a file and to standard
     output. A template that OneFlow itself would refuse is refused, one `FILE:LINE: message` per cause, exit 1.
@@ -84,7 +83,7 @@ def oneflow(  # noqa: PLR0913, PLR0917 an option each
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Done:
-    """As it is printed; a note has line, column, where and said."""
+    """The result as it is printed; a note has line, column, where and said."""
 
     declaration: str
     mapped: list[dict[str, Any]]
@@ -92,7 +91,7 @@ class _Done:
     differs: list[dict[str, Any]]
     unmapped: list[dict[str, Any]]
     missing: list[str]
-    """What `trimtab check` will say of the declaration."""
+    """The problems that `trimtab check` will report."""
 
 
 def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
@@ -100,7 +99,7 @@ def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
 
     Raises:
         DeclarationError: the template, or the declaration under it, has problems.
-        Refused: a file cannot be read, or both declare something of the same name.
+        Refused: a file cannot be read, or both files declare the same name.
     """
     from config.importers.oneflow.imported import imported
     from config.importers.oneflow.json_text import read_json
@@ -120,7 +119,7 @@ def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
 
 
 def _is_on_opennebula(there: Catalogue, profile: str | None) -> bool:
-    """Whether members of all groups come from OpenNebula, as far as the declaration under them says."""
+    """Tell whether the members of all groups come from OpenNebula, as far as the base declaration says."""
     from config.model.catalogue import OpennebulaCloud
 
     named = [each.cloud for each in there.profiles.values() if profile in {None, each.id}]
@@ -129,7 +128,7 @@ def _is_on_opennebula(there: Catalogue, profile: str | None) -> bool:
 
 
 def _content(file: Path) -> bytes:
-    """No more than the longest template could have: what is longer is refused for its length."""
+    """Read at most the length of the longest template; a longer file is refused for its length."""
     try:
         if str(file) == "-":
             return sys.stdin.buffer.read(_MOST_BYTES)
@@ -155,12 +154,12 @@ def _options(profile: str | None, interval: str | None, timezone: str | None, *,
 
 
 def _write(output: Path, text: str, *, json: bool) -> None:
-    """What is there stays: a declaration may have been worked on since."""
+    """Write a new file; never replace one, since a person may have edited it."""
     try:
         with output.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        fail(f"{output} is there already: name another file, or remove it", PROBLEMS, json=json)
+        fail(f"{output} exists already: name another file, or remove it", PROBLEMS, json=json)
     except OSError as error:
         fail(f"{output} cannot be written: {error.strerror}", PROBLEMS, json=json)
 

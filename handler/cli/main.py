@@ -1,4 +1,4 @@
-"""The command line. Imports what a command needs when it runs, so that `trimtab --help` is quick."""
+"""The command line. A command imports what it needs when it runs, so that `trimtab --help` is quick."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class _ByTask(Commands):
-    """The commands of Trimtab, by what a person wants to do."""
+    """The commands of Trimtab, by a person's task."""
 
     tasks: ClassVar[Mapping[str, Sequence[str]]] = {
         "See and understand": ("status", "why", "history", "probe", "observe", "doctor", "garbage"),
@@ -128,7 +128,7 @@ def run(
     file: File,
     state: State = None,
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8460,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8460,
     json: AsJson = False,
 ) -> None:
     """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
@@ -145,7 +145,7 @@ def run(
 
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
-    """Make the daemon read its file again: all of it, or, with any problem, none of it."""
+    """Make the daemon read its file again. With any problem, it keeps its earlier declaration."""
     from handler.operations.group_operations import ReloadFile
 
     status, answer = ask(state, json, ReloadFile())
@@ -184,9 +184,9 @@ def why(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Explain the last decision, or the one of an instant.
+    """Explain the last decision, or the decision at an instant.
 
-    An instant that names no second is a whole minute, and one without a fraction a whole second.
+    An instant without seconds means that minute, and one without a fraction that second.
     """
     query, asked = asked_instant(at, json=json) if at else ("", None)
     answer = read(state, json, "groups", group, "why", query=query)
@@ -200,7 +200,7 @@ def history(  # noqa: PLR0913, PLR0917  # an option each
     group: Group,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, show_default="30; 1000 with --since", help="How many at most, the newest."),
+        typer.Option(min=1, max=1000, show_default="30; 1000 with --since", help="The most events, newest first."),
     ] = None,
     decisions: Annotated[bool, typer.Option("--decisions", help="Decisions about the size only.")] = False,
     since: Since = None,
@@ -208,7 +208,7 @@ def history(  # noqa: PLR0913, PLR0917  # an option each
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """List decisions, steps and acts, newest first."""
+    """List decisions, steps and people's operations, newest first."""
     most = limit or (30 if since is None else 1000)
     asked: list[tuple[str, object]] = [("limit", most)]
     asked += [("kind", "decision")] if decisions else []
@@ -237,7 +237,7 @@ def scale(
     resize(group, state, json, ScaleGroup(group=GroupId(group), size=size, force=force))
 
 
-Fleet = Annotated[bool, typer.Option("--all", help="The whole fleet, groups to come included.")]
+Fleet = Annotated[bool, typer.Option("--all", help="All groups, also those declared later.")]
 
 
 @app.command()
@@ -255,7 +255,7 @@ def pause(  # noqa: PLR0913, PLR0917  # an option each
 
     _check_named(group, fleet, json)
     if because and not fleet:
-        fail("--because goes with --all: of one group, the history says who paused it", USAGE, json=json)
+        fail("--because needs --all: for one group, the history names the person", USAGE, json=json)
     said, one = f"{group or 'the whole fleet'}: {_way(direction)}paused", _direction(direction)
     if group is None:
         act(state, json, PauseFleet(decisions_only=decisions, direction=one, because=because), said=said)
@@ -271,7 +271,7 @@ def resume(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Undo a pause, or only that of one direction. Those of groups and of the fleet end each by itself."""
+    """End a pause, or only that of one direction. A pause of all groups and those of single groups end separately."""
     from handler.operations.size_operations import ResumeFleet, ResumeGroup
 
     _check_named(group, fleet, json)
@@ -282,7 +282,7 @@ def resume(
 
 def _check_named(group: str | None, fleet: bool, json: bool) -> None:
     if (group is None) is not fleet:
-        fail("name a group, or say --all for the whole fleet", USAGE, json=json)
+        fail("name a group, or use --all for all groups", USAGE, json=json)
 
 
 def _direction(word: str | None) -> verdicts.Direction | None:
@@ -302,9 +302,9 @@ def converge(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Look at the cloud and the balancers, plan, and carry the plan out, now.
+    """Gather from the cloud and the balancers, plan, and execute the plan now.
 
-    It also confirms that many members have vanished at once, if the listing says so.
+    It also confirms that many members have vanished at once, if they are missing from the listing.
     """
     from handler.operations.group_operations import ConvergeGroup
 
@@ -316,7 +316,7 @@ def converge(
 
 @app.command()
 def observe(group: Group, state: State = None, json: AsJson = False) -> None:
-    """Look at the cloud and the balancers now, and show what is there. Changes nothing."""
+    """Show what the cloud and the balancers list now. Changes nothing."""
     from handler.operations.group_operations import ObserveGroup
 
     answer = perform(state, json, ObserveGroup(group=GroupId(group)))

@@ -1,4 +1,4 @@
-"""``trimtab member``: looks at members, and acts on one by name."""
+"""``trimtab member``: show members, and operate on one by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from handler.cli.terminal import (
     show,
 )
 
-member = Program("Look at members, and act on one by name.")
+member = Program("Show members, and operate on one by name.")
 
 
 @member.command("list")
@@ -35,7 +35,7 @@ def member_list(group: Group, state: State = None, json: AsJson = False) -> None
 
 @member.command("replace")
 def member_replace(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
-    """Have another member in this one's place: the new one comes first."""
+    """Replace a member: the new one is in service before this one leaves."""
     from handler.operations.member_operations import ReplaceMember
 
     act(state, json, ReplaceMember(group=GroupId(group), member=MemberName(name)), said=f"{name}: will be replaced")
@@ -43,7 +43,7 @@ def member_replace(group: Group, name: Member, state: State = None, json: AsJson
 
 @member.command("observe")
 def member_observe(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
-    """Look at one member now: what is remembered, listed and seated, what follows, and what would be done about it."""
+    """Show one member now: its record, its listing, its registrations, and the steps that a pass would take."""
     from handler.operations.member_operations import ObserveMember
 
     answer = perform(state, json, ObserveMember(group=GroupId(group), member=MemberName(name)))
@@ -54,7 +54,7 @@ def member_observe(group: Group, name: Member, state: State = None, json: AsJson
 
 @member.command("converge")
 def member_converge(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
-    """Do now what is to be done about one member, and believe what is seen of it; nobody else is touched."""
+    """Converge one member alone now, without waiting for more evidence about it."""
     from handler.operations.member_operations import ConvergeMember
 
     answer = perform(state, json, ConvergeMember(group=GroupId(group), member=MemberName(name)))
@@ -67,11 +67,11 @@ def member_converge(group: Group, name: Member, state: State = None, json: AsJso
 def member_delete(
     group: Group,
     name: Member,
-    force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if protected; while paused even below min.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Lower the size by one, and have this very member leave for it."""
+    """Lower the size by one and have this member leave."""
     from handler.operations.member_operations import DeleteMember
 
     resize(name, state, json, DeleteMember(group=GroupId(group), member=MemberName(name), force=force))
@@ -80,12 +80,12 @@ def member_delete(
 @member.command("adopt")
 def member_adopt(
     group: Group,
-    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="As the cloud has it.")],
-    force: Annotated[bool, typer.Option("--force", help="Also while paused, or above max.")] = False,
+    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="The machine's name or id in the cloud.")],
+    force: Annotated[bool, typer.Option("--force", help="Even while paused, or above max.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Raise the size by one, and have a machine that is there already join the group for it."""
+    """Raise the size by one and have an existing machine join the group."""
     from handler.operations.member_operations import AdoptMember
 
     resize(name, state, json, AdoptMember(group=GroupId(group), named=name, force=force))
@@ -95,18 +95,18 @@ def member_adopt(
 def member_evict(  # an option each
     group: Group,
     name: Member,
-    replace: Annotated[bool, typer.Option("--replace", help="Keep the size: another one is made.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also if protected; while paused also below min.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Keep the size: a new member is made.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if protected; while paused even below min.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Lower the size by one, and have this very member leave for it: its machine is kept, without its mark."""
+    """Lower the size by one and have this member leave: its machine is kept, without its mark."""
     from handler.operations.member_operations import EvictMember
 
     evict = EvictMember(group=GroupId(group), member=MemberName(name), replace=replace, force=force)
     if not replace:
         resize(name, state, json, evict)
-    act(state, json, evict, said=f"{name}: leaves and is kept; another one is made")
+    act(state, json, evict, said=f"{name}: leaves and is kept; a new member is made")
 
 
 @member.command("protect")
@@ -117,7 +117,7 @@ def member_protect(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Never choose this member as surplus."""
+    """Protect this member from being chosen as surplus."""
     from handler.operations.member_operations import ProtectMember
 
     said = f"{name}: may leave again" if off else f"{name}: protected"

@@ -1,4 +1,4 @@
-"""One member in a few lines, for a terminal."""
+"""One member as a few lines of text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from handler.cli.time_format import clock_text
 
 
 def closeup_lines(seen: dict[str, Any]) -> Iterator[str]:
-    """Say all that is known of one member, and what would be done about it."""
+    """Yield what is known of one member, and the steps that a pass would take."""
     record, server = seen["record"], seen["server"]
     yield f"{seen['member']}: {seen['role'].replace('_', ' ')}: {seen['why']}"
-    yield f"remembered: {_record(record)}" if record else "remembered: nothing, though it bears our mark"
+    yield f"record: {_record(record)}" if record else "record: none, though it has our mark"
     missing = "does not exist" if seen["disproved"] else "is not listed"
     yield f"cloud: {_server(server)}" if server else f"cloud: {missing}"
     if seen["ready"] is not None:
         because = f": {seen['unready']}" if seen["unready"] else ""
         yield f"probe: {'ready' if seen['ready'] else 'not ready'}{because}"
     for balancer, seat in seen["seats"].items():
-        yield f"{balancer}: {_seat(seat)}" if seat else f"{balancer}: no seat"
+        yield f"{balancer}: {_seat(seat)}" if seat else f"{balancer}: not registered"
     for balancer, because in seen["unread"].items():
         yield f"{balancer}: cannot be read: {because}"
     for step in seen["steps"]:
@@ -58,7 +58,7 @@ def _seat(seat: dict[str, Any]) -> str:
 
 
 def outcome_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Say what was done about one member."""
+    """Yield what was done about one member."""
     for each in answer["done"]:
         because = f": {each['because']}" if each["because"] else ""
         yield f"{step_text(each['step'])}: {each['result']}{because}"

@@ -1,4 +1,4 @@
-"""Names that the daemon knows, for a shell that completes them."""
+"""The daemon's names, for a shell that completes them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import typer
 
 _PATIENCE = 1.0
-"""Seconds that a person waits for the daemon after the Tab key."""
+"""The most seconds that a person waits after the Tab key."""
 
 
 def group_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the groups of the daemon that begin like this; none if no daemon answers."""
+    """Return the daemon's groups that begin like this; none if no daemon answers."""
     return _beginning(incomplete, (each["group"] for each in _asked(ctx, "groups") or ()))
 
 
 def member_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the members, of the group that is named before, that begin like this."""
+    """Return the members of the group named before that begin like this."""
     group = ctx.params.get("group")
     found = _asked(ctx, "groups", group, "members") if isinstance(group, str) else None
     return _beginning(incomplete, (each["name"] for each in found or ()))
@@ -33,7 +33,7 @@ def _beginning(incomplete: str, names: Any) -> list[str]:  # noqa: ANN401  # JSO
 
 
 def _asked(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from the daemon
-    """The daemon's answer, or ``None``: a shell shows no errors while a person types."""
+    """Return the daemon's answer, or ``None``: a shell shows no errors while a person types."""
     import os
 
     from config.settings import state_directory

@@ -1,4 +1,4 @@
-"""`trimtab probe`: what counters read now, through the daemon or, without one, straight from an address."""
+"""`trimtab probe`: read counters now, through the daemon or, without one, straight from an address."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from config.units import GroupId
 
 _ADDRESS = re.compile(r"localhost|.*[.:].*")
-"""No group's name has a dot or a colon."""
+"""An address: a group's name has no dot and no colon."""
 
 
 def probe(  # noqa: PLR0913, PLR0917  # an option each
-    place: Annotated[str, typer.Argument(metavar="GROUP|ADDRESS", help="A group of the daemon's, or an address.")],
+    place: Annotated[str, typer.Argument(metavar="GROUP|ADDRESS", help="A group of the daemon, or an address.")],
     counters: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COUNTER]...", help="Declared counters; of an address without --file, SNMP objects."),
+        typer.Argument(metavar="[COUNTER]...", help="Declared counters; for an address without --file, SNMP objects."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="Ask the address for this file's counters.")
+        Path | None, typer.Option("--file", metavar="FILE", help="Read this file's counters from the address.")
     ] = None,
     group: Annotated[str | None, typer.Option(help="With --file: as a member of this group.")] = None,
     community: Annotated[str, typer.Option(metavar="VAR", help="The variable with the SNMP community.")] = "",
@@ -35,11 +35,11 @@ def probe(  # noqa: PLR0913, PLR0917  # an option each
     state: State = None,
     json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Read counters now: value, type, age and round-trip time, or what is wrong and what to do."""
+    """Read counters now: value, type, age and round-trip time, or the problem and its fix."""
     wanted = list(counters or ())
     if not _ADDRESS.fullmatch(place):
         if file is not None or group is not None:
-            fail(f"--file and --group go with an address; {place} is a group of the daemon's", USAGE, json=json)
+            fail(f"--file and --group need an address; {place} is a group of the daemon", USAGE, json=json)
         from urllib.parse import urlencode
 
         query = f"?{urlencode([('counter', counter) for counter in wanted])}" if wanted else ""
@@ -62,7 +62,7 @@ def _of_file(file: Path) -> Catalogue:
 
 
 def _of_objects(names: list[str], community: str, version: str, port: int, *, json: bool) -> Catalogue:
-    """A catalogue that declares these objects and nothing else: so that a mistake is told in the same words."""
+    """Return a catalogue of these objects alone, so that mistakes get the same messages."""
     if not names:
         fail("which SNMP objects? UCD-SNMP-MIB::ssCpuUser.0 for example; trimtab counters lists them", USAGE, json=json)
     from json import dumps
@@ -82,7 +82,7 @@ def _of_objects(names: list[str], community: str, version: str, port: int, *, js
 
 
 def _object(name: str) -> dict[str, object]:
-    """A name without an instance means the whole column, added up."""
+    """Declare an object; a name without an instance means the sum of its column."""
     whole = "." not in name.rpartition("::")[2]
     return {"snmp": name, "rows": "sum"} if whole else {"snmp": name}
 
@@ -125,7 +125,7 @@ def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str],
 
 
 def _named(each: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    """An object asked for by its name is shown by it."""
+    """Show an object by the name that the person gave."""
     from config.model.counters import SnmpObject
     from config.units import CounterId
 

@@ -1,4 +1,4 @@
-"""How long commands show how far they are: on standard error, and only on a terminal."""
+"""Progress of long commands: on standard error, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 Tell = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+"""Takes how much is done, and the total."""
 
 _QUICK = 1.0
-"""Seconds within which a command needs no words about waiting."""
+"""Seconds before a command shows that it waits."""
 
 
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Tell]:
-    """Show a bar with percentage and time left while the block runs; it moves from side to side until told how far."""
+    """Show a bar with percentage and time left while the block runs; it moves to and fro until a total is known."""
     if not sys.stderr.isatty():
         yield lambda done, of: None
         return
@@ -35,7 +35,7 @@ def progress(what: str) -> Iterator[Tell]:
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show that something is awaited whose end is not known, once it takes more than a second."""
+    """Show that the command waits for something, once it takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -51,7 +51,7 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class _Late:
-    """A line that may be asked to end before it has begun."""
+    """A line that may be stopped before it starts."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -69,7 +69,7 @@ class _Late:
                 self._status.start()
 
     def stop(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         with self._lock:
             self._over = True
             if self._status is not None:

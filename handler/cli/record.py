@@ -1,4 +1,4 @@
-"""`trimtab record`: keep every sample of every tick, or not, and say what is kept."""
+"""`trimtab record`: start and stop recording samples, and show the recording."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from handler.cli.terminal import USAGE, AsJson, State, ask, fail, get, lines, pr
 
 record = Program("Keep every sample of every tick, for export and replay.")
 
-For = Annotated[str | None, typer.Option("--for", metavar="SPAN", help="Only for so long, such as 1h.")]
+For = Annotated[str | None, typer.Option("--for", metavar="SPAN", help="Only for this time, such as 1h.")]
 
 
 @record.command("on")
 def on(span: For = None, state: State = None, json: AsJson = False) -> None:
-    """Record from now on, whatever the file says; also after a restart."""
+    """Record from now on, overriding the file; also after a restart."""
     _switch(state, json, on=True, span=span)
 
 
 @record.command("off")
 def off(span: For = None, state: State = None, json: AsJson = False) -> None:
-    """Record no more, whatever the file says; what is there stays."""
+    """Stop recording, overriding the file; the existing recording stays."""
     _switch(state, json, on=False, span=span)
 
 
 @record.command("status")
 def status(state: State = None, json: AsJson = False) -> None:
-    """Say whether samples are recorded, what is there, and what was lost."""
+    """Show whether samples are recorded, the existing recording, and losses."""
     _show(get(state, json, "recording"), json=json)
 
 

@@ -1,4 +1,4 @@
-"""`trimtab replay`: what a declaration would have decided, over what was recorded or over a load."""
+"""`trimtab replay`: a declaration's decisions over a recording or over a load."""
 
 from __future__ import annotations
 
@@ -28,32 +28,40 @@ Series = Annotated[
 Events = Annotated[
     Path | None,
     typer.Option(
-        "--events", metavar="CSV", help="Sizes and acts beside them: trimtab export events.", show_default=False
+        "--events", metavar="CSV", help="Sizes and people's operations: trimtab export events.", show_default=False
     ),
 ]
 LoadFile = Annotated[
     Path | None,
-    typer.Option("--load", metavar="TRACE", help="Instead: a load, CSV timestamp_s,rate.", show_default=False),
+    typer.Option(
+        "--load", metavar="TRACE", help="Instead of a recording: a load, CSV timestamp_s,rate.", show_default=False
+    ),
 ]
-Capacity = Annotated[float | None, typer.Option(metavar="N", help="Rate that one member takes.", show_default=False)]
+Capacity = Annotated[
+    float | None, typer.Option(metavar="N", help="The rate that one member can serve.", show_default=False)
+]
 Model = Annotated[
     Literal["recorded", "shared-load"],
-    typer.Option(help="How members react to another size: not at all, or by sharing what is marked shared: true."),
+    typer.Option(help="Effect of another size on counters: none, or members share those marked shared: true."),
 ]
-Boot = Annotated[str, typer.Option(metavar="SPAN", help="From the decision until a member is in service.")]
+Boot = Annotated[str, typer.Option(metavar="SPAN", help="Time from the decision until a member is in service.")]
 Feeds = Annotated[
     list[str] | None,
-    typer.Option("--feed", metavar="COUNTER=SHOWS", help="utilisation or rate. Left out: all in percent."),
+    typer.Option(
+        "--feed",
+        metavar="COUNTER=SHOWS",
+        help="The counter shows utilisation or rate. Left out: all counters in percent show utilisation.",
+    ),
 ]
 Against = Annotated[
     Path | None, typer.Option("--against", metavar="OTHER", help="Compare with this file.", show_default=False)
 ]
-Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this one; may be repeated.")]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this group; may be repeated.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Over:
-    """What is replayed, as asked for."""
+    """The input of a replay, from the options."""
 
     series: str | None
     model: str
@@ -82,7 +90,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     until: Until = None,
     json: AsJson = False,
 ) -> None:
-    """Show what a file would have decided, by the same code that decides live. Changes nothing."""
+    """Show a file's decisions over the past, made by the live code. Changes nothing."""
     if (series is None) == (load is None):
         fail("either --series FILE, or --load TRACE with --capacity N", USAGE, json=json)
     if load is not None and (capacity is None or not capacity > 0 or events is not None):
@@ -149,7 +157,7 @@ def _under_load(
     at, rate = read_load(trace)
     inside = (at >= over.since) & (at < over.until)
     if not inside.any():
-        raise Unreplayable(f"{trace}: no row is of the time asked for")
+        raise Unreplayable(f"{trace}: no row is within --since and --until")
     feeds = over.feeds or feeds_for(catalogue, tuple(groups))
     load = SyntheticLoad(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
     return load_runs(catalogue, groups, load, tell)
@@ -208,7 +216,7 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
     told = decisions(lines_of_all)
     columns: list[Column[Any]] = [Column("AT (UTC)", lambda row: stamp(row.at))]
     columns += [Column(name.upper(), lambda row, name=name: str(getattr(row, name))) for name in told.columns[1:]]  # type: ignore[misc]
-    show(table(columns, list(told.itertuples()), nothing="nothing was asked, and nothing changed"))
+    show(table(columns, list(told.itertuples()), nothing="no requests and no changes of size"))
     for run in runs:
         told_of = run.tally
         typer.echo(

@@ -1,4 +1,4 @@
-"""`trimtab definitions`, `rollback` and `roll`: what was declared, going back to it, and replacing members for it."""
+"""`trimtab definitions`, `rollback` and `roll`: list a group's definitions, go back to one, replace members."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 _AMOUNT = re.compile(r"[0-9]{1,7}|(100|[0-9]{1,2})%")
 _LOOK_AGAIN = 1.0
-"""Seconds between two looks at a roll that is waited for."""
+"""Seconds between two queries while waiting for a roll."""
 
 
 def definitions(group: Group, state: State = None, json: AsJson = False) -> None:
-    """List a group's definitions, newest first: what changed, which members are made of it, whether it converged."""
+    """List a group's definitions, newest first: changes, number of members made from each, whether it converged."""
     answer = read(state, json, "groups", group, "definitions")
     from handler.cli.edit_text import edits_table
     from handler.cli.roll_tables import definitions_table
@@ -51,13 +51,13 @@ def definitions(group: Group, state: State = None, json: AsJson = False) -> None
 def rollback(
     group: Group,
     to: Annotated[int | None, typer.Option("--to", min=1, metavar="REVISION", help="See trimtab definitions.")] = None,
-    off: Annotated[bool, typer.Option("--off", help="Have new members made of what the file says again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Make new members from the file's profile again.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Make new members of the last definition that converged, whatever the file says. Replaces no member."""
+    """Make new members from the last definition that converged, overriding the file. Replaces no member."""
     if off and to is not None:
-        fail("say --to or --off, not both", USAGE, json=json)
+        fail("use --to or --off, not both", USAGE, json=json)
     from handler.operations.group_operations import EndRollback, RollBack
 
     _, answer = ask(state, json, EndRollback(group=GroupId(group)) if off else RollBack(group=GroupId(group), to=to))
@@ -70,12 +70,12 @@ def roll(  # noqa: PLR0913, PLR0917  # an option each
     unavailable: Annotated[
         str | None, typer.Option("--unavailable", metavar="N|N%", help="Members that may be missing in service.")
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Replace no more members.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Until all are replaced, or the roll stops.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop replacing members.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all are replaced, or the roll stops.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Replace every member that is not made of the newest profile, a few at a time; or go on doing so."""
+    """Replace every member that was not made from the newest profile, a few at a time; or continue a stopped roll."""
     if stop and (wait or surge is not None or unavailable is not None):
         fail("--stop goes with no other option", USAGE, json=json)
     from handler.operations.group_operations import StartRoll, StopRoll
@@ -107,7 +107,7 @@ def _say(group: str, answer: dict[str, Any], *, json: bool) -> None:
 
 
 def _wait(group: str, answer: dict[str, Any], state: Path | None, *, json: bool) -> None:
-    """Look until the roll does not run any more; say how far it has come, whenever it has come further."""
+    """Wait until the roll ends; print its progress whenever it changes."""
     from handler.cli.roll_tables import roll_words
 
     if not json:

@@ -1,4 +1,4 @@
-"""What people read of revisions and rolls, from the API's JSON."""
+"""Revisions and rolls as tables and text, from the API's JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from handler.cli.time_format import clock_text
 Row = dict[str, Any]
 
 _SHORT = 12
-"""Characters of a digest."""
+"""Characters shown of a digest."""
 
 
 def _numbered(each: Row) -> str:
@@ -32,12 +32,12 @@ _DEFINITIONS: tuple[Column[Row], ...] = (
 
 
 def definitions_table(revisions: list[Row]) -> RenderableType:
-    """One line a revision, newest first."""
+    """Return one line for each revision, newest first."""
     return table(_DEFINITIONS, revisions)
 
 
 def roll_words(roll: Row) -> str:
-    """How a roll stands.
+    """Return the state of a roll as text.
 
     >>> told = {"state": "running", "done": 7, "remaining": 13, "protected": [], "target": "0123456789abcdef"}
     >>> roll_words({**told, "surge": "2", "unavailable": "0", "because": "", "by": "ada"})
@@ -55,17 +55,17 @@ def roll_words(roll: Row) -> str:
 
 
 def rolling_lines(group: Row) -> Iterator[str]:
-    """What a group's page says of definitions and rolls; nothing where there is nothing to know."""
+    """Yield a group's lines about definitions and rolls, if there is something to report."""
     back = group["rollback"]
     if back is not None:
         yield (
-            f"rolled back by {back['by']} at {clock_text(back['at'])} UTC: new members are made of the profile of "
-            f"revision {back['revision']}, whatever the file says"
+            f"rolled back by {back['by']} at {clock_text(back['at'])} UTC: new members are made from the profile of "
+            f"revision {back['revision']}, not from the file's"
         )
     roll = group["roll"]
     if roll is not None and roll["state"] != "done":
         yield roll_words(roll)
     elif group["old"]:
-        yield f"{group['old']} members are not made of the profile of now; to replace them: trimtab roll"
+        yield f"{group['old']} members were made from an earlier profile; to replace them: trimtab roll"
     if group["pending"] and group["converged_at"] is not None:
-        yield f"not converged since its last change; before that it was, at {clock_text(group['converged_at'])} UTC"
+        yield f"not converged since its last change; converged before that, at {clock_text(group['converged_at'])} UTC"

@@ -1,4 +1,4 @@
-"""`trimtab snapshot` and `trimtab plan`: all that a plan is made from, as a file; and what would be done about it."""
+"""`trimtab snapshot` and `trimtab plan`: save everything that a plan is made from, and plan from such a file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from handler.cli.terminal import PROBLEMS, AsJson, Group, State, fail, lines, pe
 
 
 def snapshot(group: Group, state: State = None, json: AsJson = False) -> None:
-    """Look at the cloud and the balancers now, and print the world that a plan is made from. Changes nothing.
+    """Gather now, and print everything that a plan is made from. Changes nothing.
 
-    What is printed is JSON, and `trimtab plan` reads it; with --json all of it stands on one line.
+    The output is JSON, which `trimtab plan` reads; with --json it is one line.
     """
     from handler.operations.group_operations import SnapshotGroup
 
@@ -29,12 +29,12 @@ def plan(
     world: Annotated[
         str,
         typer.Option(
-            "--world", metavar="FILE", help="What `trimtab snapshot` printed, or a world by hand; - is stdin."
+            "--world", metavar="FILE", help="Output of `trimtab snapshot`, or a world written by hand; - is stdin."
         ),
     ],
     json: AsJson = False,
 ) -> None:
-    """Print the steps that Trimtab would take in a saved world, and what it would wait for. Needs no daemon."""
+    """Print the steps that Trimtab would take in a saved world, and its waits. Needs no daemon."""
     from config.gc_pause import uncollected
     from handler.cli.tables import plan_lines
     from handler.snapshots.reading import read_snapshot
@@ -52,7 +52,7 @@ def plan(
 
 
 def _content(world: str, *, json: bool) -> bytes:
-    """Read the file, and of one that is too long enough to know it."""
+    """Read the file, or enough of it to know that it is too long."""
     import sys
 
     from handler.snapshots.text import LONGEST

@@ -1,4 +1,4 @@
-"""`trimtab store`, `backup` and `restore`: the store itself, its copies, and whether it is believed."""
+"""`trimtab store`, `backup` and `restore`: the store's state, its adoption and its copies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from handler.cli.commands import Program
 from handler.cli.progress import waiting
 from handler.cli.terminal import AsJson, State, directory, fail, lines, perform, print_json, read, refusals
 
-store = Program("The store itself: whether it is believed.")
+store = Program("Show the store's state, and adopt it after a loss.")
 
 
 @store.command("status")
 def status(state: State = None, json: AsJson = False) -> None:
-    """Say what this daemon claims, whether it acts, and which groups wait for `trimtab store adopt`."""
+    """Show this daemon's claim, whether it acts, and the groups that wait for `trimtab store adopt`."""
     answer = read(state, json, "store")
     lines([f"claim {answer['claim']} on {answer['host']} (boot {answer['boot'] or 'unknown'})"])
     lines(filter(None, [answer["superseded"]]))
@@ -29,11 +29,11 @@ def status(state: State = None, json: AsJson = False) -> None:
 
 @store.command("adopt")
 def adopt(
-    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Without it: all that are in doubt.")] = None,
+    group: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="Left out: all groups in doubt.")] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Confirm that this store is right, where it may be older than the fleet, and that this daemon is to act."""
+    """Confirm a store that may be older than the fleet, and that this daemon is to act."""
     from handler.operations.daemon_operations import AdoptStore
 
     answer = perform(state, json, AdoptStore(group=None if group is None else GroupId(group)))
@@ -47,17 +47,17 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
 
 def _sentence(one: dict[str, Any]) -> str:
     surplus = max(one["found"] - (one["desired"] or 0), 0)
-    more = f"; {surplus} more than that were found, and leave now" if surplus else ""
-    return f"{one['group']}: size {one['desired']} is kept (the store remembered {one['stored']}){more}"
+    more = f"; {surplus} more members were found, and leave now" if surplus else ""
+    return f"{one['group']}: size {one['desired']} is kept (the store has {one['stored']}){more}"
 
 
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the copy.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Copy the store into one file, whole and as of one instant; the daemon may be running."""
+    """Copy the store, as of one instant, into one file; the daemon may be running."""
     from handler.cli import client
     from handler.operations.address import call_of
     from handler.operations.backups import take
@@ -65,12 +65,12 @@ def backup(
 
     where = directory(state)
     if file.exists() and not force:
-        fail(f"{file} is there already: name another file, or replace it with --force", 1, json=json)
+        fail(f"{file} exists already: name another file, or replace it with --force", 1, json=json)
     try:
         client.ask(where / "trimtab.sock", call_of(FlushStore()))
         running = True
     except client.NotReachable:
-        running = False  # what is on disk is all that there is
+        running = False  # everything is on disk
     with refusals(json), waiting(f"copying the store to {file}"):
         content = take(where, file)
     told = {"file": str(file), "installation": content.installation, "schema": content.schema, "groups": content.groups}
@@ -85,7 +85,7 @@ def restore(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Put a copy of the store back, while no daemon runs. The store that was there is kept beside it."""
+    """Restore a copy of the store while no daemon runs. The replaced store is kept beside it."""
     from handler.operations.backups import restore as put_back
 
     with refusals(json), waiting(f"reading {file}"):
@@ -96,10 +96,10 @@ def restore(
         return
     lines([f"restored from {file}; groups: {content.groups}"])
     if aside is not None:
-        lines([f"the store that was there is kept as {aside}"])
+        lines([f"the replaced store is kept as {aside}"])
     lines(
         [
-            "start the daemon: a group whose listing agrees with this store goes on by itself",
-            "every other group keeps all that it has, and waits for: trimtab store adopt",
+            "start the daemon: a group whose cloud listing agrees with this store goes on by itself",
+            "every other group keeps all its members, and waits for: trimtab store adopt",
         ]
     )

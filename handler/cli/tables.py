@@ -1,4 +1,4 @@
-"""Tables for people, from the API's JSON: the command line and the demo show the same."""
+"""Tables for people, from the API's JSON; the command line and the demo share them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trigger.explain.time_words import say_pause
 from trigger.requests import Pause
 
 Row = dict[str, Any]
-"""What the API's JSON says of one thing."""
+"""One object of the API's JSON."""
 
 
 def _members_in_words(group: Row) -> str:
@@ -55,7 +55,7 @@ _GROUPS: tuple[Column[Row], ...] = (
 
 
 def groups_table(groups: list[Row], endpoints: Sequence[Row] = ()) -> RenderableType:
-    """One line a group, those in trouble first; before them, what concerns more than one."""
+    """Return one line for each group, those in trouble first; above them, what concerns several groups."""
     if not groups:
         return Text("no groups are declared")
     drawn = table(_GROUPS, sorted(groups, key=lambda each: severity(GroupCondition(each["condition"]))))
@@ -66,7 +66,7 @@ def groups_table(groups: list[Row], endpoints: Sequence[Row] = ()) -> Renderable
 
 
 def _fleet_paused(stopped: Row) -> Text:
-    """The banner: what is stopped in all groups, since when, by whom and why."""
+    """Return the banner of a pause of all groups: what is stopped, since when, by which person, and why."""
     because = f": {stopped['because']}" if stopped["because"] else ""
     what = say_pause(Pause(stopped["pause"])).upper()
     said = f"THE WHOLE FLEET: {what} by {stopped['by']} since {clock_text(stopped['since'])} UTC{because}"
@@ -74,7 +74,7 @@ def _fleet_paused(stopped: Row) -> Text:
 
 
 def group_page(group: Row) -> RenderableType:
-    """One group on one screen."""
+    """Return one group on one screen."""
     parts: list[RenderableType] = [groups_table([group])]
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
     parts += [Text(printable(f"  {said}"), style="yellow") for said in group.get("unbelieved", ())]
@@ -100,7 +100,7 @@ def group_page(group: Row) -> RenderableType:
 def _member_notes(member: Row) -> str:
     notes = [word for word in ("protected", "warming") if member[word]]
     if member["unheard_since"] is not None:
-        notes.append(f"unheard since {clock_text(member['unheard_since'])}")
+        notes.append(f"no answer since {clock_text(member['unheard_since'])}")
     if member["unready"]:
         notes.append(f"probe: {member['unready']}")
     return ", ".join(notes)
@@ -118,12 +118,12 @@ _MEMBERS: tuple[Column[Row], ...] = (
 
 
 def members_table(members: list[Row]) -> RenderableType:
-    """One line a member."""
+    """Return one line for each member."""
     return table(_MEMBERS, members, nothing="no members")
 
 
 def _age(seconds: float) -> str:
-    """How old, no finer than its size deserves.
+    """Return an age, rounded to its scale.
 
     >>> _age(187500.0), _age(42.7)
     ('2d4h', '42s')
@@ -150,7 +150,7 @@ _GARBAGE: tuple[Column[Row], ...] = (
 
 
 def garbage_table(items: list[Row]) -> RenderableType:
-    """One line a piece of garbage."""
+    """Return one line for each piece of garbage."""
     return table(_GARBAGE, items, nothing="no garbage")
 
 
@@ -175,7 +175,7 @@ _HISTORY: tuple[Column[Row], ...] = (
 
 
 def history_table(events: list[Row]) -> RenderableType:
-    """One line an event, newest first."""
+    """Return one line for each event, newest first."""
     return table(_HISTORY, events, nothing="nothing has happened yet")
 
 
@@ -184,7 +184,7 @@ _PAUSES = {
     "out": "scale-outs are paused; all else goes on",
     "in": "scale-ins are paused; all else goes on",
 }
-"""What the word PAUSED does not say."""
+"""What each pause stops."""
 
 _WAITS = {
     "no_desired": "a first desired size",
@@ -192,24 +192,24 @@ _WAITS = {
     "partial": "a complete listing",
     "balancer_unknown": "a balancer that can be read",
     "balancer_not_found": "a balancer that does not exist",
-    "distrust": "a listing that can be believed",
+    "distrust": "a listing without doubt",
     "vanished": "the size to follow members that are gone",
     "balancer_busy": "another group's changes of a shared balancer",
     "back_off": "calls that failed, to be made again",
     "rate_limit": "the cloud's rate limit",
-    "full": "room in the cloud",
+    "full": "capacity in the cloud",
     "enough": "the next pass for the rest",
-    "many_vanished": "evidence that many members are lost; to believe it without: trimtab converge GROUP",
-    "returning": "members that are back to serve, before those leave that were made in their place",
+    "many_vanished": "evidence that many members are lost; to confirm without it: trimtab converge GROUP",
+    "returning": "returned members to serve, before their replacements leave",
     "older_store": "a person, since the store may be older than the fleet: trimtab store adopt GROUP",
-    "unrepaired": "a person, since repair of what is lost is switched off: trimtab converge GROUP",
+    "unrepaired": "a person, since repair of lost members is switched off: trimtab converge GROUP",
     "many_failing": "more members to answer their health checks",
 }
-"""What is waited for, where it is not a state of so many members."""
+"""What a plan waits for, where it is not a number of members in a state."""
 
 
 def _waits(waits: Iterable[tuple[str, int]], told: Mapping[str, Any]) -> str:
-    """What is waited for. ``told`` says of a quota or a budget which one it is."""
+    """Return a plan's waits as text. ``told`` names the quota or the budget."""
     return ", ".join(_wait(wait, count, told.get(wait)) for wait, count in waits)
 
 
@@ -223,7 +223,7 @@ _APART = frozenset({"kind", "because"})
 
 
 def step_text(step: Row) -> str:
-    """One step in words."""
+    """Return one step as text."""
     rest = " ".join(_said(key, value) for key, value in step.items() if key not in _APART and value is not None)
     because = f" ({step['because']})" if step.get("because") else ""
     return f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
@@ -236,7 +236,7 @@ def _said(key: str, value: object) -> str:
 
 
 def plan_lines(plan: Row) -> Iterator[str]:
-    """One line a step, then what is waited for."""
+    """Yield one line for each step, then the waits."""
     for step in plan["steps"]:
         yield step_text(step)
     waits = _waits(plan["waits"].items(), plan)
@@ -265,7 +265,7 @@ def _seats(seatings: Row, member: Row) -> str:
 
 
 def world_table(world: Row) -> RenderableType:
-    """What was observed: each member as the cloud, the balancers and the store have it."""
+    """Return what was observed: each member as the cloud, the balancers and the store have it."""
     columns: tuple[Column[Row], ...] = (
         Column("MEMBER", itemgetter("name")),
         Column("REMEMBERED", lambda member: member["record"]["phase"] if member["record"] else "–"),
@@ -294,15 +294,15 @@ _HOOKS: tuple[Column[Row], ...] = (
 
 
 def hooks_table(hooks: list[Row]) -> RenderableType:
-    """One line a webhook."""
+    """Return one line for each webhook."""
     return table(_HOOKS, hooks, nothing="there are no webhooks: trimtab hook new NAME")
 
 
-_NO_RATE = "no rate yet: the source had no newer count a second later; ask again, or see why for the last one"
+_NO_RATE = "no rate yet: the source had no newer count a second later; probe again, or see why for the last one"
 
 
 def _read(say: Callable[[Row], str]) -> Callable[[Row], str]:
-    """Say of a reading only where there is one."""
+    """Show a text only for a reading that exists."""
     return lambda each: say(each) if each["reply"] == "ok" else ""
 
 
@@ -324,9 +324,9 @@ _READINGS: tuple[Column[Row], ...] = (
 
 
 def probe_table(found: list[Row]) -> RenderableType:
-    """One line a reading; below them, for each kind of failure, what is wrong and what to do."""
+    """Return one line for each reading; below them, each kind of failure with its fix."""
     if not found:
-        return Text("there is nobody to ask: no member is in service")
+        return Text("no member is in service, so there is none to ask")
     wrong: dict[str, dict[str, None]] = {}
     for each in found:
         if (told := _trouble(each)) is not None:
@@ -352,7 +352,7 @@ _COUNTERS: tuple[Column[Row], ...] = (
 
 
 def counters_page(counters: list[Row]) -> RenderableType:
-    """One line a counter that has a name, below whose name it is."""
-    notes = [Text(".N: a row of a table; or leave .N away, and say with rows how all rows become one value")]
+    """Return one line for each named counter, below the system that names it."""
+    notes = [Text(".N: a row of a table; or leave .N out, and set with rows how all rows become one value")]
     drawn = table(_COUNTERS, counters, section=itemgetter("group"))
     return Group(drawn, *(notes if any(each["table"] for each in counters) else ()))

@@ -1,4 +1,4 @@
-"""How every command speaks: asks the daemon, prints text or JSON, and exits with the codes of the fixed contract."""
+"""What every command shares: requests to the daemon, output as text or JSON, and the contract's exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
 
 _UNFOLDED = 10_000
-"""Columns where there is no terminal to fold at."""
+"""Columns without a terminal, so that nothing folds."""
 
 State = Annotated[
     Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
@@ -33,17 +33,17 @@ Member = Annotated[str, typer.Argument(metavar="NAME", help="A member's name.", 
 Since = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="T", help="From this instant on: as why --at takes it, such as -2h.", show_default=False
+        "--since", metavar="T", help="From this instant on, written as for why --at, such as -2h.", show_default=False
     ),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="T", help="Before this instant, likewise.", show_default=False)
+    str | None, typer.Option("--until", metavar="T", help="Before this instant, written likewise.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class refusals:  # noqa: N801  # reads as a statement: `with refusals(json):`
-    """Turns what Trimtab raises on purpose into a message and exit code 1."""
+    """Turns Trimtab's own errors into a message and exit code 1."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -57,7 +57,7 @@ class refusals:  # noqa: N801  # reads as a statement: `with refusals(json):`
 
 
 def fail(message: str, code: int, *, json: bool = False) -> NoReturn:
-    """Say what is wrong, and exit."""
+    """Print the message, and exit."""
     if json:
         print_json({"error": message})
     lines(message.splitlines(), err=True)
@@ -65,7 +65,7 @@ def fail(message: str, code: int, *, json: bool = False) -> NoReturn:
 
 
 def directory(state: Path | None) -> Path:
-    """The state directory that is meant."""
+    """Return the state directory that the options and the environment name."""
     import os
 
     from config.settings import state_directory
@@ -74,14 +74,14 @@ def directory(state: Path | None) -> Path:
 
 
 def ask(state: Path | None, json: bool, operation: DataclassType) -> tuple[int, Any]:
-    """Have the daemon perform an operation; its status and JSON. Exits if it is not there or refuses."""
+    """Have the daemon perform an operation; return status and JSON. Exits if no daemon answers or it refuses."""
     from handler.operations.address import call_of
 
     return send(state, json, call_of(operation))
 
 
 def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
-    """Send the daemon a request; its status and JSON. Exits as `ask`."""
+    """Send the daemon a request; return status and JSON. Exits as `ask`."""
     from handler.cli import client
 
     try:
@@ -95,19 +95,19 @@ def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, A
 
 
 def get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
-    """What the daemon answers to a question."""
+    """Return the daemon's answer to a query."""
     from handler.cli.client import question
 
     return send(state, json, question(*parts, query=query))[1]
 
 
 def perform(state: Path | None, json: bool, operation: DataclassType) -> Any:  # noqa: ANN401  # JSON from the daemon
-    """Have an operation performed; its answer, for words. With --json it is printed, and the command is over."""
+    """Have an operation performed; return its answer for text. With --json, print it and exit."""
     return _for_words(ask(state, json, operation)[1], json)
 
 
 def read(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
-    """What the daemon answers to a question, for words. With --json it is printed, and the command is over."""
+    """Return the daemon's answer to a query for text. With --json, print it and exit."""
     return _for_words(get(state, json, *parts, query=query), json)
 
 
@@ -119,18 +119,18 @@ def _for_words(answer: Any, json: bool) -> Any:  # noqa: ANN401  # JSON from the
 
 
 def act(state: Path | None, json: bool, operation: DataclassType, *, said: str) -> None:
-    """Have the daemon perform an operation, and say that it did."""
+    """Have the daemon perform an operation, and print that it did."""
     perform(state, json, operation)
     typer.echo(said)
 
 
 def instant(text: str, *, json: bool = False) -> float:
-    """Read an instant: epoch seconds, ISO 8601, a time of day, or a time ago. Exits if it is none of these."""
+    """Read an instant: epoch seconds, ISO 8601, a time of day, or a time ago. Exits on anything else."""
     return _written(text, json=json).at
 
 
 def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
-    """Return the query for the decision of an instant, and the words for the instant. Exits as `instant`."""
+    """Return the query for the decision at an instant, and the instant as text. Exits as `instant`."""
     from handler.cli.time_format import moment_text
 
     found = _written(text, json=json)
@@ -150,7 +150,7 @@ def _written(text: str, *, json: bool) -> Written:
 
 
 def lines(text: Iterable[str], *, err: bool = False) -> None:
-    """Print them, with what a terminal would obey made visible."""
+    """Print lines, with terminal control characters made visible."""
     from handler.logs import printable
 
     for line in text:
@@ -158,7 +158,7 @@ def lines(text: Iterable[str], *, err: bool = False) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a value on one line; what would steer a terminal is spelt out, and means the same."""
+    """Print a value as JSON on one line, with terminal control characters escaped."""
     from handler.logs import json_text
 
     typer.echo(json_text(value))
@@ -168,12 +168,12 @@ def show(renderable: object) -> None:
     """Print a table, as wide as the terminal."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _UNFOLDED  # a program that reads must find a name in one piece
+    width = None if sys.stdout.isatty() else _UNFOLDED  # a program must find a name in one piece
     Console(highlight=False, emoji=False, markup=False, width=width).print(renderable)
 
 
 def resize(what: str, state: Path | None, json: bool, operation: DataclassType) -> NoReturn:
-    """Have the daemon change a size, say what became of it, and exit accordingly."""
+    """Have the daemon change a size, print the outcome, and exit accordingly."""
     code, answer = ask(state, json, operation)
     if json:
         print_json(answer)
@@ -185,7 +185,7 @@ def resize(what: str, state: Path | None, json: bool, operation: DataclassType) 
 
 
 def _quiet_lines(quiet: dict[str, Any] | None) -> Iterator[str]:
-    """Say which quiet time a size begins, and what policies may not do meanwhile."""
+    """Yield the quiet time that a decision begins, and what it blocks."""
     from config.units import format_span
 
     if quiet is not None:

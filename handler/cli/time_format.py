@@ -22,12 +22,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def clock_text(at: float | None) -> str:
-    """An instant as UTC date and time; a dash for not yet."""
+    """Return an instant as UTC date and time; a dash for not yet."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S") if at is not None else "–"
 
 
 def moment_text(at: float) -> str:
-    """The instant of a decision as UTC date and time, precise enough for ``why --at`` to find that decision.
+    """Return the instant of a decision as UTC date and time, precise enough for ``why --at`` to find it.
 
     >>> moment_text(1772366400.5319998)
     '2026-03-01 12:00:00.531'
@@ -42,16 +42,16 @@ class Written:
 
     at: float
     until: float
-    """The first instant that is meant no more."""
+    """The first instant after the range."""
 
 
 def written(text: str, now: float) -> Written:
     """Read what a person wrote: a time ago, epoch seconds, ISO 8601 (UTC where it names no zone), or a time of day.
 
-    A time of day is that of the last 24 hours; a time ago is one instant, to the millisecond; ``now`` is no time ago.
+    A time of day is that of the last 24 hours; a time ago is one instant, to the millisecond; ``now`` is zero ago.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: the text has none of these forms.
 
     >>> written("2026-03-01 12:00", 0.0)
     Written(at=1772366400.0, until=1772366460.0)
@@ -80,7 +80,7 @@ def written(text: str, now: float) -> Written:
 
 
 def _last(time_of_day: str, now: float) -> Written:
-    """The last time, until now, that the clock showed this."""
+    """Return the last time, until now, that the clock showed this."""
     today = datetime.fromtimestamp(now, UTC).date()
     found = written(f"{today.isoformat()}T{time_of_day}", now)
     if found.at <= now:
@@ -93,7 +93,7 @@ def _wide(begin: int, width: int) -> Written:
 
 
 def _width(text: str) -> int:
-    """How many microseconds the last digit of an ISO 8601 text stands for."""
+    """Return how many microseconds the last digit of an ISO 8601 text stands for."""
     _, _, time_of_day = text.replace(" ", "T").partition("T")
     whole, _, fraction = _ZONE.sub("", time_of_day).replace(",", ".").partition(".")
     if fraction:

@@ -1,4 +1,4 @@
-"""What `trimtab why` prints, from the API's JSON."""
+"""The text of `trimtab why`, from the API's JSON."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from handler.cli.time_format import moment_text
 
 _NAMED = 5
-"""Other decisions that are named."""
+"""The most other decisions that are named."""
 
 
 def why_lines(answer: dict[str, Any], asked: str | None) -> Iterator[str]:
-    """Say which decision it is, the decision itself, and what is wrong with the group now.
+    """Yield which decision is shown, the decision itself, and the group's present problems.
 
     Args:
-        answer: of ``GET …/why``.
+        answer: the response to ``GET …/why``.
         asked: the instant as it was written; ``None``: the last decision was asked for.
     """
     if asked is not None:
@@ -29,10 +29,10 @@ def why_lines(answer: dict[str, Any], asked: str | None) -> Iterator[str]:
 
 
 def _which(answer: dict[str, Any], asked: str) -> Iterator[str]:
-    """Say what history has of the time that was asked for, and which of its decisions is shown."""
+    """Yield what history has of the requested time, and which of its decisions is shown."""
     yield from (_event(event) for event in answer["events"])
     if not answer["began"] and "span" in answer:
-        yield f"no evaluation came to another result within {asked} UTC: this is the one that stood"
+        yield f"no evaluation had another result within {asked} UTC: this decision was in force"
     others: Sequence[float] = answer["others"]
     if others:
         named = ", ".join(map(moment_text, others[-_NAMED:])) + (", and earlier ones" if len(others) > _NAMED else "")
@@ -51,6 +51,6 @@ def _troubles(answer: dict[str, Any]) -> Iterator[str]:
     doubts, quota = answer.get("doubts", ()), answer.get("quota") or ""
     yield from doubts
     if quota:
-        yield f"no room for more members: {quota}"
+        yield f"no capacity for more members: {quota}"
     others = (said for said in answer.get("messages", ()) if said not in doubts and not (quota and quota in said))
-    yield from (f"not well: {said}" for said in others)
+    yield from (f"problem: {said}" for said in others)

@@ -1,1 +1,1 @@
-"""The process: its files and sockets, what it is wired of, and how it starts and stops."""
+"""The daemon's process: its files and sockets, its wiring, its start and its stop."""

@@ -1,7 +1,7 @@
-"""The connections of the daemon: a bounded number on its listening socket, none of which waits for its client for ever.
+"""The connections of the daemon: a bounded number on each listening socket, and none waits for its client for ever.
 
-It takes all the files and sockets that it may have open, and says when that is too little. A session with an SNMP agent
-keeps a socket, and one of v3 a second descriptor for gufo-snmp. They are kept up to a third of the limit
+It raises its limit of open files and sockets to the most allowed, and reports when that is too little. A session with
+an SNMP agent keeps a socket, and one of v3 a second descriptor for gufo-snmp. They are kept up to a third of the limit
 (`collector.sources.snmp`); beyond that each poll opens and closes them, which costs more but loses nothing.
 """
 
@@ -21,11 +21,11 @@ from handler.web.admission import WITHIN, WaitPhase, evicted, is_overdue
 from handler.web.gate import BEARER, READING
 
 _OTHER_DESCRIPTORS = 200
-"""For the store, HTTP, balancers, and whatever else is open."""
+"""For the store, HTTP, balancers, and everything else that is open."""
 
 
 def take_all_descriptors() -> int:
-    """Raise the soft limit of this process to the hard one, which needs no right, and say what it is now.
+    """Raise this process's soft limit to the hard one, which needs no privilege, and return it.
 
     The usual soft limit of 1,024 is there for programs that call select(2).
     """
@@ -35,7 +35,7 @@ def take_all_descriptors() -> int:
 
 
 def wanted_descriptors(catalogue: Catalogue) -> int:
-    """How many make polling cheap with every group at its max.
+    """Return how many make polling cheap with every group at its max.
 
     >>> from types import SimpleNamespace
     >>> wanted_descriptors(SimpleNamespace(groups={"web": SimpleNamespace(maximum=2000)}))
@@ -45,39 +45,39 @@ def wanted_descriptors(catalogue: Catalogue) -> int:
 
 
 CONNECTIONS = 512
-"""Of each listening socket."""
+"""The most connections of each listening socket."""
 _EVICTED_AT_ONCE = 16
-"""To choose takes a look at every connection, so that room is made for some more than the one that comes."""
+"""Choosing looks at every connection, so it makes room for several at a time."""
 _HEAD_AT_MOST = 16 * 1024
-"""Bytes of a request's head that does not end; the parser itself knows no bound."""
+"""The most bytes of a request's head; the parser itself has no bound."""
 _SWEPT_EVERY: Seconds = 0.5
 
 
 class TrackedConnection(HttpToolsProtocol):
     """One connection. `ConnectionSweep` ends it when it is overdue; a new one that finds no room has idle ones make it.
 
-    It has no timer: one of each would keep every request's memory for as long as it runs.
+    It has no timer: a timer for each request would keep the request's memory while it runs.
     """
 
     peer = ""
     phase = WaitPhase.HEAD
     since: Seconds = 0.0
     _head: int | None = 0
-    """Bytes of the head that is being read, if one is."""
+    """Bytes read of the present head, if one is being read."""
     _stalled = False
 
     @property
     def trusted(self) -> bool:
-        """Whether its last request bore the token, or came over the unix socket."""
+        """Whether its last request had the token or came over the unix socket."""
         return bool(getattr(self.cycle, "scope", {}).get(BEARER))  # there is no cycle before the first request
 
     @property
     def reads(self) -> bool:
-        """Whether its request changes nothing; of several at once that is not looked for."""
+        """Whether its request changes nothing; not checked for several requests at once."""
         return not self.pipeline and getattr(self.cycle, "scope", {}).get("method") in READING
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it, if there is room or room can be made, or turn it away."""
+        """Accept the connection if there is room or room can be made, else close it."""
         super().connection_made(transport)
         self.peer = self.client[0] if self.client else ""
         self.since = self.loop.time()
@@ -85,14 +85,14 @@ class TrackedConnection(HttpToolsProtocol):
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """End the phase."""
         super().connection_lost(exc)
         self._stalled = False
 
     def data_received(self, data: bytes) -> None:
-        """Take more of a request; of a head only so much."""
+        """Take more of a request; limit the length of its head."""
         if self.transport.is_closing():
-            return  # what comes after the last answer, or after the connection was given up
+            return  # data after the last answer, or after the connection was ended
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
@@ -106,7 +106,7 @@ class TrackedConnection(HttpToolsProtocol):
         self.look()
 
     def on_message_complete(self) -> None:
-        """Count what comes now as another head."""
+        """Count the following bytes as another head."""
         self._head = 0
         super().on_message_complete()
         self.look()
@@ -129,7 +129,7 @@ class TrackedConnection(HttpToolsProtocol):
         self.look()
 
     def look(self) -> None:
-        """Note what it waits for, and since when if that has changed."""
+        """Note the present phase, and its start if it has changed."""
         phase = self._phase()
         if phase is not self.phase:
             self.phase, self.since = phase, self.loop.time()
@@ -146,7 +146,7 @@ class TrackedConnection(HttpToolsProtocol):
         return WaitPhase.BODY if self.cycle.more_body else WaitPhase.ANSWER
 
     def end(self) -> None:
-        """Close it; what its client has not read within the time for that is lost."""
+        """Close the connection; data that its client does not read in time is lost."""
         if self.transport.is_closing() or self._stalled:
             self.transport.abort()
         else:
@@ -158,13 +158,13 @@ class TrackedConnection(HttpToolsProtocol):
         given_up = evicted(others, _EVICTED_AT_ONCE)
         for connection in given_up:
             connection.transport.abort()
-            self.connections.discard(connection)  # it is told of its end only with the loop's next turn
+            self.connections.discard(connection)  # its `connection_lost` runs only in the loop's next turn
         if not given_up:
             self.transport.abort()
 
 
 class ConnectionSweep:
-    """Ends overdue connections of one server, and tells once when it is full and once when it is not any more."""
+    """Ends overdue connections of one server, and logs once when it is full and once when it is not any more."""
 
     def __init__(
         self, connections: Iterable[object], name: str, within: Mapping[WaitPhase, Seconds | None] = WITHIN

@@ -22,13 +22,13 @@ from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import Guard, keep_settled
 
 _TURN: Seconds = 0.001
-"""How long a thread may keep the interpreter from the others. The event loop gives it up at every call to the system,
-and gets it back behind passes and the store's writer: with the usual 5 ms each, that made tens of milliseconds."""
+"""How long a thread may hold the interpreter. The event loop gives it up at every system call, and waits for passes and
+the store's writer before it gets it back: with the default of 5 ms each, that made tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A daemon that is up."""
+    """A running daemon."""
 
     engine: Engine
     desk: Desk
@@ -38,7 +38,7 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int = 8460) -> AsyncIterator[Running]:
-    """Run the daemon while the block runs. Leaving it stops the daemon and nothing else: members go on serving.
+    """Run the daemon while the block runs. Its end stops only the daemon: members go on serving.
 
     Raises:
         Refused: another daemon holds the state directory, another account could have changed it, the port is taken, or
@@ -79,7 +79,7 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default it would end the process
+    loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default HUP ends the process
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
         settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
@@ -95,7 +95,7 @@ def _tell_limit(limit: int, wanted: int) -> None:
             "few_descriptors",
             limit=limit,
             wanted=wanted,
-            remedy="raise LimitNOFILE= of the service, or the hard limit of ulimit -n: polls open a socket each now",
+            remedy="raise LimitNOFILE= of the service, or the hard limit of ulimit -n: until then polls open sockets",
         )
 
 

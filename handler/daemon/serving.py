@@ -1,4 +1,4 @@
-"""Listens for the daemon: a unix socket for changes, TCP loopback for reading and for bearers of the token."""
+"""Listen for the daemon: a unix socket for changes, TCP loopback for reading and for requests with the token."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from handler.web.turns import RequestTurns
 
 _UNIX_PATH_AT_MOST = 107
 _ACCEPTED_AT_ONCE = 64
-"""Connections that the event loop takes in one turn."""
+"""Connections that the event loop accepts in one turn."""
 _WAITING = 1024
-"""Connections that the system keeps until they are taken."""
+"""Connections that the kernel queues until they are accepted."""
 _UNREAD_AT_MOST = 128 * 1024
-"""Bytes of answers that the system keeps for a client that does not read."""
+"""Bytes of answers that the kernel keeps for a client that does not read."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the daemon, which has more than one thing to stop."""
+    """A server that leaves signals to the daemon, which has more to stop than this server."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -41,7 +41,7 @@ class _Server(uvicorn.Server):
 
 
 def bind_unix(path: Path) -> socket.socket:
-    """Bind the daemon's own door, mode 0600 from its first instant.
+    """Bind the daemon's unix socket, with mode 0600 from its first instant.
 
     Raises:
         Refused: the path is too long for a unix socket (107 bytes), or cannot be bound.
@@ -54,7 +54,7 @@ def bind_unix(path: Path) -> socket.socket:
     try:
         door.bind(str(draft))
         draft.chmod(0o600)
-        draft.rename(path)  # nobody can connect before the mode is right
+        draft.rename(path)  # no client can connect before the mode is right
     except OSError as error:
         door.close()
         raise Refused(f"cannot listen on {path}: {error.strerror}") from error
@@ -62,7 +62,7 @@ def bind_unix(path: Path) -> socket.socket:
 
 
 def bind_tcp(host: str, port: int) -> socket.socket:
-    """Bind the reading door.
+    """Bind the TCP socket.
 
     Raises:
         Refused: not a loopback address (TLS and users do not exist yet), or the port is taken.
@@ -73,7 +73,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
         )
     door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_AT_MOST)  # connections have what the listener has
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_AT_MOST)  # connections inherit it
     try:
         door.bind((host, port))
     except OSError as error:
@@ -102,7 +102,7 @@ async def serving(  # what is served, where, and to which users
     try:
         while not all(server.started for server, _ in servers):
             if any(task.done() for task in tasks):
-                raise Refused("the web server did not start: see the lines above in the log")
+                raise Refused("the web server did not start: see the earlier lines of the log")
             await asyncio.sleep(0.01)
         for (server, door), name in zip(servers, ("unix socket", "TCP"), strict=True):
             door.listen(_WAITING)
@@ -111,7 +111,7 @@ async def serving(  # what is served, where, and to which users
     finally:
         for sweep in sweeps:
             sweep.cancel()
-        desk.pulse.close()  # or streams of events would be waited for
+        desk.pulse.close()  # else the stop waits for streams of events
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -134,6 +134,6 @@ def _config(app: Gate) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nobody's word for who they are
+        proxy_headers=False,  # never trust a client's own account of its address
         timeout_graceful_shutdown=3,
     )

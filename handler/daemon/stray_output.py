@@ -1,4 +1,4 @@
-"""What libraries write to standard error past the log: it is caught, and becomes a line of the log.
+"""Catch what libraries write to standard error, and log it.
 
 gufo-snmp's Rust prints its panics to descriptor 2, in as many lines as it likes, whatever the format of the log. So the
 log goes to a copy of that descriptor, and descriptor 2 is a pipe that is read here. It never blocks code that writes to
@@ -19,25 +19,25 @@ from config.units import Seconds
 _STDERR = 2
 _AT_ONCE = 65536
 _GATHERED: Seconds = 0.1
-"""After the first words of a burst, how long the rest of it is waited for."""
+"""How long to wait for the rest of a burst after its first bytes."""
 _APART: Seconds = 1.0
-"""Between two lines of the log, so that no flood of messages can fill it."""
+"""Between two lines of the log, so that no flood of messages fills it."""
 _LONGEST = 300
 _SHOWN = 2
-"""Lines of a burst that are told; of a panic, where it was and what it says."""
+"""The most lines of a burst that are logged; for a panic, its place and its message."""
 
 
 @contextlib.contextmanager
 def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
-    """Catch what is written to descriptor 2 while the block runs; gives the stream for what is meant to be there.
+    """Catch what is written to descriptor 2 while the block runs; give a stream for the daemon's own output there.
 
-    Python's own words, such as a traceback at the end, go to that stream too.
+    Python's own output, such as a final traceback, goes to that stream, too.
 
     Args:
         tell: logs an event with its fields; from another thread.
     """
     python, kept = sys.stderr, os.dup(_STDERR)
-    # The log goes on there after the block, so the descriptor is open for as long as the process lives.
+    # The log uses it after the block, too, so the descriptor is open for as long as the process lives.
     stream = os.fdopen(kept, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
     source, sink = os.pipe()
     os.set_blocking(sink, False)
@@ -52,7 +52,7 @@ def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
         yield stream
     finally:
         over.set()
-        os.dup2(kept, _STDERR)  # the pipe has no writer any more, and its reader comes to the end
+        os.dup2(kept, _STDERR)  # the pipe has no writer any more, so its reader ends
         reader.join(_APART)
         sys.stderr = python
         stream.flush()
@@ -70,7 +70,7 @@ def _follow(source: int, tell: Callable[..., None], over: threading.Event) -> No
 
 
 def told(words: bytes) -> dict[str, object]:
-    r"""Say what was written, in fields of a line of the log.
+    r"""Return what was written, as fields of a line of the log.
 
     >>> told(b"\nthread '<unnamed>' panicked at src/snmp/value.rs:147:68:\nnot yet implemented\nstack backtrace:\n")
     {'text': "thread '<unnamed>' panicked at src/snmp/value.rs:147:68: not yet implemented", 'lines': 3}

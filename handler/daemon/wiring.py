@@ -1,4 +1,4 @@
-"""Builds the object graph; nothing else constructs drivers, sources or the store."""
+"""Build the object graph; no other module constructs drivers, sources or the store."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def poller(
     moment: Callable[[], Moment] = clock.moment,
     circuits: Circuits | None = None,
 ) -> Poller:
-    """Build the poller with every source there is; what is left out brings nothing."""
+    """Build the poller with every source; a source whose argument is left out yields nothing."""
     http = HttpClient(clock=moment, read_secret=secret)
     keystone = Keystone(http, partial(granted, circuits=circuits))
     servers = NovaServers(keystone)
@@ -151,9 +151,9 @@ def _tell(plugin: str, wrong: str | None) -> None:
 
 
 def secret(ref: SecretRef) -> str:
-    """Read a secret from where the file says it is.
+    """Read a secret from the place that the file names.
 
     Raises:
-        Refused: there is none, or others can read it.
+        Refused: there is none, or other accounts can read it.
     """
     return read_secret(ref, os.environ)

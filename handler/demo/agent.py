@@ -1,6 +1,6 @@
-"""A member's SNMP agent: real v2c GET, GETNEXT and GETBULK with pysnmp, over values that are asked for when needed.
+"""A member's SNMP agent: real v2c GET, GETNEXT and GETBULK with pysnmp, over values that are computed when read.
 
-The objects stand under NET-SNMP's playground, ``1.3.6.1.4.1.8072.9999.9999`` (netSnmpPlaypen, NET-SNMP-MIB).
+The objects are under NET-SNMP's playground, ``1.3.6.1.4.1.8072.9999.9999`` (netSnmpPlaypen, NET-SNMP-MIB).
 Importing this costs a sixth of a second: do it in a thread, once everything else is up.
 """
 
@@ -27,19 +27,19 @@ CPU_PERCENT: Oid = (*_MEMBER, 3, 0)
 
 
 class MibTable:
-    """A read-only MIB: object → what gives its value now. Duck-typed to what pysnmp's responders ask for."""
+    """A read-only MIB: object → function of its present value. Has the methods that pysnmp's responders call."""
 
     def __init__(self, objects: Mapping[Oid, Callable[[], object]]) -> None:
         self._objects = dict(sorted(objects.items()))
         self._order = tuple(self._objects)
 
     def read_variables(self, *pairs: tuple[Any, Any], **_context: object) -> list[tuple[Any, object]]:
-        """GET: values of just these objects."""
+        """GET: return the values of these objects."""
         values = ((name, self._objects.get(tuple(name))) for name, _ in pairs)
         return [(name, rfc1905.noSuchObject if value is None else value()) for name, value in values]
 
     def read_next_variables(self, *pairs: tuple[Any, Any], **_context: object) -> list[tuple[Any, object]]:
-        """GETNEXT, and each round of GETBULK: the first object after each of these."""
+        """GETNEXT, and each round of GETBULK: return the first object after each of these."""
         answers: list[tuple[Any, object]] = []
         for name, _ in pairs:
             place = bisect.bisect_right(self._order, tuple(name))
@@ -50,32 +50,32 @@ class MibTable:
 
 
 def gauge(value: float) -> object:
-    """A Gauge32, rounded."""
+    """Return a Gauge32, rounded."""
     return rfc1902.Gauge32(min(max(round(value), 0), 2**32 - 1))
 
 
 def counter64(value: int) -> object:
-    """A Counter64."""
+    """Return a Counter64."""
     return rfc1902.Counter64(value % 2**64)
 
 
 def ticks(seconds: float) -> object:
-    """TimeTicks: hundredths of a second."""
+    """Return TimeTicks: hundredths of a second."""
     return rfc1902.TimeTicks(int(seconds * 100) % 2**32)
 
 
 def text(value: str) -> object:
-    """An OCTET STRING."""
+    """Return an OCTET STRING."""
     return rfc1902.OctetString(value.encode())
 
 
 def open_agent(address: tuple[str, int], community: str, table: MibTable) -> Callable[[], None]:
-    """Answer on this address, on the running event loop; the result closes the agent.
+    """Answer on this address, on the running event loop; return a function that closes the agent.
 
     Raises:
-        OSError: the address cannot be had.
+        OSError: the address cannot be bound.
     """
-    receiving = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # bound here: pysnmp would keep the error to itself
+    receiving = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # bound here: pysnmp hides the error
     try:
         receiving.setblocking(False)
         receiving.bind(address)

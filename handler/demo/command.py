@@ -14,7 +14,7 @@ from handler.cli.terminal import AsJson, refusals
 
 def demo(
     balancer: Annotated[
-        Literal["shared_listener", "haproxy"], typer.Option(help="What stands before the members.")
+        Literal["shared_listener", "haproxy"], typer.Option(help="The balancer in front of the members.")
     ] = "shared_listener",
     state: Annotated[
         Path | None,
@@ -26,7 +26,7 @@ def demo(
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="TCP port of console and API; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="TCP port of console and API; 0 takes any free port.")
     ] = 8460,
     load_port: Annotated[
         int | None,
@@ -36,15 +36,15 @@ def demo(
             min=1,
             max=65535,
             show_default="20 above --port",
-            help="TCP port that the load is sent to.",
+            help="TCP port that receives the load.",
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End by itself after one day.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End after one day of load.")] = False,
     json: AsJson = False,
 ) -> None:
     """Run the demo fleet: real processes, real SNMP agents, and a short day of load. Two run side by side."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _nothing_yet)  # until the demo takes signals itself: its imports take a second
+        signal.signal(number, _nothing_yet)  # until the demo handles signals: its imports take a second
     import asyncio
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""`make run`: a daemon, real members, short days of load, and an end that leaves nothing behind."""
+"""`make run`: a daemon, real members, short days of load, and an end that leaves nothing running."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class _Demo:
     balancer: str
     screen: Screen
     stop: asyncio.Event
-    """Set by INT, TERM and HUP: at whatever stage the demo is, it ends in order."""
+    """Set by INT, TERM and HUP: the demo then ends in order, at any stage."""
     began: float
-    """When it was started, by the wall clock: what the history has from before is of a demo that was killed."""
+    """When it started, by the wall clock: earlier history is that of a demo that was killed."""
     days: list[Report] = field(default_factory=list)
     losses: UnexpectedEnds = field(default_factory=UnexpectedEnds)
 
     @property
     def file(self) -> Path:
-        """The declaration."""
+        """The path of the declaration."""
         return self.place.state / "demo.yaml"
 
     @property
@@ -62,10 +62,10 @@ class _Demo:
 
 
 async def run_demo(*, balancer: str, place: DemoPlace, once: bool, json: bool) -> int:
-    """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; 0 if it went well.
+    """Run the demo until INT, TERM or HUP, or (``once``) until its first day is over; return 0 if it went well.
 
     Raises:
-        Refused: HAProxy is asked for and not there, a port is taken, or another daemon holds the state directory.
+        Refused: HAProxy is missing, a port is taken, or another daemon holds the state directory.
     """
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -92,7 +92,7 @@ async def run_demo(*, balancer: str, place: DemoPlace, once: bool, json: bool) -
 
 
 async def _freed(port: int) -> None:
-    """Wait for a moment until the load's port is free: a listener that was told to end has it until it has ended.
+    """Wait a moment until the load's port is free: a listener that is ending holds it until it has ended.
 
     Raises:
         Refused: another program has it.
@@ -105,7 +105,7 @@ async def _freed(port: int) -> None:
 
 
 async def _run(demo: _Demo, *, once: bool) -> tuple[str, ...]:
-    """Run the daemon and its days, then end the fleet; the names of members that did not end."""
+    """Run the daemon and its days, then end the fleet; return the names of members that did not end."""
     began = False
     try:
         async with running(demo.file, demo.place.state, port=demo.place.console) as daemon:
@@ -117,7 +117,7 @@ async def _run(demo: _Demo, *, once: bool) -> tuple[str, ...]:
 
 
 def _told(demo: _Demo, stay: tuple[str, ...]) -> int:
-    """Say how the demo ended; its exit code."""
+    """Print how the demo ended; return its exit code."""
     stopped = demo.stop.is_set()
     for line in ending_lines(demo.days, demo.losses.members, stopped=stopped):
         demo.screen.say(line)
@@ -138,7 +138,7 @@ async def _shown(daemon: Running, demo: _Demo, *, once: bool) -> None:
 
 
 def _seen_from_here(path: Path) -> Path:
-    """As short as it can be typed."""
+    """Return the path in its shortest form from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
@@ -174,7 +174,7 @@ async def _one_day(daemon: Running, demo: _Demo, report: Report) -> None:
 
 
 async def _settled(daemon: Running) -> None:
-    """Wait until the fleet that the day begins with is in service."""
+    """Wait until the day's first members are in service."""
     for _ in range(round(_READY_WITHIN / 0.2)):
         status = daemon.desk.group(_WEB)
         serving = sum(member.state is MemberState.IN_SERVICE for member in status.members)
@@ -220,7 +220,7 @@ async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
 
 @contextlib.asynccontextmanager
 async def _balancer(program: str, place: DemoPlace) -> AsyncIterator[None]:
-    """Run HAProxy for the demo if a program is given: the one that is there, after a demo that was killed."""
+    """Run HAProxy for the demo if a program is given; go on with the one that a killed demo left."""
     haproxy = _edge(place)
     if program:
         if not haproxy.under_way:

@@ -1,7 +1,7 @@
-"""A program that goes on when the demo that started it is killed, and that the next demo finds again.
+"""A program that survives the kill of its demo, and that the next demo finds again.
 
-It holds a lock (flock, inherited with its standard output) on the file that it prints into. A lock that cannot be had
-says that it runs; its pid stands beside the file.
+It holds a lock (flock, inherited with its standard output) on its output file, so a lock that is taken shows that it
+runs; its pid is in a file beside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _END_WITHIN: Seconds = 5.0
 
 
 class Outliving:
-    """One program at a time, of this process or of the one before it."""
+    """One program at a time, started by this process or by an earlier one."""
 
     def __init__(self, output: Path) -> None:
         self.output = output
@@ -31,7 +31,7 @@ class Outliving:
 
     @property
     def under_way(self) -> bool:
-        """Whether it runs."""
+        """Tell whether it runs."""
         try:
             with self.output.open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -56,7 +56,7 @@ class Outliving:
             self._pid.write_text(f"{self._process.pid}\n")
 
     async def stop(self) -> None:
-        """End it if it runs, whoever started it."""
+        """End it if it runs, whichever process started it."""
         deadline = asyncio.get_running_loop().time() + _END_WITHIN
         while self.under_way and asyncio.get_running_loop().time() < deadline:
             with contextlib.suppress(ProcessLookupError):
@@ -65,7 +65,7 @@ class Outliving:
         self._reap()
 
     def _reap(self) -> None:
-        """A child that has let go of the lock is at its very end."""
+        """Reap the child, which is ending once it has released the lock."""
         if self._process is not None and not self.under_way:
             self._process.wait(_END_WITHIN)
             self._process = None

@@ -1,4 +1,4 @@
-"""Where the demo's fleet begins and ends: unlike Trimtab itself, `make run` takes its fleet with it."""
+"""Start and end of the demo's fleet: unlike Trimtab itself, `make run` ends its fleet when it ends."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LEAVE_WITHIN: Seconds = 15.0
 
 
 def begin(declaration: str, file: Path, state: Path) -> bool:
-    """Write the declaration, and have the daemon go on with the fleet of one that was killed; whether there is one.
+    """Write the declaration, and keep the fleet of a demo that was killed; return whether there is one.
 
-    A fleet that was declared otherwise is ended. One of which nobody lives, after an end of the demo or of the
-    machine, is forgotten: Trimtab itself would rightly ask a person before it believes in such a loss.
+    A fleet with another declaration is ended. A fleet without a living member, after the end of a demo or of the
+    machine, is forgotten: Trimtab itself would rightly ask a person to confirm such a loss.
 
     Raises:
         Refused: another daemon holds the state directory.
@@ -45,7 +45,7 @@ def begin(declaration: str, file: Path, state: Path) -> bool:
 
 
 def end(file: Path, state: Path) -> tuple[str, ...]:
-    """End members and listener that were started here, and wait until they are gone; the names of those that stay."""
+    """End the demo's members and listener, and wait until they are gone; return the names of those that stay."""
     directory = StateDirectory(state)
     stay = [name for driver, group in _drivers(file, directory) for name in _empty(driver, group)]
     _stop_listeners(file, directory)
@@ -73,7 +73,7 @@ def _drivers(file: Path, directory: StateDirectory) -> list[tuple[Orchestrator, 
 
 
 def _empty(driver: Orchestrator, group: GroupId) -> tuple[str, ...]:
-    """Tell every member to stop, and wait for the last one; the names of those that did not end in time."""
+    """Stop every member and wait; return the names of those that did not end in time."""
     deadline = clock.moment().steady + _LEAVE_WITHIN
     while servers := driver.list(group).servers:
         left = deadline - clock.moment().steady

@@ -1,8 +1,8 @@
-"""A small HTTP/1.1 server that never drops a connection it has accepted, and never takes one that it has no room for.
+"""A small HTTP/1.1 server that never drops an accepted connection, and accepts none beyond its capacity.
 
 asyncio's own server accepts up to a hundred connections at a time, and sets the backlog of the socket that it is
 given. On a listening socket that is shared with other processes both are wrong. Here one connection is accepted at a
-time, only while there is room; what is not accepted stays in the kernel's queue for whoever has room first.
+time, only while there is capacity; the others stay in the kernel's queue for the first process with capacity.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from config.units import Seconds
 _HEAD_LIMIT = 16 * 1024
 _WITHIN: Seconds = 10.0
 _BREATH: Seconds = 0.1
-"""After a shortage of descriptors."""
+"""The wait after a shortage of descriptors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What is answered, as plain text."""
+    """A response, as plain text."""
 
     status: HTTPStatus = HTTPStatus.OK
     body: str = ""
@@ -36,8 +36,8 @@ class MemberHttpServer:
         """Prepare to answer.
 
         Args:
-            answer: path → response; may take its time.
-            room: how many connections may be in hand at once; ``None``: any number.
+            answer: path → response; may take long.
+            room: the most open connections; ``None``: any number.
         """
         self._answer = answer
         self._room = room
@@ -46,7 +46,7 @@ class MemberHttpServer:
 
     @property
     def active(self) -> int:
-        """Connections in hand."""
+        """Open connections."""
         return len(self._in_hand)
 
     def open(self, listening: socket.socket) -> None:
@@ -57,11 +57,11 @@ class MemberHttpServer:
         self._watch()
 
     def close(self, *, last_call: bool = False) -> None:
-        """Accept no more; what is in hand goes on.
+        """Accept no more; open connections go on.
 
         Args:
-            last_call: first take in everybody who has come already. For a socket of our own: when that is closed, the
-                kernel would reset them. On a shared socket they wait for somebody else.
+            last_call: first accept every connection that has arrived. For a socket of our own: the kernel resets them
+                when it is closed. On a shared socket they wait for another process.
         """
         listening = self._listening
         if listening is None:
@@ -73,7 +73,7 @@ class MemberHttpServer:
         self._listening = None
 
     async def finished(self, *, within: Seconds) -> bool:
-        """Wait until nothing is in hand; false if that takes too long."""
+        """Wait until no connection is open; return false if that takes too long."""
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=within)
         return not self._in_hand
@@ -93,7 +93,7 @@ class MemberHttpServer:
             connection, _ = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return False
-        except OSError:  # out of descriptors: the queue keeps them until some are free
+        except OSError:  # out of descriptors: the kernel queues connections until some are free
             loop.remove_reader(listening)
             loop.call_later(_BREATH, self._watch)
             return False
@@ -114,7 +114,7 @@ class MemberHttpServer:
             response = Response(status=HTTPStatus.BAD_REQUEST) if path is None else await self._answer(path)
             async with asyncio.timeout(_WITHIN):
                 await asyncio.get_running_loop().sock_sendall(connection, _encoded(response))
-        except (OSError, TimeoutError):  # the client went away, or never asked: nothing is owed to it
+        except (OSError, TimeoutError):  # the client went away, or never sent a request
             return
         finally:
             connection.close()
@@ -131,13 +131,13 @@ def _encoded(response: Response) -> bytes:
 
 
 async def _requested(connection: socket.socket) -> str | None:
-    """The path of a GET; ``None`` for anything else."""
+    """Return the path of a GET; ``None`` for anything else."""
     loop = asyncio.get_running_loop()
     head = b""
     while b"\r\n\r\n" not in head and len(head) < _HEAD_LIMIT:
         piece = await loop.sock_recv(connection, _HEAD_LIMIT)
         if not piece:
-            raise ConnectionResetError("closed before it asked")
+            raise ConnectionResetError("closed before its request")
         head += piece
     words = head.split(b"\r\n", 1)[0].split(b" ")
     if len(words) != 3 or words[0] != b"GET" or not words[2].startswith(b"HTTP/1."):  # noqa: PLR2004 (RFC 9112, 3)

@@ -2,8 +2,8 @@
 
     python -m handler.demo.load --target 127.0.0.1:8080 --day 150s --low 25 --high 150
 
-Open loop: requests come when they are due, however long the answers take, as from people who do not know of each other.
-Each has a connection of its own. What is not a whole answer 200 within 10 s has failed.
+Open loop: requests are sent when they are due, however long the answers take, as from independent people. Each has a
+connection of its own. A request without a complete answer 200 within 10 s has failed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Day:
     high: float
 
     def __call__(self, at: Seconds) -> float:
-        """The rate at this time of the day.
+        """Return the rate at this time of the day.
 
         >>> day = Day(length=100.0, low=10.0, high=50.0)
         >>> [round(day(at), 3) for at in (0, 10, 20, 30, 60, 67.5, 75, 100)]
@@ -54,7 +54,7 @@ class Day:
 
 @dataclass(slots=True, kw_only=True)
 class LoadTally:
-    """What has become of the requests; may be read at any time."""
+    """The outcomes of the requests; may be read at any time."""
 
     sent: int = 0
     ok: int = 0
@@ -64,12 +64,12 @@ class LoadTally:
 
     @property
     def failed(self) -> int:
-        """Requests that did not get a whole answer 200 in time."""
+        """Requests without a complete answer 200 in time."""
         return self.failures.total()
 
     @property
     def in_flight(self) -> int:
-        """Sent and not yet answered."""
+        """Requests sent and not yet answered."""
         return self.sent - self.ok - self.failed
 
     def succeed(self, latency: Seconds) -> None:
@@ -82,7 +82,7 @@ class LoadTally:
         self.failures[why] += 1
 
     def latency(self, percent: float) -> Seconds | None:
-        """The time that this share of the answers did not exceed; ``None`` before the first answer."""
+        """Return the latency that this share of the answers did not exceed; ``None`` before the first answer."""
         ordered = sorted(self._latencies)
         return ordered[min(int(len(ordered) * percent / 100), len(ordered) - 1)] if ordered else None
 
@@ -98,7 +98,7 @@ async def drive(
 ) -> None:
     """Send requests as the profile says for ``until`` seconds, but no more than ``limit``; wait for the last answer.
 
-    Arrivals are a Poisson process: the same for the same seed.
+    Arrivals are a Poisson process, equal for equal seeds.
     """
     draw, loop = random.Random(seed), asyncio.get_running_loop()
     began, at, expected = loop.time(), 0.0, 0.0
@@ -189,12 +189,14 @@ def _say(line: str) -> None:
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m handler.demo.load", description="Load that follows a short day.")
     parser.add_argument("--target", required=True, type=_address, metavar="HOST:PORT")
-    parser.add_argument("--day", type=parse_span, default=150.0, metavar="SPAN", help="how long it lasts")
+    parser.add_argument("--day", type=parse_span, default=150.0, metavar="SPAN", help="the day's length")
     parser.add_argument("--low", type=float, default=25.0, help="requests per second at night")
     parser.add_argument("--high", type=float, default=150.0, help="requests per second at noon")
-    parser.add_argument("--limit", type=int, default=1_000_000, help="requests at most")
+    parser.add_argument("--limit", type=int, default=1_000_000, help="the most requests")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--report", type=parse_span, default=10.0, metavar="SPAN", help="between two lines of report")
+    parser.add_argument(
+        "--report", type=parse_span, default=10.0, metavar="SPAN", help="time between two lines of report"
+    )
     parser.add_argument("--json", action="store_true", help="report in JSON, one object a line")
     return parser.parse_args()
 

@@ -3,7 +3,7 @@
     python -m handler.demo.member --slots 3 --service-time 100ms --listener edge --snmp-port 1161 --health-port 8081
 
 ``GET /`` takes a slot for the service time. ``GET /healthz`` answers 503 until everything is up, then 200.
-It is told by its environment who it is: ``TRIMTAB_ADDRESS``, ``TRIMTAB_MEMBER``, ``TRIMTAB_STATE``, ``SNMP_COMMUNITY``.
+Its environment has its settings: ``TRIMTAB_ADDRESS``, ``TRIMTAB_MEMBER``, ``TRIMTAB_STATE``, ``SNMP_COMMUNITY``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BACKLOG = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberOptions:
-    """What a member is started with."""
+    """A member's command line."""
 
     slots: int
     service_time: Seconds
@@ -57,7 +57,7 @@ class MemberOptions:
 
 
 class Worker:
-    """The slots, and what is known of their use."""
+    """The slots, and the measurements of their use."""
 
     def __init__(self, slots: int, service_time: Seconds) -> None:
         self._service_time = service_time
@@ -69,7 +69,7 @@ class Worker:
         self.ready = False
 
     async def answer(self, path: str) -> Response:
-        """One request."""
+        """Answer one request."""
         if path == "/healthz":
             return Response(body="ok\n") if self.ready else Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
         if path != "/":
@@ -84,13 +84,13 @@ class Worker:
         return Response(body="done\n")
 
     async def watch_cpu(self) -> None:
-        """Read the process's own CPU time now and then, for as long as it runs."""
+        """Read the process's own CPU time at intervals, until cancelled."""
         while True:
             await asyncio.sleep(_CPU_EVERY)
             self._cpu.add(time.monotonic(), time.process_time())
 
     def table(self, name: str) -> MibTable:
-        """What SNMP tells."""
+        """Return the objects for SNMP."""
         from handler.demo import agent
 
         return agent.MibTable(
@@ -105,10 +105,10 @@ class Worker:
 
 
 async def run(options: MemberOptions) -> None:
-    """Serve until SIGTERM (or SIGINT); then accept nothing more, and finish what is in hand.
+    """Serve until SIGTERM (or SIGINT); then accept no more connections, and finish the open ones.
 
     Raises:
-        OSError: an address cannot be had.
+        OSError: an address cannot be bound.
     """
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -144,7 +144,7 @@ async def _until(told: asyncio.Event, *background: Coroutine[None, None, None]) 
 
 
 def _service(worker: Worker, options: MemberOptions) -> MemberHttpServer:
-    """On a shared listener it takes no more than it can work on: the rest waits where any member can take it."""
+    """On a shared listener, accept no more than its slots: the rest waits in the queue for any member."""
     return MemberHttpServer(worker.answer, room=options.slots if options.listener is not None else None)
 
 
@@ -168,9 +168,9 @@ def _listen(address: str, port: int) -> socket.socket:
 
 def _parsed(arguments: list[str]) -> MemberOptions:
     parser = argparse.ArgumentParser(prog="python -m handler.demo.member", description="A worker to scale.")
-    parser.add_argument("--slots", type=int, default=3, help="requests worked on at once")
+    parser.add_argument("--slots", type=int, default=3, help="requests at a time")
     parser.add_argument(
-        "--service-time", type=parse_span, default=0.1, metavar="SPAN", help="per request, such as 100ms"
+        "--service-time", type=parse_span, default=0.1, metavar="SPAN", help="time for each request, such as 100ms"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--listener", metavar="NAME", help="serve on the shared listener of this name")
@@ -187,7 +187,7 @@ def _parsed(arguments: list[str]) -> MemberOptions:
 
 
 def main() -> None:
-    """Run as a program; exit 1 with one line if an address cannot be had."""
+    """Run as a program; exit 1 with one line if an address cannot be bound."""
     try:
         asyncio.run(run(_parsed(sys.argv[1:])))
     except OSError as error:

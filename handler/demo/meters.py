@@ -1,4 +1,4 @@
-"""How busy something was lately. Time is an argument, in seconds of any steady clock."""
+"""Recent rates and shares. Time is an argument, in seconds of any steady clock."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Trailing:
         self._readings = deque([(at, total)])
 
     def add(self, at: Seconds, total: float) -> None:
-        """Note the total; between two readings it is taken to have grown evenly."""
+        """Note the total; growth between two readings counts as even."""
         self._readings.append((at, total))
         since = at - self._window
         while len(self._readings) > 1 and self._readings[1][0] <= since:
             self._readings.popleft()
 
     def rate(self) -> float:
-        """Growth per second up to the last reading; 0 before there are two at different times."""
+        """Return the growth per second up to the last reading; 0 before there are two at different times."""
         (began, first), (at, total) = self._readings[0], self._readings[-1]
         since = at - self._window
-        if began < since:  # the oldest reading lies before the window: cut its span at the edge
+        if began < since:  # the oldest reading is before the window: cut its span at the edge
             following, then = self._readings[1]
             first += (then - first) * (since - began) / (following - began)
             began = since
@@ -43,17 +43,17 @@ class Busy:
         self._trailing = Trailing(window, at=at)
 
     def take(self, at: Seconds) -> None:
-        """A slot becomes busy."""
+        """Note that a slot becomes busy."""
         self._pass(at)
         self._taken += 1
 
     def give(self, at: Seconds) -> None:
-        """A slot becomes free."""
+        """Note that a slot becomes free."""
         self._pass(at)
         self._taken -= 1
 
     def percent(self, at: Seconds) -> float:
-        """From 0 to 100."""
+        """Return the share in percent, from 0 to 100."""
         self._pass(at)
         return 100.0 * self._trailing.rate() / self._slots
 

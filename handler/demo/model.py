@@ -1,4 +1,4 @@
-"""What the demo declares: the same YAML that an operator writes, with quicker clocks."""
+"""The demo's declaration: YAML as an operator writes it, with shorter times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GROUP = "web"
 
 _MEMBER_PORT = 8082
 _MODEL = """\
-# The demo's declaration, written by `trimtab demo`. It is what you would write, with quicker clocks.
+# The demo's declaration, written by `trimtab demo`: as you would write it, with shorter times.
 counters:
   busy: {{snmp: "TRIMTAB-DEMO::busyPercent.0", unit: percent, range: [0, 100]}}
   cpu:  {{snmp: "TRIMTAB-DEMO::cpuPercent.0", unit: percent, range: [0, 100]}}
@@ -72,17 +72,17 @@ backend web
 
 
 def haproxy_socket(state: Path) -> Path:
-    """Where the demo's HAProxy listens for commands."""
+    """Return the path of the admin socket of the demo's HAProxy."""
     return state / "haproxy.sock"
 
 
 def haproxy_configuration(place: DemoPlace) -> str:
-    """An HAProxy with one empty backend: Trimtab adds the servers."""
+    """Return the configuration of an HAProxy with one empty backend, to which Trimtab adds servers."""
     return _HAPROXY.format(socket=haproxy_socket(place.state), host=HOST, port=place.load)
 
 
 def declaration(balancer: str, place: DemoPlace) -> str:
-    """The YAML of the demo."""
+    """Return the demo's YAML."""
     port = place.load
     command = [sys.executable, "-m", "handler.demo.member", "--slots", "3", "--service-time", "100ms"]
     if balancer == "haproxy":

@@ -1,4 +1,4 @@
-"""Where one demo runs: its two ports and its state directory, so that demos run side by side without a clash."""
+"""The two ports and the state directory of one demo, so that demos run side by side without a clash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from config.errors import Refused
 
 HOST = "127.0.0.1"
 CONSOLE = 8460
-"""The console's port of a demo that is not told another."""
+"""The console's default port."""
 _LOAD_ABOVE = 20
 _HIGHEST = 65535
 _STATE = ".trimtab"
@@ -20,17 +20,17 @@ _STATE = ".trimtab"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoPlace:
-    """What no other demo on this machine may have."""
+    """Ports and directory that no other demo on this machine may use."""
 
     state: Path
     console: int
-    """TCP port of console and API; 0 takes a free one."""
+    """TCP port of console and API; 0 takes any free port."""
     load: int
-    """TCP port that the load is sent to."""
+    """TCP port that receives the load."""
 
 
 def place_of(*, console: int, load: int | None, state: Path | None) -> DemoPlace:
-    """Return the place of a demo by what it was told; what it was not told follows from the console's port.
+    """Return a demo's place from the options; an option left out follows from the console's port.
 
     Raises:
         Refused: both ports are the same.
@@ -70,7 +70,7 @@ def require_free(port: int, what: str) -> None:
     """Return if a program may listen on the port; ``what`` is ``console`` or ``load``.
 
     Raises:
-        Refused: another program listens there, or the port may not be had.
+        Refused: another program listens there, or this account may not use the port.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

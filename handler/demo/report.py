@@ -1,4 +1,4 @@
-"""What a demo came to: its days, the members that it lost, and the exit code."""
+"""The result of a demo: its days, the members that it lost, and the exit code."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What one day came to."""
+    """The result of one day."""
 
     sent: int = 0
     failed: int = 0
     p95: float | None = None
     rate: float = 0.0
     joined: bool = False
-    """The day had begun before, under a daemon that was killed: where the fleet came from is not known."""
+    """The day began under a demo that was killed, so the fleet's earlier sizes are unknown."""
     sizes: list[int] = field(default_factory=list)
     """Members in service, once a second."""
 
     @property
     def good(self) -> bool:
-        """Nothing failed, and the fleet followed the load there and back."""
+        """No request failed, and the fleet followed the load up and down."""
         if self.failed or not self.sizes:
             return False
         return self.joined or max(self.sizes) > self.sizes[0] == self.sizes[-1]
 
     def words(self) -> str:
-        """One line."""
+        """Return the day as one line."""
         p95 = f", p95 {self.p95 * 1000:.0f} ms" if self.p95 is not None else ""
         sizes = (
             f"; from {self.sizes[0]} to {max(self.sizes)} and to {self.sizes[-1]} members in service"
@@ -39,14 +39,14 @@ class Report:
 
 
 class UnexpectedEnds:
-    """The members that ended without being told to, by the events of the history."""
+    """The members that ended without an order, from the events of the history."""
 
     def __init__(self) -> None:
         self._removed: set[str] = set()
         self._gone: dict[str, str] = {}
 
     def note(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Take in events of any order, as often as they come."""
+        """Take events in any order; repeated ones count once."""
         for event in events:
             match event["name"]:
                 case "destroy":
@@ -58,17 +58,17 @@ class UnexpectedEnds:
 
     @property
     def members(self) -> Mapping[str, str]:
-        """Name → how it ended, empty where that is not known."""
+        """Return name → how the member ended; empty where that is unknown."""
         return {name: how for name, how in self._gone.items() if name not in self._removed}
 
 
 def exit_code(days: Sequence[Report], *, stopped: bool) -> int:
-    """Return 0 for a demo that a person ended, whatever happened in it; else 0 if every day went well, and 1 if not."""
+    """Return 0 for a demo that a person ended; else 0 if every day went well, and 1 if not."""
     return 0 if stopped or all(day.good for day in days) else 1
 
 
 def ending_lines(days: Sequence[Report], lost: Mapping[str, str], *, stopped: bool) -> list[str]:
-    """Say what the whole demo came to: for one that a person ended, and for one that lost members or requests."""
+    """Return the result of a demo that a person ended, or that lost members or requests."""
     sent, failed = sum(day.sent for day in days), sum(day.failed for day in days)
     lines = [f"the demo is over: {sent} requests, {failed} failed"] if stopped or failed else []
     lines += [f"{name} was lost and replaced{f': {how}' if how else ''}" for name, how in lost.items()]

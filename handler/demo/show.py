@@ -1,4 +1,4 @@
-"""What the demo shows: a live table on a terminal, a line for each thing that happens elsewhere."""
+"""The demo's output: a live table on a terminal, else a line for each event."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _HISTORY = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoView:
-    """One look at the demo."""
+    """The state of the demo at one moment."""
 
     at: float
     group: dict[str, Any]
-    """As the API gives it."""
+    """The API's object of the group."""
     words: Sequence[str]
     """The last decision, explained."""
     brief: str
@@ -38,7 +38,7 @@ class DemoView:
     events: Sequence[dict[str, Any]]
     """Newest first."""
     rate: float
-    """Requests a second, asked for."""
+    """Requests sent per second."""
     sent: int
     failed: int
     p95: float | None
@@ -46,23 +46,23 @@ class DemoView:
 
 
 class Screen(Protocol):
-    """Somewhere to show frames."""
+    """Shows frames."""
 
     def show(self, frame: DemoView) -> None:
-        """Show one."""
+        """Show one frame."""
         ...
 
     def say(self, text: str) -> None:
-        """Say one thing that stays."""
+        """Print one line that stays."""
         ...
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Restore the terminal."""
         ...
 
 
 def screen_for(*, as_json: bool, lost: Callable[[], None]) -> Screen:
-    """A live table on a terminal; lines elsewhere. ``lost`` is called when it cannot be written to any more."""
+    """Return a live table on a terminal, else lines. It calls ``lost`` when the output cannot be written any more."""
     console = Console(highlight=False)
     return TolerantScreen(
         LiveTable(console) if console.is_terminal and not as_json else DecisionLines(as_json=as_json), lost
@@ -70,24 +70,24 @@ def screen_for(*, as_json: bool, lost: Callable[[], None]) -> Screen:
 
 
 class TolerantScreen:
-    """A screen that raises nothing when its terminal is closed: what the demo started must still be ended."""
+    """A screen that raises nothing when its terminal is closed, since the demo must still end its programs."""
 
     def __init__(self, screen: Screen, lost: Callable[[], None]) -> None:
         self._screen = screen
         self._lost = lost
 
     def show(self, frame: DemoView) -> None:
-        """Show one, if there is a terminal."""
+        """Show one frame, if there is a terminal."""
         with self._noticed():
             self._screen.show(frame)
 
     def say(self, text: str) -> None:
-        """Say one thing, if there is a terminal."""
+        """Print one line, if there is a terminal."""
         with self._noticed():
             self._screen.say(text)
 
     def close(self) -> None:
-        """Give the terminal back, if there is one."""
+        """Restore the terminal, if there is one."""
         with self._noticed():
             self._screen.close()
 
@@ -100,7 +100,7 @@ class TolerantScreen:
 
 
 class LiveTable:
-    """A picture that is drawn anew, in the rows that the terminal has."""
+    """A table that is redrawn within the terminal's rows."""
 
     def __init__(self, console: Console) -> None:
         self._sizes: deque[int] = deque(maxlen=_KEPT)
@@ -113,7 +113,7 @@ class LiveTable:
         self._live.start()
 
     def show(self, frame: DemoView) -> None:
-        """Draw it."""
+        """Draw the frame."""
         self._sizes.append(len(frame.group["members"]))
         self._rates.append(frame.rate)
         self._latest.extendleft(_event_line(event) for event in self._decisions.of(frame))
@@ -124,7 +124,7 @@ class LiveTable:
         self._console.print(text, soft_wrap=True)
 
     def close(self) -> None:
-        """Leave the last table standing."""
+        """Stop drawing and leave the last table on the screen."""
         self._live.stop()
 
     def _drawn(self, frame: DemoView) -> RenderableType:
@@ -143,7 +143,7 @@ class LiveTable:
         yield Text(f"members {_bars(self._sizes)}", style="green")
 
     def _words(self, frame: DemoView) -> list[Text]:
-        """As many rows as there have ever been, so that what stands below does not jump."""
+        """Return as many rows as there ever were, so that the rows below do not jump."""
         width, tallest = self._tallest
         lines: list[Text] = []
         said = [Text(message, style="yellow") for message in frame.group["messages"]]
@@ -154,7 +154,7 @@ class LiveTable:
         return lines + [Text()] * (self._tallest[1] - len(lines))
 
     def _members(self, members: list[dict[str, Any]], rows: int) -> RenderableType:
-        """The whole table if it leaves room for some history, else names and states side by side, else nothing."""
+        """Return the full table if some history fits below, else names and states side by side, else a count."""
         for drawn in (members_table(members), _side_by_side(members, self._console.width)):
             if self._rows(drawn) + _HISTORY <= rows:
                 return drawn
@@ -165,7 +165,7 @@ class LiveTable:
 
 
 class DecisionLines:
-    """One line for each decision, and one a little while for the state."""
+    """One line for each decision, and at intervals one for the state."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
@@ -173,7 +173,7 @@ class DecisionLines:
         self._last_state = 0.0
 
     def show(self, frame: DemoView) -> None:
-        """Say what is new."""
+        """Print what is new."""
         for event in self._decisions.of(frame):
             self._line({"event": event["name"], **event}, _event_line(event))
         if frame.at - self._last_state >= 10:  # noqa: PLR2004  # seconds: often enough to follow, seldom enough to read
@@ -185,11 +185,11 @@ class DecisionLines:
             self._line({**state, "failed": frame.failed, "reason": group["reason"]}, text)
 
     def say(self, text: str) -> None:
-        """Say it."""
+        """Print the line."""
         self._line({"event": "said", "text": text}, text)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is no terminal to restore."""
 
     def _line(self, value: dict[str, Any], text: str) -> None:
         sys.stdout.write((json.dumps(value) if self._as_json else text) + "\n")
@@ -197,13 +197,13 @@ class DecisionLines:
 
 
 class UntoldDecisions:
-    """The decisions that have not been told yet."""
+    """Filters out the decisions that were shown before."""
 
     def __init__(self) -> None:
         self._told = 0.0
 
     def of(self, frame: DemoView) -> list[dict[str, Any]]:
-        """Oldest first."""
+        """Return the new decisions, oldest first."""
         new = [event for event in reversed(frame.events) if event["at"] > self._told and event["kind"] == "decision"]
         self._told = max([self._told, *(event["at"] for event in new)])
         return new

@@ -1,4 +1,4 @@
-"""The load, as a process of its own, reporting in JSON lines. It counts on while the demo is down."""
+"""The load, as a process of its own that reports in JSON lines. It goes on while the demo is down."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ class DemoTraffic:
 
     @property
     def under_way(self) -> bool:
-        """Whether somebody sends requests and reports here."""
+        """Whether a load runs that reports here."""
         return self._program.under_way
 
     async def day(self, *options: str) -> AsyncIterator[dict[str, Any]]:
-        """Start a load with these options unless one is under way; every report, until its end.
+        """Start a load with these options unless one runs; yield every report, until its end.
 
-        What was reported before somebody listened is given first.
+        Earlier reports come first.
         """
         self._program.start([sys.executable, "-m", "handler.demo.load", *options, "--json"])
         with self._program.output.open() as file:
             while True:
                 ended = not self.under_way
                 for line in _whole_lines(file):
-                    if line.startswith("{"):  # else it is a complaint
+                    if line.startswith("{"):  # else it is an error message
                         yield json.loads(line)
                 if ended:
                     return
                 await asyncio.sleep(_LOOK_EVERY)
 
     async def stop(self) -> None:
-        """End the load that is under way, if any."""
+        """End the running load, if any."""
         await self._program.stop()
 
 
 def _whole_lines(file: TextIO) -> list[str]:
-    """What has come since, up to the last end of a line."""
+    """Return the new complete lines."""
     lines: list[str] = []
     while True:
         place = file.tell()

@@ -1,1 +1,1 @@
-"""Keeps every sample of every tick: written beside the decisions, read back for export and replay."""
+"""Recordings of every sample of every tick, read back for export and replay."""

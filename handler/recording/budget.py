@@ -1,4 +1,4 @@
-"""What goes when the disk budget is used up: the oldest hours are thinned first, and later removed."""
+"""Keep recordings within the disk budget: the oldest hours are thinned first, and later removed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from config.units import Instant
 from handler.recording.files import Form, Segment
 
 _THIN_SHARE = 0.5
-"""Of the budget: what is thinned may take so much before the oldest of it is removed. Otherwise years of it would leave
-no room for whole days."""
+"""The share of the budget that thinned files may take before the oldest are removed. Otherwise years of them would
+leave no space for full days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,24 +19,24 @@ class Thin:
     """Make one thinned file of an hour."""
 
     segments: tuple[Segment, ...]
-    """All closed ones of one run and hour, in order."""
+    """All closed segments of one run and hour, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remove:
-    """Give the space of one file back."""
+    """Remove one file."""
 
     segment: Segment
 
 
 def next_step(sizes: Mapping[Segment, int], settings: Recording, room: int, now: Instant) -> Thin | Remove | None:
-    """Say what is to be done next; ``None``: nothing is too old or too much.
+    """Return the next step; ``None``: nothing is too old or too large.
 
     Args:
-        sizes: what stands on the disk, in bytes.
-        settings: the budget, and how long samples are kept whole.
-        room: bytes of the budget that are to be free.
-        now: wall clock. Only hours that are over by it are thinned.
+        sizes: the files on the disk, in bytes.
+        settings: the budget, and how long every sample is kept.
+        room: bytes of the budget that must be free.
+        now: wall clock. Only hours that are over are thinned.
     """
     short = sum(sizes.values()) + room > settings.budget
     hours = _whole_hours(sizes, now)
@@ -54,9 +54,9 @@ def next_step(sizes: Mapping[Segment, int], settings: Recording, room: int, now:
 
 
 def _whole_hours(sizes: Mapping[Segment, int], now: Instant) -> list[tuple[Segment, ...]]:
-    """Hours that are over and have closed files only, oldest first.
+    """Return the hours that are over and have only closed files, oldest first.
 
-    Those before the clock was set back are over, even if they lie in the future now.
+    Hours before the clock was set back are over, even if they are in the future now.
     """
     newest = max((each.run for each in sizes), default=0)
     hours: dict[tuple[int, int], list[Segment]] = {}
@@ -71,5 +71,5 @@ def _whole_hours(sizes: Mapping[Segment, int], now: Instant) -> list[tuple[Segme
 
 
 def age(segment: Segment) -> tuple[int, int, int]:
-    """The earlier recorded, the older, whatever the clock said: a clock that was wrong makes nothing old."""
+    """Return a key by the order of recording, not of the clock: a wrong clock makes nothing old."""
     return segment.run, segment.hour, segment.number

@@ -1,4 +1,4 @@
-"""From the frames of a log to columns, a bounded number of rows at a time."""
+"""Turn the frames of a log into columns, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handler.recording.frames import Frame, MissedTick, Named, RecordedScrape
 from handler.recording.rows import MISSED, NOBODY, Ints, SampleRows, Text, nothing, same
 
 CHUNK = 1 << 18
-"""Rows that are held at once; a tick is never parted."""
+"""Rows held at a time; a tick is never split."""
 
 
 class _Words:
@@ -32,7 +32,7 @@ class _Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Seats:
-    """What every tick of one layout has in common; groups without series are rows at the end."""
+    """The columns that every tick of one layout shares; groups without series are rows at the end."""
 
     group: Ints
     member: Ints
@@ -52,9 +52,9 @@ class _Tick:
 
 
 class Chunker:
-    """Collects frames of one log and hands them out as rows, sorted by group, member, counter and then time.
+    """Collects frames of one log and returns them as rows, sorted by group, member, counter and then time.
 
-    So sorted, what one agent answered at once lies close together, and a file of it is half as large.
+    This order keeps the values of one response together, which halves the file.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Chunker:
         group, member, counter = (
             np.concatenate([getattr(each, name) for each in seats]) for name in ("group", "member", "counter")
         )
-        # The clock stands last, since a stable sort keeps what is in order: ticks of a chunk nearly always are.
+        # The clock is the last key, since a stable sort keeps order, and ticks of a chunk are nearly always in order.
         lengths = [len(tick.value) for tick in ticks]
         timestamp = np.repeat([tick.at.wall for tick in ticks], lengths)
         count = len(group)
@@ -160,7 +160,7 @@ class Chunker:
 
 
 def _polled(seats: _Seats, frame: RecordedScrape) -> _Tick:
-    """Say of each row what there is; groups without series have nothing to say."""
+    """Return the columns of a scrape; groups without series have rows without values."""
     idle = len(seats.group) - seats.polled
     heard = frame.reply == Reply.OK
     return _Tick(

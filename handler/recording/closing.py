@@ -1,4 +1,4 @@
-"""Turns a log into columns, and the files of an hour into a thinned one; piece by piece, within the room there is."""
+"""Turn a log into columns, and the files of an hour into a thinned one, piece by piece, within the free space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Remark = Callable[[str], None]
 Made = tuple[Segment, int] | None
 """A file and its size in bytes; ``None``: there was nothing to write."""
 Work = Generator[int, None, Made]
-"""Yields after every piece how many bytes the draft has."""
+"""Yields the draft's size in bytes after every piece."""
 
 
 _ROW = 48
@@ -24,14 +24,14 @@ _FRAME = 64 << 10
 
 
 class NoRoom(Exception):
-    """The draft would go beyond the budget; nothing is left of it."""
+    """The draft would exceed the budget; it has been removed."""
 
 
 def close_log(folder: Path, log: Segment, remark: Remark, spare: Callable[[], int]) -> Work:
-    """Write a log's rows as columns. The log itself stays where it is.
+    """Write a log's rows as columns. The log itself stays.
 
     Raises:
-        NoRoom: before the draft takes more bytes than can be spared.
+        NoRoom: the draft would take more bytes than ``spare`` allows.
     """
     from handler.recording.reading import log_chunks
 
@@ -43,7 +43,7 @@ def close_log(folder: Path, log: Segment, remark: Remark, spare: Callable[[], in
 def thin_hour(
     folder: Path, segments: tuple[Segment, ...], resolution: Seconds, remark: Remark, spare: Callable[[], int]
 ) -> Work:
-    """Write one row per series and stretch of an hour. The files themselves stay where they are.
+    """Write one row for each series and span of an hour. The files themselves stay.
 
     Raises:
         NoRoom: as `close_log`.
@@ -80,6 +80,6 @@ def _written(folder: Path, made: Segment, rows: Iterator[SampleRows], spare: Cal
 
 
 def _at_most(rows: SampleRows) -> int:
-    """How many bytes these rows can take, if nothing of them can be compressed."""
+    """Return the most bytes that these rows can take, without any compression."""
     words = sum(len(word.encode()) for text in (rows.group, rows.member, rows.counter) for word in text.words)
     return _ROW * len(rows) + 2 * words + _FRAME

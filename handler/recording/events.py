@@ -1,4 +1,4 @@
-"""Which part of a recording is wanted, and the events beside its samples: sizes, acts of people, who served when."""
+"""The selection of a part of a recording, and its events: sizes, people's operations, members in service."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from handler.store.timeline import TimelineEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingSelection:
-    """Which part of a recording."""
+    """A part of a recording."""
 
     groups: frozenset[GroupId] = frozenset()
-    """None: all."""
+    """Empty: all groups."""
     since: float = -math.inf
     """Seconds since the epoch."""
     until: float = math.inf
@@ -32,14 +32,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedEvent:
-    """A happening, and how many members the group had in service after it."""
+    """An event, and how many members the group had in service after it."""
 
     happening: TimelineEvent
     in_service: int
 
 
 def counted(happenings: Iterable[TimelineEvent]) -> Iterator[CountedEvent]:
-    """Follow who is in service; happenings come from the beginning of history, oldest first."""
+    """Count the members in service; events come from the beginning of history, oldest first."""
     serving: dict[GroupId, set[MemberName]] = {}
     for each in happenings:
         inside = serving.setdefault(each.group, set())
@@ -52,7 +52,7 @@ def counted(happenings: Iterable[TimelineEvent]) -> Iterator[CountedEvent]:
 
 
 def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: RecordingSelection) -> int:
-    """Write those that are wanted; returns how many."""
+    """Write the wanted events; return how many."""
     lines = csv.writer(file, lineterminator="\n")
     lines.writerow(COLUMNS)
     count = 0
@@ -65,7 +65,7 @@ def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: Reco
 
 
 def _line(counted: CountedEvent) -> tuple[object, ...]:
-    """A decision's ``by`` says what caused it and who; empty stands for what is not there."""
+    """Return an event's columns; a decision's ``by`` has its cause and the person or program; empty: none."""
     told = counted.happening
     cause, by = "", told.by
     if told.kind == "decision":

@@ -1,4 +1,4 @@
-"""Hands a recording out: as CSV or Parquet, in the order of time, a piece at a time."""
+"""Export a recording as CSV or Parquet, in the order of time, a piece at a time."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from handler.recording.rows import MISSED, SampleRows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was handed out."""
+    """What was exported."""
 
     rows: int = 0
     thinned: int = 0
-    """Of them, how many stand for several samples."""
+    """How many of these rows stand for several samples."""
     missed: int = 0
-    """Of them, how many say that a tick was lost."""
+    """How many of these rows stand for a lost tick."""
     first_at: Instant | None = None
     last_at: Instant | None = None
     remarks: tuple[str, ...] = ()
-    """What could not be read."""
+    """The parts that could not be read."""
 
 
 class Sink(Protocol):
-    """Where rows go."""
+    """Takes rows."""
 
     def write(self, rows: SampleRows) -> None:
-        """Take some."""
+        """Take rows."""
         ...
 
     def close(self) -> None:
-        """There are no more."""
+        """Complete the output."""
         ...
 
 
 class Csv:
-    """Lines; the first one names the columns."""
+    """Lines of CSV; the first one names the columns."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         file.write((",".join(parquet.COLUMNS) + "\n").encode())
 
     def write(self, rows: SampleRows) -> None:
-        """Take some."""
+        """Take rows."""
         parquet.write_csv(self._file, rows)
 
     def close(self) -> None:
-        """There are no more."""
+        """Complete the output."""
         self._file.flush()
 
 
 def export_series(
     folder: Path, wanted: RecordingSelection, sink: Sink, progress: Callable[[int, int], None]
 ) -> Exported:
-    """Hand out the rows that are wanted; ``progress`` is told after each hour how many of how many are done.
+    """Export the wanted rows; ``progress`` gets the number of hours done and the total after each hour.
 
     The sink is left open.
 
@@ -89,7 +89,7 @@ def export_series(
 
 
 def _chosen(rows: SampleRows, wanted: RecordingSelection) -> SampleRows:
-    """A stretch is wanted if any part of it is."""
+    """Select the wanted rows; a span is wanted if any part of it is."""
     inside = (rows.timestamp >= wanted.since) | (rows.timestamp + rows.resolution > wanted.since)
     inside &= rows.timestamp < wanted.until
     if wanted.groups:

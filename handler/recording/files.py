@@ -1,13 +1,13 @@
-"""Where recorded samples lie: one file holds ticks of one hour (UTC) of one run, and its name says so.
+"""Files of recorded samples: one file holds ticks of one hour (UTC) of one run, as its name says.
 
 ::
 
-    recording/2026-03-01/091500-run0-00000017.log                as it is being written, tick by tick
+    recording/2026-03-01/091500-run0-00000017.log                while it is written, tick by tick
     recording/2026-03-01/091500-run0-00000017.parquet            the same, closed
-    recording/2026-03-01/090000-run0-00000017-5m.parquet         the whole hour, thinned
+    recording/2026-03-01/090000-run0-00000017-5m.parquet         the full hour, thinned
 
-A *run* is a stretch in which the clock was never set back: within one, hours follow on each other. Numbers only ever
-grow. A thinned file stands for all closed ones of its run and hour whose number is not greater than its own.
+A *run* is a time in which the clock was never set back: within one, hours follow each other. Numbers only grow.
+A thinned file replaces all closed ones of its run and hour whose number is not greater than its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME = re.compile(
 
 
 class Form(enum.IntEnum):
-    """What a file has become."""
+    """The form of a file."""
 
     LOG = 0
     """Appended to, or left behind by a daemon that was killed."""
@@ -45,11 +45,11 @@ class Segment:
 
     run: int
     first: int
-    """Seconds since the epoch, rounded down, of the tick that it was begun with. It lies in the segment's hour."""
+    """Seconds since the epoch, rounded down, of its first tick. It is in the segment's hour."""
     number: int
     form: Form
     resolution: Seconds = 0.0
-    """Of a thinned one: how much time a row stands for."""
+    """For a thinned file: the time that a row stands for."""
 
     @property
     def hour(self) -> int:
@@ -63,7 +63,7 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """Where it lies below the folder of recordings.
+        """Its path below the folder of recordings.
 
         >>> Segment(run=0, first=1772356500, number=17, form=Form.LOG).name
         '2026-03-01/091500-run0-00000017.log'
@@ -80,7 +80,7 @@ class Segment:
 
 
 def segment_of(name: str) -> Segment | None:
-    """Read a file's name; ``None``: it is none of ours.
+    """Read a file's name; ``None``: it is not one of ours.
 
     >>> segment_of("2026-03-01/090000-run2-00000017-5m.parquet").resolution
     300.0
@@ -104,16 +104,16 @@ def segment_of(name: str) -> Segment | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """What lies there, told apart."""
+    """The files of a folder, sorted out."""
 
     standing: tuple[Segment, ...]
     """By run, hour and number: the order in which they were recorded."""
     stale: tuple[Segment, ...]
-    """Already part of another file: a crash came before they were removed."""
+    """Already part of another file: a crash prevented their removal."""
 
 
 def sort_out(found: Iterable[Segment]) -> Sorted:
-    """Tell files that hold samples of their own from those whose samples another file has taken over."""
+    """Separate files with samples of their own from files whose samples another file has taken over."""
     ordered = sorted(found, key=lambda each: (each.run, each.hour, each.number, each.form))
     closed = {each.number for each in ordered if each.form is Form.WHOLE}
     thinned: dict[tuple[int, int], int] = {}

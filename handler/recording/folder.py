@@ -1,4 +1,4 @@
-"""The folder of recordings: what lies there, and how files come whole or not at all."""
+"""The folder of recordings: its files, and writing that completes a file or leaves none."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import BinaryIO
 from handler.recording.files import Segment, Sorted, segment_of, sort_out
 
 DRAFT = ".draft"
-"""What a file is called until it is whole."""
+"""The suffix of a file until it is complete."""
 
 
 def found_in(folder: Path) -> Sorted:
-    """Everything of ours that lies there."""
+    """Return our files in the folder."""
     segments = (segment_of(f"{file.parent.name}/{file.name}") for file in folder.glob("*/*"))
     return sort_out(segment for segment in segments if segment is not None)
 
 
 def open_standing(folder: Path, run: int, hour: int) -> tuple[tuple[Segment, BinaryIO], ...]:
-    """Open what holds one hour's samples. Once open, nothing that the daemon does takes anything away.
+    """Open the files with one hour's samples. Once open, they stay readable whatever the daemon does.
 
-    A file may be taken over by another one between looking and opening: then it is looked again.
+    Another file may replace one between listing and opening: then the folder is listed again.
     """
     for _ in range(100):
         standing = [each for each in found_in(folder).standing if (each.run, each.hour) == (run, hour)]
@@ -38,7 +38,7 @@ def open_standing(folder: Path, run: int, hour: int) -> tuple[tuple[Segment, Bin
 
 
 def remove(folder: Path, segment: Segment) -> None:
-    """Remove a file, and its day if that was the last one."""
+    """Remove a file, and its day's folder if that is empty then."""
     path = folder / segment.name
     path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ def remove(folder: Path, segment: Segment) -> None:
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Write a file so that it is whole and on the disk, or not there; leaving by an exception leaves nothing."""
+    """Write a file that is either complete and on the disk, or absent; an exception leaves no file."""
     draft = path.with_name(path.name + DRAFT)
     try:
         with _private(draft) as file:
@@ -66,7 +66,7 @@ def _private(path: Path) -> BinaryIO:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have what was renamed or made there survive a power cut."""
+    """Make renames and new files there survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -75,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def clean(folder: Path) -> dict[Segment, int]:
-    """Remove what a crash left half-done; the sizes of what stands, in bytes. Only whoever writes may do this."""
+    """Remove what a crash left unfinished; return the files' sizes in bytes. Only the writer may call this."""
     for draft in folder.glob(f"*/*{DRAFT}"):
         draft.unlink(missing_ok=True)
     there = found_in(folder)
@@ -97,10 +97,10 @@ class Log:
         sync_folder(path.parent)
 
     def append(self, data: bytes) -> None:
-        """Add bytes: from then on they survive the end of this process.
+        """Add bytes, which then survive the end of this process.
 
         Raises:
-            OSError: they are not, or not all, on the disk. Nothing may be appended after that.
+            OSError: some are not on the disk. Append nothing after that.
         """
         view = memoryview(data)
         while view:
@@ -109,9 +109,9 @@ class Log:
             view = view[written:]
 
     def sync(self) -> None:
-        """Have what was appended survive a power cut, too."""
+        """Make appended bytes survive a power cut, too."""
         os.fdatasync(self._handle)
 
     def close(self) -> None:
-        """Append no more."""
+        """Close the file."""
         os.close(self._handle)

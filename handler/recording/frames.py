@@ -1,9 +1,9 @@
-r"""The log of ticks, as bytes: what is there after a crash is what was appended before it.
+r"""The log of ticks, as bytes: after a crash it holds what was appended before.
 
 A log begins with `MAGIC`. After it come frames: the payload's length and CRC-32 (little-endian, 32 bits each; the sum
-begins with the kind), a byte that says of which kind, the payload. A *layout* names series; a *tick* refers to one by
-number and brings its columns; a *missed* says whose ticks were lost on the way. A frame that is cut off, or whose sum
-is wrong, was never written: nothing after the first cut is believed, and what has a wrong sum is left out.
+begins with the kind), a byte for the kind, the payload. A *layout* names series; a *tick* refers to one by number and
+has its columns; a *missed* names the groups whose ticks were lost. Reading stops at the first frame that is cut off,
+and leaves out frames with a wrong sum.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _LAYOUT, _TICK, _MISSED = 1, 2, 3
 _LAYOUT_HEAD = struct.Struct("<II")
 _TICK_HEAD = struct.Struct("<Idd")
 _AT_ONCE = 2000
-"""Members a line: writing JSON holds up every other thread, the event loop's too."""
+"""Members for each line: writing JSON holds up every other thread, also the event loop's."""
 
 
 Run = tuple[GroupId, CounterId, tuple[MemberName | None, ...]]
-"""A counter of a group, and whose: a layout is a sequence of these."""
+"""A counter of a group, and its members: a layout is a sequence of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Named:
-    """A layout, under the number that ticks call it by."""
+    """A layout, under the number by which ticks refer to it."""
 
     number: int
     runs: tuple[Run, ...]
     counted: Bools
     """One for each member of each run."""
     nobody: tuple[GroupId, ...]
-    """Groups whose turn it is too, without any series."""
+    """Groups of the same ticks that have no series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +61,7 @@ class RecordedScrape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissedTick:
-    """A tick whose samples did not get here."""
+    """A tick whose samples were lost before they reached the writer."""
 
     at: Moment
     groups: tuple[GroupId, ...]
@@ -71,7 +71,7 @@ Frame = Named | RecordedScrape | MissedTick
 
 
 def name_layout(number: int, layout: Layout, nobody: Sequence[GroupId]) -> bytes:
-    """Write a layout down."""
+    """Encode a layout."""
     lines = [json.dumps(["", *nobody])] if nobody else []
     for (group, counter), run in groupby(layout.series, key=lambda each: (each.group, each.counter)):
         members = [each.member for each in run]
@@ -83,7 +83,7 @@ def name_layout(number: int, layout: Layout, nobody: Sequence[GroupId]) -> bytes
 
 
 def take_down(number: int, scrape: Scrape) -> bytes:
-    """Write a scrape down; its layout must have been named."""
+    """Encode a scrape; its layout must have been named."""
     columns = (scrape.value, scrape.replied_at, scrape.uptime)
     parts = [column.astype("<f8", copy=False).tobytes() for column in columns]
     head = _TICK_HEAD.pack(number, scrape.at.wall, scrape.at.steady)
@@ -91,7 +91,7 @@ def take_down(number: int, scrape: Scrape) -> bytes:
 
 
 def note_missed(at: Moment, groups: Sequence[GroupId]) -> bytes:
-    """Write down that a tick was lost on the way."""
+    """Encode that a tick was lost."""
     return _framed(_MISSED, (json.dumps([at.wall, at.steady, *groups]).encode(),))
 
 
@@ -104,18 +104,18 @@ class Readable(Protocol):
     """A file that is open for reading bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes; fewer at the end."""
+        """Return the next bytes; fewer at the end."""
         ...
 
 
 class LogReader:
-    """Iterates over the frames of a log. Afterwards it knows what it did not believe."""
+    """Iterates over the frames of a log, and counts what it leaves out."""
 
     def __init__(self, file: Readable, size: int) -> None:
         self._file = file
         self._left = size
         self.torn = 0
-        """Bytes at the end that are no whole frame."""
+        """Bytes at the end that are not a complete frame."""
         self.damaged = 0
         """Frames whose sum is wrong."""
 

@@ -1,7 +1,7 @@
-"""What lies between the event loop and the disk: a bounded queue that never makes anybody wait.
+"""The bounded queue between the event loop and the disk, which never makes the event loop wait.
 
-Scrapes are handed over as they are: nothing changes them any more. When the disk does not keep up, whole ticks are left
-out, and that they were there is remembered.
+Scrapes are passed on without a copy, since nothing changes them. When the disk does not keep up, complete ticks are
+left out, and the recording notes that they existed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SAMPLES_AT_MOST = 2_000_000
 """50 MB: ten ticks of 200,000 samples."""
 _TICKS_AT_MOST = 20_000
 _REMEMBERED = 5_000
-"""Of ticks that were left out, the newest; beyond that they are only counted."""
+"""The most left-out ticks that are kept, the newest; older ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,11 @@ class RecordedTick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeBatch:
-    """Everything that came since the last one, in order."""
+    """All ticks since the last batch, in order."""
 
     ticks: tuple[RecordedTick, ...]
     closed: bool
-    """Nothing more will come."""
+    """No more ticks will come."""
 
 
 class RecordingIntake:
@@ -52,7 +52,7 @@ class RecordingIntake:
         """Ticks that were left out, since the start."""
 
     def put(self, groups: tuple[GroupId, ...], scrape: Scrape) -> bool:
-        """Hand over a tick; ``False``: it was left out, since the writer is too far behind."""
+        """Queue a tick; return ``False`` if it was left out, since the writer is too far behind."""
         count = len(scrape.layout.series)
         with self._news:
             full = len(self._ticks) >= _TICKS_AT_MOST or (self._samples and self._samples + count > self._most)
@@ -66,7 +66,7 @@ class RecordingIntake:
         return not full
 
     def take(self, patience: Seconds) -> IntakeBatch:
-        """Wait at most so long for ticks, and take all that there are, missed ones last."""
+        """Wait at most this long for ticks, and take all of them, missed ones last."""
         with self._news:
             if not (self._ticks or self._missed or self._closed):
                 self._news.wait(patience)
@@ -77,7 +77,7 @@ class RecordingIntake:
             return IntakeBatch(ticks=ticks, closed=self._closed)
 
     def close(self) -> None:
-        """Let the writer finish what there is, and end."""
+        """Let the writer finish the queue, and end."""
         with self._news:
             self._closed = True
             self._news.notify()

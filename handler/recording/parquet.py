@@ -1,7 +1,7 @@
-"""Columns to and from Parquet and CSV: the one place that knows Arrow. Import it late: it takes 50 MB.
+"""Columns to and from Parquet and CSV: the only module that uses Arrow. Import it late: it takes 50 MB.
 
 Words are dictionary-encoded. Numbers are split by bytes, which together with the order of the rows and zstd makes a
-sample of a few bytes. Null stands for what is not there.
+sample of a few bytes. Null stands for a missing value.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TYPES: Mapping[str, Any] = {
     "maximum": pa.float64(),
 }
 COLUMNS = tuple(_TYPES)
-"""Of what is exported. The first five are what replay reads of any series."""
+"""The columns of an export. Replay needs only the first five."""
 
 _SAMPLE = COLUMNS[:10]
 _STRETCH = ("timestamp", "group", "member", "counter", "value", "reply", "counted", *COLUMNS[11:])
@@ -56,15 +56,15 @@ _UNQUOTED = frozenset('",\r\n')
 
 
 class UnreadableRecording(TrimtabError):
-    """A file is no recording of ours, or damaged."""
+    """A file is not a recording of ours, or is damaged."""
 
 
 class Sheets:
-    """A Parquet file in the making; close it, or it is none.
+    """A Parquet file that is being written; it is complete only after `close`.
 
     Args:
         file: where it goes.
-        resolution: 0.0: of samples. Else of stretches so many seconds long. ``None``: both, for export.
+        resolution: 0.0: rows are samples. Else rows are spans of this many seconds. ``None``: both, for export.
     """
 
     def __init__(self, file: Path | BinaryIO, resolution: Seconds | None) -> None:
@@ -90,10 +90,10 @@ class Sheets:
 
 
 def pieces_of(file: BinaryIO) -> tuple[UnreadRows, ...]:
-    """Look into a file of ours; its row groups are read when they are needed, and it stays open.
+    """Return the row groups of a file of ours, to be read when needed; the file stays open.
 
     Raises:
-        Unreadable: it is damaged, or another release's; so may reading a piece.
+        UnreadableRecording: it is damaged, or of another release; reading a piece may raise it, too.
     """
     try:
         parquet = pq.ParquetFile(file)
@@ -111,7 +111,7 @@ def pieces_of(file: BinaryIO) -> tuple[UnreadRows, ...]:
 
 
 def write_csv(file: BinaryIO, rows: SampleRows) -> None:
-    """Write rows as lines, without a header. Numbers are as short as they can be without being other numbers."""
+    """Write rows as lines, without a header. Numbers have the shortest text that reads back as the same number."""
     schema = pa.schema([(name, _TYPES[name]) for name in COLUMNS])
     plain = not any(_UNQUOTED.intersection(word) for text in _texts(rows) for word in text.words)
     options = pa.csv.WriteOptions(include_header=False, quoting_style="none" if plain else "needed")
@@ -119,7 +119,7 @@ def write_csv(file: BinaryIO, rows: SampleRows) -> None:
 
 
 def settle() -> None:
-    """Give memory back that Arrow keeps for later."""
+    """Release memory that Arrow keeps for later."""
     pa.default_memory_pool().release_unused()
 
 
@@ -149,7 +149,7 @@ def _column(rows: SampleRows, name: str, kind: Any) -> Any:  # noqa: ANN401  # a
 
 
 def _array(column: npt.NDArray[Any], absent: npt.NDArray[np.bool_]) -> Any:  # noqa: ANN401  # as above
-    """Hand numbers over as they lie in memory: `pyarrow.array` would load pandas, where that is installed."""
+    """Pass numbers to Arrow without a copy: `pyarrow.array` would load pandas, where that is installed."""
     buffers = [_bits(~absent), pa.py_buffer(np.ascontiguousarray(column))]
     return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), buffers)
 
@@ -167,7 +167,7 @@ def _strings(words: Sequence[str]) -> Any:  # noqa: ANN401  # as above
 def _first(parquet: Any, group: int) -> float:  # noqa: ANN401  # as above
     statistics = parquet.metadata.row_group(group).column(0).statistics
     if statistics is None or not statistics.has_min_max:
-        raise ValueError("it does not say when it begins")
+        raise ValueError("it has no first timestamp")
     return float(statistics.min)
 
 
@@ -204,7 +204,7 @@ def _numpy(name: str, array: Any) -> Any:  # noqa: ANN401  # as above
 
 
 def _filled(array: Any, absent: float) -> Any:  # noqa: ANN401  # as above
-    """Numbers as they lie in memory, with a mark where there is none; Arrow's own way would load pandas, too."""
+    """Return numbers with a mark for missing ones; Arrow's own method would load pandas, too."""
     there, numbers = array.buffers()
     whole = np.frombuffer(numbers, dtype=array.type.to_pandas_dtype(), count=array.offset + len(array))
     column = whole[array.offset :]

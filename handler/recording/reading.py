@@ -1,4 +1,4 @@
-"""Reads a recording in the order of time, hour by hour, while it is being written or without a daemon."""
+"""Read a recording in the order of time, hour by hour, while it is being written or without a daemon."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from handler.recording.frames import LogReader
 from handler.recording.rows import SampleRows, UnreadRows, in_order, no_rows
 
 Remark = Callable[[str], None]
-"""Told of everything that could not be read, one sentence each."""
+"""Takes a sentence for every part that could not be read."""
 
 
 def hours_in(folder: Path, since: float, until: float) -> tuple[tuple[int, int], ...]:
-    """The runs and hours that may hold rows of ``since <= timestamp < until``, in the order of recording."""
+    """Return the runs and hours that may hold rows of ``since <= timestamp < until``, in the order of recording."""
     standing = found_in(folder).standing
     keyed = groupby(standing, key=lambda each: (each.run, each.hour))
     return tuple((run, hour) for (run, hour), _ in keyed if hour * 3600 < until and (hour + 1) * 3600 > since)
 
 
 def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[SampleRows]:
-    """All rows of one run and hour, sorted by time, then group, counter and member; never an empty piece."""
+    """Yield all rows of one run and hour, sorted by time, then group, counter and member; never an empty piece."""
     with ExitStack() as files:
         opened = open_standing(folder, run, hour)
         for _, file in opened:
@@ -38,7 +38,7 @@ def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[Sam
 
 
 def readable(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[UnreadRows]:
-    """Those pieces of a file that can be read."""
+    """Yield the readable pieces of a file."""
     if segment.form is Form.LOG:
         for rows in log_chunks(segment, file, remark):
             yield UnreadRows(first=float(rows.timestamp.min()), load=lambda rows=rows: rows)  # type: ignore[misc]
@@ -61,7 +61,7 @@ def _forgiving(piece: UnreadRows, segment: Segment, remark: Remark) -> UnreadRow
 
 
 def log_chunks(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[SampleRows]:
-    """The rows of a log, a chunk at a time: up to where a tick is not whole."""
+    """Yield the rows of a log, a chunk at a time, up to the first incomplete tick."""
     chunker = Chunker()
     reader = LogReader(file, os.fstat(file.fileno()).st_size)
     yield from chunker.chunks(reader)

@@ -1,4 +1,4 @@
-"""The recording of one daemon: on or off as the file and people say, with one thread that writes while it is on."""
+"""The recording of one daemon: the file and people switch it; one thread writes while it is on."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from trigger.moving import moved
 
 _SWITCH = "switch.json"
 _PATIENCE: Seconds = 20.0
-"""How long a stopping daemon waits for the disk; what is not written by then is lost."""
+"""How long a stopping daemon waits for the disk; ticks not written by then are lost."""
 
 
 class _Thread:
-    """One writer, from when recording was switched on until it is switched off."""
+    """One writer, from switching recording on until switching it off."""
 
     def __init__(self, folder: Path, settings: Recording, clock: Callable[[], Moment]) -> None:
         self.intake = RecordingIntake()
@@ -39,7 +39,7 @@ class _Thread:
         return self._thread.is_alive()
 
     async def end(self, *, finish: bool) -> None:
-        """Have it write what there is, and (with ``finish``) close the last logs into columns."""
+        """Write the queue, and (with ``finish``) close the last logs into columns."""
         self.writer.finish = finish
         self.intake.close()
         await asyncio.to_thread(self._thread.join, None if finish else _PATIENCE)
@@ -49,7 +49,7 @@ class Recordings:
     """Takes every scrape of the engine. All but the thread runs on the event loop.
 
     Args:
-        folder: where recordings lie; ``None``: there is no place, and nothing is ever recorded.
+        folder: of recordings; ``None``: nothing is ever recorded.
         clock: both clocks.
     """
 
@@ -69,7 +69,7 @@ class Recordings:
             self._running.intake.put(groups, scrape)
 
     async def declare(self, declared: Recording | None) -> None:
-        """A file is in force."""
+        """Apply the settings of a newly loaded file."""
         async with self._changing:
             self._declared = declared
             if self._folder is not None and self._switch is None:
@@ -80,14 +80,14 @@ class Recordings:
                 logs.warn("recording_failed", error=f"{_SWITCH}: {error.strerror}")
 
     async def switch(self, *, on: bool, span: Seconds | None, by: str) -> None:
-        """A person says whether to record, for ever or for so long.
+        """Switch recording for a person, for ever or for ``span``.
 
         Raises:
-            Refused: it cannot be written down, and so would not survive a restart.
+            Refused: the switch cannot be stored, and so would not survive a restart.
         """
         async with self._changing:
             if self._folder is None:
-                raise Refused("this daemon has no place to record at")
+                raise Refused("this daemon has no folder for recordings")
             until = None if span is None else Instant(self._clock().wall + span)
             before, self._switch = self._switch, Switch(on=on, by=by, until=until)
             try:
@@ -98,22 +98,22 @@ class Recordings:
             logs.say("recording_switched", on=on, by=by, until=until)
 
     async def keep(self) -> None:
-        """Look whether a person's word has ended."""
+        """End a person's switch when its time is over."""
         if self._switch is not None and still(self._switch, self._declared, self._clock().wall) is None:
             async with self._changing:
                 await self._settle()
 
     def follow(self, step: Seconds) -> None:
-        """Keep what is left of a person's word: the clock was set by ``step``."""
+        """Move the end of a person's switch after the clock was set by ``step``."""
         self._switch = moved(self._switch, Switch | None, step)
 
     async def stop(self) -> None:
-        """Write what there is. Logs stay as they are: the next start goes on with them."""
+        """Write the queue. Logs stay as they are: the next start goes on with them."""
         async with self._changing:
             await self._end(finish=False)
 
     async def status(self) -> RecordingStatus:
-        """Whether and how, and what is there."""
+        """Return whether and how samples are recorded, and the existing recording."""
         figures = self.figures()
         settings = figures.settings or self._declared or DEFAULTS
         extent = figures.extent
@@ -138,7 +138,7 @@ class Recordings:
         )
 
     def figures(self) -> Figures:
-        """For metrics; from any thread."""
+        """Return the figures for metrics; callable from any thread."""
         running = self._running
         if running is None:
             return Figures(
@@ -154,7 +154,7 @@ class Recordings:
         )
 
     async def _settle(self, *, changed: bool = False) -> None:
-        """Bring what runs in line with what was said."""
+        """Start or stop the writer as the file and the switch demand."""
         now = self._clock().wall
         left = still(self._switch, self._declared, now)
         if self._folder is not None and (changed or left is not self._switch):
@@ -198,5 +198,5 @@ def _write_switch(path: Path, switch: Switch | None) -> None:
 
 
 def _measured(folder: Path) -> Extent:
-    """What is there while nobody writes."""
+    """Measure the recording while no writer runs."""
     return extent_of({each: (folder / each.name).stat().st_size for each in disk.found_in(folder).standing})

@@ -1,6 +1,6 @@
 """Recorded samples as columns: the form between files, thinning and export.
 
-A number that is not there is NaN, a word that is not there has the code -1. Values themselves are finite
+A missing number is NaN, a missing word has the code -1. Values themselves are finite
 (`collector.samples`), so nothing is lost by that. Pieces of a recording come into the order
 of time without all of them being held.
 """
@@ -23,29 +23,29 @@ Index = npt.NDArray[np.intp]
 Column = Floats | Codes | Bools
 
 NOBODY = 254
-"""Instead of a reply: the group's turn came, and it had nothing to ask; no counter, or no member."""
+"""Instead of a reply: the group was due, but has no counter or no member to ask."""
 MISSED = 253
-"""Instead of a reply: the group's turn came, and its samples were lost on the way here."""
+"""Instead of a reply: the group was due, and its samples were lost."""
 NO_REPLY = 255
 """A row that stands for several samples has no reply of its own."""
 
 REPLIES = {**{int(reply): reply.word for reply in Reply}, NOBODY: "nobody", MISSED: "missed"}
-"""What replies are called in files."""
+"""The names of replies in files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Text:
-    """A column of words, each of which is kept once."""
+    """A column of words, each stored once."""
 
     codes: Ints
     words: tuple[str, ...]
 
     def take(self, index: Index) -> Text:
-        """The rows of these places."""
+        """Return the rows at these places."""
         return Text(codes=self.codes[index], words=self.words)
 
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Where each row's word stands in the order of the alphabet, from 1; 0: no word."""
+        """Return the rank of each row's word in alphabetical order, from 1; 0: no word."""
         ranks = np.zeros(len(self.words) + 1, dtype=np.int64)
         ranks[sorted(range(len(self.words)), key=self.words.__getitem__)] = np.arange(1, len(self.words) + 1)
         found: npt.NDArray[np.int64] = ranks[self.codes]  # -1 takes the last place, which is 0
@@ -54,32 +54,32 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleRows:
-    """Samples, or stretches of samples. All columns are of one length."""
+    """Samples, or spans of samples. All columns have one length."""
 
     group: Text
     member: Text
-    """No word: of the group as a whole."""
+    """No word: a value of the group."""
     counter: Text
-    """No word: the reply says what became of the group's turn."""
+    """No word: the reply gives the outcome of the group's tick."""
     timestamp: Floats
-    """Wall clock: seconds since the epoch at which the poll began; of a stretch, its beginning."""
+    """Wall clock: seconds since the epoch at which the poll began; of a span, its beginning."""
     value: Floats
-    """As read, before rates and scale; of a stretch, the average."""
+    """As read, before rates and scale; of a span, the average."""
     reply: Codes
     counted: Bools
-    """False: the member was warming up, and left out of what is judged."""
+    """False: the member was warming up, and decisions leave it out."""
     steady: Floats
-    """Steady clock, when the poll began. Of a stretch: none; nor have the next two."""
+    """Steady clock, when the poll began. A span has none, and none of the next two."""
     replied_at: Floats
     """Steady clock, when the answer arrived."""
     uptime: Floats
     """Seconds since the agent began to count."""
     resolution: Floats
-    """0: one sample. Else how many seconds the row stands for."""
+    """0: one sample. Else the seconds that the row stands for."""
     asked: Floats
-    """Of a stretch: how often was asked. Of one sample: none; nor has it the next three."""
+    """For a span: the number of requests. A single sample has none, and none of the next three."""
     count: Floats
-    """How many answers came."""
+    """The number of answers."""
     minimum: Floats
     maximum: Floats
 
@@ -87,7 +87,7 @@ class SampleRows:
         return len(self.timestamp)
 
     def take(self, index: Index) -> SampleRows:
-        """The rows of these places."""
+        """Return the rows at these places."""
         taken = {
             name: column.take(index) if isinstance(column, Text) else _taken(column, index)
             for name, column in _columns(self).items()
@@ -95,12 +95,12 @@ class SampleRows:
         return SampleRows(**taken)  # type: ignore[arg-type]  # the same columns
 
     def series(self) -> npt.NDArray[np.int64]:
-        """A number for each row's series: equal for equal series, ordered by group, counter, member."""
+        """Return a number for each row's series: equal for equal series, ordered by group, counter, member."""
         counters, members = len(self.counter.words) + 1, len(self.member.words) + 1
         return (self.group.ranks() * counters + self.counter.ranks()) * members + self.member.ranks()
 
     def in_order(self) -> SampleRows:
-        """Sorted by time, then group, counter and member."""
+        """Return the rows sorted by time, then group, counter and member."""
         return self.take(np.lexsort((self.reply, self.counted, self.series(), self.timestamp)))
 
 
@@ -109,7 +109,7 @@ def _columns(rows: SampleRows) -> dict[str, Text | Column]:
 
 
 def joined(parts: Sequence[SampleRows]) -> SampleRows:
-    """Put rows behind each other; at least one part."""
+    """Concatenate rows; at least one part."""
     if len(parts) == 1:
         return parts[0]
     every = [_columns(part) for part in parts]
@@ -136,17 +136,17 @@ def _taken(column: Column, index: Index) -> Column:
 
 
 def same(value: float, count: int) -> Floats:
-    """A column of one and the same number, which takes no memory. It cannot be written to."""
+    """Return a read-only column of one number, which takes no memory."""
     return np.broadcast_to(np.float64(value), (count,))
 
 
 def nothing(count: int) -> Floats:
-    """A column of numbers that are not there."""
+    """Return a column of missing numbers."""
     return same(np.nan, count)
 
 
 def no_rows() -> SampleRows:
-    """Columns without rows."""
+    """Return columns without rows."""
     none = nothing(0)
     empty = Text(codes=np.zeros(0, dtype=np.int32), words=())
     return SampleRows(
@@ -170,7 +170,7 @@ def no_rows() -> SampleRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadRows:
-    """Some rows that have not been read yet."""
+    """Rows that have not been read yet."""
 
     first: float
     """The earliest timestamp among them."""
@@ -178,9 +178,9 @@ class UnreadRows:
 
 
 def in_order(pieces: Sequence[UnreadRows]) -> Iterator[SampleRows]:
-    """Hand out all rows sorted by time, then group, counter and member.
+    """Yield all rows sorted by time, then group, counter and member.
 
-    What is held is what overlaps: rows of pieces that were loaded, not earlier than the next piece begins.
+    Only overlapping rows are held: those of loaded pieces from the beginning of the next piece on.
     """
     ordered = sorted(pieces, key=lambda piece: piece.first)
     waiting: list[SampleRows] = []

@@ -1,4 +1,4 @@
-"""What can be said of a recording, for people and metrics."""
+"""The status of a recording, for people and metrics."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from handler.recording.files import Form, Segment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """How much is there, and from when on. Instants are those that files were begun at."""
+    """The size of a recording and its beginning. Instants are the beginnings of files."""
 
     bytes: int
     oldest_at: Instant | None
-    """Of anything."""
+    """The oldest row."""
     oldest_whole_at: Instant | None
-    """Of samples as they were read."""
+    """The oldest row that is a single sample."""
 
 
 def extent_of(sizes: Mapping[Segment, int]) -> Extent:
-    """Measure what stands on the disk."""
+    """Measure the files on the disk."""
     return Extent(
         bytes=sum(sizes.values()),
         oldest_at=_oldest(each.first for each in sizes),
@@ -37,15 +37,15 @@ def _oldest(firsts: Iterable[int]) -> Instant | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingStatus:
-    """Whether and how samples are recorded now, and what is there."""
+    """Whether and how samples are recorded now, and the existing recording."""
 
     on: bool
     declared: bool
     """The file has ``record``."""
     by: str | None
-    """Who said otherwise."""
+    """The person who switched it, against the file."""
     until: Instant | None
-    """When that ends; ``None``: not by itself."""
+    """When the switch ends; ``None``: not by itself."""
     budget: int
     whole: Seconds
     then: Seconds
@@ -53,20 +53,20 @@ class RecordingStatus:
     oldest_at: Instant | None
     oldest_whole_at: Instant | None
     samples: int
-    """Written since it was switched on."""
+    """Samples written since it was switched on."""
     dropped_ticks: int
-    """Since the daemon's start."""
+    """Ticks left out since the daemon's start."""
     trouble: str | None
-    """Why nothing can be written."""
+    """Why the recording cannot be written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What metrics tell."""
+    """The figures for metrics."""
 
     on: bool
     settings: Recording | None
     extent: Extent | None
-    """``None``: nothing has been looked at since the start."""
+    """``None``: not measured since the start."""
     samples: int
     dropped_ticks: int

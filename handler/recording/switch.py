@@ -1,4 +1,4 @@
-"""Whether samples are recorded: what the file says, unless a person says otherwise."""
+"""Whether samples are recorded: as the file says, unless a person has switched it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from config.units import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A person's word. It survives restarts, and ends when its time is over or the file says the same."""
+    """A person's switch. It survives restarts, and ends when its time is over or the file says the same."""
 
     on: bool
     by: str
@@ -19,14 +19,14 @@ class Switch:
 
 
 def in_force(declared: Recording | None, switch: Switch | None, now: Instant) -> Recording | None:
-    """By which settings is recorded now; ``None``: not at all."""
+    """Return the settings in force now; ``None``: nothing is recorded."""
     if switch is None or not _holds(switch, now):
         return declared
     return (declared or DEFAULTS) if switch.on else None
 
 
 def still(switch: Switch | None, declared: Recording | None, now: Instant) -> Switch | None:
-    """What is left of a person's word: nothing if its time is over, or if the file says so for ever."""
+    """Return the switch if it still holds: not after its time, nor when the file says the same."""
     if switch is None or not _holds(switch, now):
         return None
     return None if switch.on is (declared is not None) else switch
@@ -37,14 +37,14 @@ def _holds(switch: Switch, now: Instant) -> bool:
 
 
 def to_text(switch: Switch | None) -> str:
-    """Write it down."""
+    """Write a switch as text."""
     if switch is None:
         return "{}"
     return json.dumps({"on": switch.on, "by": switch.by, "until": switch.until})
 
 
 def from_text(text: str) -> Switch | None:
-    """Read what `to_text` wrote; ``None`` also for what it did not write.
+    """Read the text of `to_text`; ``None`` for any other text, too.
 
     >>> from_text(to_text(Switch(on=True, by="ann")))
     Switch(on=True, by='ann', until=None)

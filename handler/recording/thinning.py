@@ -1,7 +1,7 @@
-"""Makes one row of many: per series and stretch of time the average, least and greatest value, and how many there were.
+"""Make one row of many: for each series and span the average, least and greatest value, and their number.
 
-A series that warms up and then counts has a row for either: what is left out of decisions is not mixed with what is
-judged. Turns of groups without samples (`NOBODY`, `MISSED`) are counted under their word.
+A series that warms up and then counts has a row for each: values that decisions leave out are not mixed with the
+others. Ticks of groups without samples (`NOBODY`, `MISSED`) are counted under their name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from handler.recording.rows import NO_REPLY, Index, SampleRows, joined, nothing,
 
 
 def thin(rows: SampleRows, resolution: Seconds) -> SampleRows:
-    """Make one row per series and stretch; at least one row.
+    """Make one row for each series and span; at least one row.
 
-    Rows that stand for several samples already weigh as much as these, so parts may be thinned first, and then what
-    came of them.
+    A row that stands for several samples weighs as much as they do, so parts may be thinned first, and then their
+    results.
 
     Args:
         rows: in any order.
-        resolution: length of a stretch, in seconds. Stretches begin at its multiples since the epoch.
+        resolution: length of a span, in seconds. Spans begin at its multiples since the epoch.
     """
     told = np.where(rows.counter.codes < 0, rows.reply, NO_REPLY).astype(np.uint8)
     begins = np.floor_divide(rows.timestamp, resolution) * resolution
@@ -57,7 +57,7 @@ def thin(rows: SampleRows, resolution: Seconds) -> SampleRows:
 
 
 def thinned(pieces: Iterable[SampleRows], resolution: Seconds) -> Iterator[SampleRows]:
-    """Thin pieces that come in the order of time; holds the stretch that is not over yet, and one chunk."""
+    """Thin pieces that come in the order of time; holds the unfinished span and one chunk."""
     pending: list[SampleRows] = []
     over: list[SampleRows] = []
     for piece in pieces:
@@ -73,7 +73,7 @@ def thinned(pieces: Iterable[SampleRows], resolution: Seconds) -> Iterator[Sampl
 
 
 def _starts(order: Index, keys: tuple[np.ndarray[tuple[int], np.dtype[np.generic]], ...]) -> Index:
-    """Where, in this order, a row differs from the one before it."""
+    """Return where, in this order, a row differs from the one before it."""
     differs = np.ones(len(order), dtype=np.bool_)
     differs[1:] = False
     for key in keys:
@@ -83,7 +83,7 @@ def _starts(order: Index, keys: tuple[np.ndarray[tuple[int], np.dtype[np.generic
 
 
 def _averages(value: Floats, count: Floats, starts: Index, bounds: tuple[Floats, Floats]) -> Floats:
-    """Divide the sum; where that overflows, add up shares. Rounding leads to no average outside of the values."""
+    """Divide the sums; where a sum overflows, add up shares. Rounding puts no average outside the values."""
     total = np.add.reduceat(count, starts)
     number = np.maximum(total, 1.0)
     share = count / np.repeat(number, np.diff(np.append(starts, len(value))))

@@ -1,7 +1,7 @@
-"""The thread that writes: appends ticks to a log, closes logs into columns, and keeps within the budget.
+"""The writer's thread: appends ticks to a log, closes logs into columns, and keeps within the budget.
 
-What a crash can take: ticks that are still in the queue (the last one, usually) when the process is killed, and what
-came in the last few seconds when the power fails. A tick that is in the log is in the recording.
+A kill loses the ticks that are still in the queue (usually the last one); a power failure loses those of the last few
+seconds. A tick that is in the log is in the recording.
 
 Closing a log and thinning an hour go piece by piece, so that ticks never wait for long.
 """
@@ -26,33 +26,33 @@ from handler.recording.intake import RecordedTick, RecordingIntake
 
 _LOG_AT_MOST = 32 << 20
 _SHARE = 16
-"""A log takes no more of the budget than this part of it."""
+"""A log takes at most this fraction of the budget: one part in 16."""
 _LINGER: Seconds = 30.0
-"""After its hour, how long a log waits for polls that began in it."""
+"""How long a log waits after its hour for polls that began in it."""
 _SYNC: Seconds = 5.0
 _HOUSEKEEPING: Seconds = 5.0
 _RESERVE = 256 << 20
-"""Bytes of the disk that are never taken: the store needs room to write down what the cloud is told to do."""
+"""Bytes of the disk that are never taken: the store needs space to write intents before calls to the cloud."""
 _STEP_BACK: Seconds = 0.1
-"""The clock may be slowed down so much between two ticks without having been set back."""
+"""The most that slewing may slow the clock between two ticks; more means that it was set back."""
 _SLEW = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingFacts:
-    """What there is to say of a recording, at one moment."""
+    """The state of a recording at one moment."""
 
     sizes: tuple[tuple[Segment, int], ...] = ()
     samples: int = 0
-    """Written since the start."""
+    """Samples written since the start."""
     lost: int = 0
-    """Ticks that could not be written since the start; those that the queue had no room for come on top."""
+    """Ticks that could not be written since the start, besides those that the queue left out."""
     trouble: str | None = None
-    """Why nothing is being written."""
+    """Why the writer writes nothing."""
 
 
 class _Open:
-    """A log and what it has named."""
+    """A log and the layouts that it has named."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -60,10 +60,10 @@ class _Open:
 
 
 class RecordingWriter:
-    """Writes what comes through one intake until that is closed; `run` is the thread's.
+    """Writes the ticks of one intake until that is closed; the thread executes `run`.
 
     Args:
-        folder: of recordings; nobody else writes to it.
+        folder: of recordings; no other writer may use it.
         clock: both clocks.
         say: logs a transition: an event and its fields.
     """
@@ -80,9 +80,9 @@ class RecordingWriter:
         self.settings = settings
         """May be replaced at any time, from any thread."""
         self.facts = RecordingFacts()
-        """Replaced whole."""
+        """Replaced as one value."""
         self.finish = True
-        """Whether logs are closed into columns at the end; without, the next start does it."""
+        """Whether the end closes logs into columns; otherwise the next start does."""
         self._folder, self._intake, self._clock, self._say = folder, intake, clock, say
         self._sizes: dict[Segment, int] = {}
         self._open: dict[int, _Open] = {}
@@ -119,7 +119,7 @@ class RecordingWriter:
         self._publish()
 
     def _took_up(self) -> bool:
-        """Go on where the last writer ended, or was killed; ``False``: the folder cannot be used."""
+        """Go on where the last writer ended or was killed; return ``False`` if the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._sizes = clean(self._folder)
@@ -147,7 +147,7 @@ class RecordingWriter:
             while not self._has_room(len(data)) and self._work():
                 pass
             if not self._has_room(len(data)):
-                raise OSError("the budget, or what the disk has left, is used up")
+                raise OSError("the budget or the free space of the disk is used up")
             try:
                 opened.log.append(data)
             finally:
@@ -164,7 +164,7 @@ class RecordingWriter:
             self._shut(opened)
 
     def _fail(self, error: OSError) -> None:
-        """After a failed write nothing may follow in the same log; another one is tried with the next tick."""
+        """End the log after a failed write; the next tick starts another one."""
         why = error.strerror or str(error)
         if why != self._trouble:
             self._trouble = why
@@ -173,7 +173,7 @@ class RecordingWriter:
             self._shut(opened)
 
     def _follow_clock(self, at: Moment) -> None:
-        """Begin a run when the clock was set back, so that no hour holds one instant twice."""
+        """Begin a new run when the clock was set back, so that no hour holds an instant twice."""
         before, self._before = self._before, at
         if before is None:
             return
@@ -205,7 +205,7 @@ class RecordingWriter:
         if named is not None:
             return take_down(named[0], scrape)
         number = len(opened.layouts)
-        opened.layouts[key] = number, scrape.layout  # kept, so that no other layout can come by its identity
+        opened.layouts[key] = number, scrape.layout  # kept, so that no other layout can get the same id()
         polled = {each.group for each in scrape.layout.series}
         nobody = [group for group in tick.groups if group not in polled]
         return name_layout(number, scrape.layout, nobody) + take_down(number, scrape)

@@ -1,1 +1,1 @@
-"""The HTTP doors: API, metrics, health."""
+"""The HTTP interfaces: API, console, metrics, health."""

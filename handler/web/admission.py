@@ -1,8 +1,8 @@
 """Which connections a listening socket keeps, and for how long each may wait. Pure: the clock is an argument.
 
-Everything on the loopback comes from one address, so a limit per peer would keep out the very clients that it is to
-protect. It refuses nothing here: when a socket is full, a new connection takes the place of the idlest one of the peer
-that holds most. A client that asks at once is answered, however many others stand there.
+All connections on the loopback have one address, so a limit per peer would keep out the very clients that it is to
+protect. So nothing is refused here: when a socket is full, a new connection replaces the idlest one of the peer with
+most connections. A client that sends its request at once is answered, however many idle connections there are.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from config.units import Seconds
 
 
 class WaitPhase(enum.Enum):
-    """What a connection waits for."""
+    """The event that a connection waits for."""
 
     HEAD = "head"
-    """The client, to send a request's head. Also between two requests."""
+    """The client is to send a request's head. Also between two requests."""
     BODY = "body"
-    """The client, to send a request's body."""
+    """The client is to send a request's body."""
     ANSWER = "answer"
-    """Trimtab, to answer; or the answer is a stream that goes on."""
+    """Trimtab is to answer; or the answer is a stream that goes on."""
     STALLED = "stalled"
-    """The client, to read what has been answered."""
+    """The client is to read the answer."""
     CLOSING = "closing"
-    """The client, to read the rest before the end."""
+    """The client is to read the rest before the connection ends."""
 
 
 WITHIN: Mapping[WaitPhase, Seconds | None] = MappingProxyType(
@@ -43,12 +43,12 @@ WITHIN: Mapping[WaitPhase, Seconds | None] = MappingProxyType(
 )
 """How long a connection may be in a phase; ``None``: as long as it takes.
 
-A body has its deadline at the gate, which answers 408; this one is for what the gate does not read.
+The gate has its own deadline for a body and answers 408; this one is for bodies that the gate does not read.
 """
 
 
 class AdmittedConnection(Protocol):
-    """What admission knows of a connection."""
+    """What admission needs to know of a connection."""
 
     @property
     def peer(self) -> str:
@@ -57,22 +57,22 @@ class AdmittedConnection(Protocol):
 
     @property
     def phase(self) -> WaitPhase:
-        """What it waits for."""
+        """The event that it waits for."""
         ...
 
     @property
     def since(self) -> Seconds:
-        """When that began, by a steady clock."""
+        """When the phase began, by a steady clock."""
         ...
 
     @property
     def trusted(self) -> bool:
-        """Whether its last request bore the token, or came over the unix socket."""
+        """Whether its last request had the token or came over the unix socket."""
         ...
 
     @property
     def reads(self) -> bool:
-        """Whether its request changes nothing: to cut it off does no harm."""
+        """Whether its request changes nothing, so that ending it does no harm."""
         ...
 
 
@@ -82,17 +82,17 @@ _Kept = TypeVar("_Kept", bound=AdmittedConnection)
 def is_overdue(
     connection: AdmittedConnection, now: Seconds, within: Mapping[WaitPhase, Seconds | None] = WITHIN
 ) -> bool:
-    """Whether a connection has been in its phase for too long."""
+    """Tell whether a connection has been in its phase for too long."""
     limit = within[connection.phase]
     return limit is not None and now - connection.since >= limit
 
 
 def evicted(connections: Iterable[_Kept], at_most: int) -> list[_Kept]:
-    """Choose up to so many connections that make room for new ones, the idlest first.
+    """Choose up to ``at_most`` connections to end, so that new ones find room; the idlest first.
 
-    First those that wait for their client and have shown no token, then those that have; last reading requests that
-    are being answered without a token. A request that may change something, or bears the token, is never cut off while
-    it is being answered. Within each kind, the peer that holds most connections loses first.
+    First those that wait for their client and have sent no token, then those that have; last, reading requests without
+    a token that are being answered. A request that has the token or may change something is never ended while it is
+    being answered. Within each kind, the peer with most connections loses first.
     """
     known = list(connections)
     held = Counter(each.peer for each in known)
@@ -102,7 +102,7 @@ def evicted(connections: Iterable[_Kept], at_most: int) -> list[_Kept]:
 
 
 def _rank(connection: AdmittedConnection) -> int | None:
-    """How soon it is given up; ``None``: never."""
+    """Return a rank among those to end; ``None``: never end it."""
     if connection.phase is not WaitPhase.ANSWER:
         return 1 if connection.trusted else 0
     return 2 if connection.reads and not connection.trusted else None

@@ -1,4 +1,4 @@
-"""What became of an operation, as an HTTP answer: status and JSON."""
+"""The outcome of an operation as an HTTP response: status and JSON."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.A
 
 
 async def answered(address: Address, done: Done) -> Response:
-    """Answer with what became of an operation; with its address's status, where the outcome does not say another."""
-    if isinstance(done, Snapshot):  # of thousands of members it takes a while
+    """Return an outcome as a response, with the status of its address unless the outcome has its own."""
+    if isinstance(done, Snapshot):  # for thousands of members it takes a while
         return Response(await asyncio.to_thread(lambda: text_of(written(done))), media_type="application/json")
     return JSONResponse(_body(done), _status(done) or address.status)
 
@@ -46,7 +46,7 @@ def _body(done: object) -> Json:
 
 
 def _status(done: object) -> int | None:
-    """Return 403 for what will not be, 409 for a file that is refused; ``None``: the outcome says nothing."""
+    """Return 403 for a refusal, 409 for a refused file; ``None``: the outcome has no status of its own."""
     match done:
         case Asked():
             return 202 if done.reason in _MOVED else 403
@@ -59,7 +59,7 @@ def _status(done: object) -> int | None:
 
 
 def _status_of(decision: Decision) -> int:
-    """Return 202 for a size that is made, now or in its turn, 200 for one that is there, else 403."""
+    """Return 202 for a size that is accepted, now or in its turn, 200 for the present size, else 403."""
     reasons = {answer.reason for answer in decision.answers}
     if decision.winner is not None or Reason.WAITING_TURN in reasons:
         return 202
@@ -86,7 +86,7 @@ def _decided(decision: Decision) -> dict[str, Json]:
 
 
 def _quiet(decision: Decision) -> Json:
-    """The quiet time that the decision begins, if it begins one."""
+    """Return the quiet time that the decision begins, if it begins one."""
     if decision.winner is None or decision.desired_from is None or decision.desired_to is None or not decision.changed:
         return None
     span = decision.winner.request.quiet_time

@@ -24,7 +24,7 @@ from handler.web.render import plain
 
 
 def build(desk: Desk) -> FastAPI:
-    """Make the application; the gate is put before it by whoever listens."""
+    """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
     for router in (_health(desk), build_discovery(desk), build_pages(desk)):
         app.include_router(router)
@@ -45,14 +45,14 @@ def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONRespon
 
 
 async def _misread(_: Request, error: Exception) -> JSONResponse:
-    """Say what is wrong with a request and where; what was sent is not repeated."""
+    """Return the errors of a request and their places, without repeating its content."""
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
     return JSONResponse({"error": words.encode("ascii", "backslashreplace").decode()}, 422)
 
 
 async def _unserved(_: Request, error: Exception) -> JSONResponse:
-    """No such path, or not with this method."""
+    """Answer a path that does not exist, or a method that the path does not take."""
     if not isinstance(error, HTTPException):
         return JSONResponse({"error": "not served"}, 404)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
@@ -62,7 +62,7 @@ def _health(desk: Desk) -> APIRouter:
     routes = APIRouter(tags=["health"])
 
     @routes.get("/metrics", response_class=PlainTextResponse)
-    def metrics() -> Response:  # in a thread: written out, a thousand groups take a while
+    def metrics() -> Response:  # in a thread: writing a thousand groups takes a while
         return Response(desk.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get("/healthz")

@@ -1,7 +1,7 @@
-"""``/sd/prometheus/{group}``: Prometheus's HTTP service discovery. Whom to scrape is who is in service.
+"""``/sd/prometheus/{group}``: Prometheus's HTTP service discovery. Its targets are the members in service.
 
-The format is Prometheus's: https://prometheus.io/docs/prometheus/latest/http_sd/. An answer other than 200 leaves its
-targets as they are, so whatever is not known for sure is answered with 503, never with a shorter list.
+The format is Prometheus's: https://prometheus.io/docs/prometheus/latest/http_sd/. A status other than
+200 leaves Prometheus's targets as they are, so doubtful data gets a 503, never a shorter list.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.render import Json
 
 _SERVING = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
-Port = Annotated[int | None, Query(ge=1, le=65535, description="Where members answer; else where balancers find them.")]
+Port = Annotated[
+    int | None,
+    Query(ge=1, le=65535, description="The port of the members' exporter; left out: the port that balancers use."),
+]
 
 
 class TargetGroup(BaseModel):
-    """One member, as Prometheus takes it."""
+    """One member, in Prometheus's format."""
 
     targets: list[str]
     labels: dict[str, str]
 
 
 def build_discovery(desk: Desk) -> APIRouter:
-    """The route."""
+    """Make the route."""
     routes = APIRouter(tags=["discovery"])
 
     @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup])
@@ -39,7 +42,7 @@ def build_discovery(desk: Desk) -> APIRouter:
         status, definition = desk.group(GroupId(group)), desk.definition(GroupId(group))
         chosen = port if port is not None else port_of(definition)
         if chosen is None:
-            words = f"which port? nothing says where members of {group} answer themselves: ask with ?port=9100"
+            words = f"no port: the balancers of {group} do not give one port for its members; add ?port=9100"
             return JSONResponse({"error": words}, 400)
         unsure = doubt(status)
         if unsure is not None:
@@ -50,7 +53,7 @@ def build_discovery(desk: Desk) -> APIRouter:
 
 
 def port_of(definition: Definition) -> int | None:
-    """The one port of its own on which balancers find every member; ``None`` if there is none, or more than one.
+    """Return the one port at which balancers reach every member; ``None`` if there is none, or more than one.
 
     Behind a shared listener a member has no port of its own.
     """
@@ -63,20 +66,20 @@ def port_of(definition: Definition) -> int | None:
 
 
 def doubt(status: GroupStatus) -> str | None:
-    """Why a list of targets would be too short; ``None`` if it would be whole."""
+    """Return why a list of targets could be too short; ``None`` if it is complete."""
     if status.listed is None:
-        return f"nobody has looked yet who the members of {status.group} are"
+        return f"the members of {status.group} have not been listed yet"
     lost = [member.name for member in _serving(status) if member.address is None]
     if lost and not status.listed:
-        return f"the last listing was partial, and nobody knows where {lost[0]} is"
+        return f"the last listing was partial, and the address of {lost[0]} is unknown"
     return None
 
 
 def target_groups(status: GroupStatus, definition: Definition, port: int) -> list[Json]:
-    """One target group a member, oldest member first.
+    """Return one target group for each member, oldest member first.
 
-    Members in service, those that warm up included. One that has come into service and whose state cannot be told now
-    stays, as it does in Trimtab's own polling: nobody has proved it gone.
+    The members are those in service, also while warming up. A member that came into service and whose state is now
+    unknown stays, as in Trimtab's own polling: it is not proved gone.
     """
     return [
         _target_group(member, member.address, status, definition, port) for member in _serving(status) if member.address

@@ -1,9 +1,9 @@
-"""The gate before every request: which requests are let in, with what, and how much they may bring.
+"""The gate before every request: it checks Host, token, content type and length.
 
-Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine; changes, and
-questions that make the daemon send requests of its own (`BEARER`), need the bearer token; the Host header must name
-this machine, so that no web page can be tricked into asking for it. Webhooks and pushed values have tokens of their own
-and a larger bound: to their applications all of that is passed on.
+Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine; changes, and reads
+that make the daemon send requests of its own (`BEARER`), need the bearer token; the Host header must name this machine,
+so that no web page can trick a browser into sending requests. Webhooks and pushed values have tokens of their own and a
+larger bound: the gate passes them on to their applications.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ BODY_AT_MOST = 64 * 1024
 BODY_WITHIN = 10.0
 """Seconds."""
 BEARER = "trimtab.bearer"
-"""Key of the scope: whether the request may do what needs the token."""
+"""Key of the scope: whether the request may do things that need the token."""
 UNAUTHORIZED = (
-    "changes, and questions to members, clouds or balancers, need over TCP 'Authorization: Bearer …' with the token of "
+    "over TCP, changes and queries to members, clouds or balancers need 'Authorization: Bearer …' with the token of "
     "the state directory; the unix socket needs none"
 )
 HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
-"""Of what a webhook or a push brings, or of a saved payload that is checked."""
+"""For alerts, pushed values, and saved payloads that are checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -46,10 +46,10 @@ _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class _Unread(enum.Enum):
-    """Why there is no body."""
+    """Why a request has no body."""
 
     CUT_OFF = "cut off"
-    """The connection ended before it."""
+    """The connection ended before the body did."""
     TOO_LONG = "too long"
 
 
@@ -58,13 +58,13 @@ class Access:
     """What one listening socket allows."""
 
     trusted: bool
-    """The unix socket: the file's mode has decided already."""
+    """The unix socket: the file's mode controls access."""
     port: int | None = None
     token: str | None = field(default=None, repr=False)
 
 
 class Gate:
-    """ASGI middleware; refuses before the application sees anything."""
+    """ASGI middleware; refuses requests before the application sees them."""
 
     def __init__(self, app: App, access: Access, hooks: App | None = None) -> None:
         self._app = app
@@ -72,9 +72,9 @@ class Gate:
         self._hooks = hooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on with the whole body read."""
+        """Refuse the request, or read its body and pass it on."""
         if scope["type"] != "http":
-            return  # nothing else is spoken here
+            return  # only HTTP is served
         if sum(key == b"host" for key, _ in scope["headers"]) > 1:
             await _answer(send, 400, "more than one Host header")
             return
@@ -84,7 +84,7 @@ class Gate:
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
         refusal = self._refuse(scope["method"], headers, at_most, kinds, hooked=hooked)
         if refusal is not None:
-            if hooked:  # a sender that has not finished would be cut off, and never read the answer
+            if hooked:  # else an unfinished sender never reads the answer
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(BODY_WITHIN):
                         await _read(receive, 0)
@@ -94,10 +94,10 @@ class Gate:
             async with asyncio.timeout(BODY_WITHIN):
                 body = await _read(receive, at_most)
         except TimeoutError:
-            await _answer(send, 408, f"the body did not come within {BODY_WITHIN:.0f} s")
+            await _answer(send, 408, f"the body was not complete within {BODY_WITHIN:.0f} s")
             return
         if body is _Unread.CUT_OFF:
-            return  # there is no client to answer, and half a body may say something else than the whole
+            return  # the client is gone, and half a body may mean something else
         if body is _Unread.TOO_LONG:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
@@ -138,7 +138,7 @@ def _is_hook(path: str) -> bool:
 
 
 async def _read(receive: Receive, at_most: int) -> bytes | _Unread:
-    """Read the whole body, whatever its headers promised; of one that is too long some more is taken, and dropped."""
+    """Read the body to its end, whatever its headers say; of one that is too long, read and drop some more."""
     parts: list[bytes] = []
     size = 0
     while size <= _DRAINED_AT_MOST:

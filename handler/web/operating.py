@@ -1,4 +1,4 @@
-"""The routes of operations, made of the registry: one for each, with its fields in the path, the query or the body."""
+"""The routes of operations, made from the registry: one for each, with its fields in path, query or body."""
 
 from __future__ import annotations
 
@@ -20,15 +20,20 @@ from handler.operations.registry import OPERATIONS, Operation
 from handler.web.answers import answered
 
 _Model = type[BaseModel]
-_BY = Annotated[str, Header(alias="X-Trimtab-User", max_length=64, description="Who asks; recorded in the history.")]
+_BY = Annotated[
+    str,
+    Header(
+        alias="X-Trimtab-User", max_length=64, description="The person or program that asks; the history records it."
+    ),
+]
 _ASKER, _BODY = "asker", "body"
-"""Parameters of an endpoint beside the fields of its operation."""
+"""Parameters of an endpoint besides its operation's fields."""
 _READ_AS: Mapping[object, object] = {Allowance | None: Allowed | None}
-"""Types that people write in a way of their own."""
+"""Types with another form in requests."""
 
 
 def operation_routes(perform: Callable[[Operation, str], Awaitable[Done]]) -> APIRouter:
-    """Make a route for every operation, which has it performed in the name of its caller."""
+    """Make a route for every operation, which performs it in its caller's name."""
     routes, models = APIRouter(), dict[str, _Model]()
     for kind in OPERATIONS:
         address = address_of(kind)
@@ -53,7 +58,7 @@ def _endpoint(
 
 
 def _parameters(kind: type[Operation], address: Address, model: _Model | None) -> Iterator[Parameter]:
-    """Say what FastAPI is to read of a request."""
+    """Yield the parameters that FastAPI reads from a request."""
     for each, hint in _typed(kind):
         about = each.metadata.get(ABOUT)
         if each.name in address.placed:
@@ -76,7 +81,7 @@ def _parameter(name: str, annotation: object, default: object = MISSING) -> Para
 
 
 def _model(kind: type[Operation], address: Address) -> _Model:
-    """Make the schema of a body. Where two have one name, OpenAPI tells them apart by their modules."""
+    """Make the schema of a body. OpenAPI tells two of one name apart by their modules."""
     module, _, name = address.body.rpartition(".")
     described = {each.name: (hint, _described(each)) for each, hint in _typed(kind) if each.name not in address.placed}
     return create_model(name, __config__=ConfigDict(extra="forbid"), __module__=module or __name__, **described)  # type: ignore[call-overload,no-any-return]

@@ -1,4 +1,4 @@
-"""The routes that read: groups and why they are as they are, history, and what the daemon keeps beside groups."""
+"""The routes that read: groups with their explanations and history, and the daemon's other records."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
 from trigger.explain.words import say
 
-_UNTIL = Query(description="With at: show the decision that was taken from at until just before this instant.")
-_Hook = Annotated[str | None, Query(max_length=64, description="Through which webhook; none: one that may do all.")]
+_UNTIL = Query(description="With at: show the decision taken from at until just before this instant.")
+_Hook = Annotated[str | None, Query(max_length=64, description="The webhook; left out: one with every permission.")]
 
 
 def _refuse_without_token(request: Request) -> None:
@@ -30,7 +30,7 @@ def _refuse_without_token(request: Request) -> None:
 
 
 _NeedsToken = Depends(_refuse_without_token)
-"""Of a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
+"""For a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
 
 
 def reading_routes(desk: Desk) -> APIRouter:
@@ -65,7 +65,7 @@ def _groups(desk: Desk) -> APIRouter:
 
 
 async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
-    """The last decision, and what is wrong with the group at present."""
+    """Return the last decision, and the group's present problems."""
     found = await desk.why(group, None)
     explanation = found.first if isinstance(found, TickSpan) else found
     shown = _explained(group, explanation)
@@ -81,7 +81,7 @@ async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
 
 
 async def _then(desk: Desk, group: GroupId, at: float, until: float | None) -> dict[str, Json]:
-    """The decision of an instant, or of the time from ``at`` until just before ``until``."""
+    """Return the decision at an instant, or in the time from ``at`` until just before ``until``."""
     end = max(until if until is not None else at, math.nextafter(at, math.inf))
     found = await desk.recall(group, Instant(at), Instant(end))
     shown = _explained(group, None if found.span is None else found.span.first)
@@ -100,7 +100,7 @@ def _explained(group: GroupId, explanation: Explanation | None) -> dict[str, Jso
 
 
 def _span(span: TickSpan) -> Json:
-    """What is kept of ticks in a row: how many they were, and within what each aggregate was meanwhile."""
+    """Return a span of equal ticks: their number, and the range of each aggregate."""
     ranges: list[Json] = [
         {
             "counter": each.counter,
@@ -124,7 +124,7 @@ def _span(span: TickSpan) -> Json:
 
 
 def _looks(desk: Desk) -> APIRouter:
-    """What has to be fetched first."""
+    """Make the routes whose data must be fetched first."""
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups/{group}/probe", dependencies=[_NeedsToken])
@@ -136,9 +136,9 @@ def _looks(desk: Desk) -> APIRouter:
     async def history(
         group: str,
         before: float | None = None,
-        since: Annotated[float | None, Query(description="Nothing that is older.")] = None,
+        since: Annotated[float | None, Query(description="Only events from this instant on.")] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-        kind: Annotated[list[EventKind] | None, Query(description="Only these; all if left out.")] = None,
+        kind: Annotated[list[EventKind] | None, Query(description="Only these kinds; all if left out.")] = None,
     ) -> JSONResponse:
         at = Instant(before) if before is not None else None
         kinds = EVERY_KIND if kind is None else frozenset(kind)
@@ -212,7 +212,7 @@ def _webhooks(desk: Desk) -> APIRouter:
 
 
 def _without_tokens(hook: StoredHook) -> Json:
-    """All of a webhook but what opens it."""
+    """Return a webhook without its tokens."""
     return {
         "name": hook.name,
         "groups": plain(hook.groups),

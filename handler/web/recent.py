@@ -1,4 +1,4 @@
-"""``/api/v1/groups/{group}/series``: the last half hour in numbers, for charts of others."""
+"""``/api/v1/groups/{group}/series``: the numbers of the last half hour, for other programs' charts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SizesColumns(BaseModel):
 
 
 class CurveColumns(BaseModel):
-    """One condition over the instants of ``judged_at``; null: it could not be judged."""
+    """One condition at the instants of ``judged_at``; null: its value was unknown."""
 
     condition: str
     counter: str
@@ -41,19 +41,19 @@ class CurveColumns(BaseModel):
 
 
 class SeriesBody(BaseModel):
-    """At most half an hour and 600 ticks. A time without rows is a time of which nothing is known."""
+    """At most half an hour and 600 ticks. Times without rows are unknown."""
 
     group: str
-    interval: float = Field(description="Seconds between ticks; rows much further apart are not to be joined.")
+    interval: float = Field(description="Seconds between ticks; do not join rows that are much further apart.")
     began: float | None = Field(description="When this daemon recorded the first row; null: it has none.")
     sizes: SizesColumns
     judged_at: list[float]
     curves: list[CurveColumns]
-    marks: list[dict[str, object]] = Field(description="Decisions and notes of that time, as in the history.")
+    marks: list[dict[str, object]] = Field(description="Decisions and notes of this time, as in the history.")
 
 
 def build_recent(desk: Desk) -> APIRouter:
-    """The route."""
+    """Make the route."""
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups/{group}/series", response_model=SeriesBody)

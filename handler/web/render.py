@@ -1,4 +1,4 @@
-"""Values to JSON: one rule for every frozen value, so that API, command line and files show the same."""
+"""Values to JSON: one rule for every frozen value, shared by the API, the command line and files."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _CONVERTER: Final = Converter()
 
 
 def plain(value: object) -> Json:
-    """Turn a value into what JSON can say.
+    """Convert a value to JSON's types.
 
-    Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step is
-    told by its ``kind`` (see `tagged`). Instants stay seconds since the epoch.
+    Dataclasses become objects, enums their value, tuples arrays. An infinity or NaN becomes null. A step
+    has its ``kind`` (see `tagged`). Instants stay seconds since the epoch.
 
     Raises:
-        TypeError: for a type that no value of ours has.
+        TypeError: the type has no rule.
     """
     return cast("Json", _CONVERTER.unstructure(value))
 
@@ -53,7 +53,7 @@ def _is_other(kind: object) -> bool:
 
 
 def _by_class(kind: object) -> Callable[[object], Json]:
-    """Go by what a value is, where its declared type says nothing."""
+    """Return a rule that uses a value's class, for declared types that are too general."""
 
     def write(value: object) -> Json:
         if type(value) is kind:
@@ -68,9 +68,9 @@ def _object(kind: type[DataclassInstance]) -> Callable[[Any], dict[str, Any]]:
     return make_dict_unstructure_fn(kind, _CONVERTER, _cattrs_include_init_false=True, **names)
 
 
-# What is registered later is asked first.
+# A hook that is registered later is tried first.
 _CONVERTER.register_unstructure_hook_factory(_is_other, _by_class)
-_CONVERTER.register_unstructure_hook(bytes, _by_class(bytes))  # which cattrs would leave as they are
+_CONVERTER.register_unstructure_hook(bytes, _by_class(bytes))  # else cattrs leaves them as they are
 _CONVERTER.register_unstructure_hook_func(_is_any(float), lambda value: value if math.isfinite(value) else None)
 _CONVERTER.register_unstructure_hook_func(
     _is_any(Mapping), lambda value: {_key(key): plain(item) for key, item in value.items()}
@@ -83,7 +83,7 @@ _CONVERTER.register_unstructure_hook_factory(lambda kind: isinstance(kind, type)
 
 
 def tagged(step: Step) -> Json:
-    """Like `plain`, for a step: its kind comes first."""
+    """Convert a step like `plain`, with its kind first."""
     return {"kind": KINDS[type(step)], **cast("dict[str, Json]", plain(step))}
 
 
@@ -93,9 +93,9 @@ def text_of(value: object) -> bytes:
 
 
 def planned(plan: Plan) -> dict[str, Json]:
-    """A plan: its steps in order, what it waits for, of how many members, and whose removal nobody waits for.
+    """Convert a plan: its steps in order, its waits with their numbers of members, and the members that are stuck.
 
-    ``quota`` and ``budget`` say which one is in the way; empty: none is.
+    ``quota`` and ``budget`` name the one that holds the plan back; empty: none does.
     """
     return {
         "group": plan.group,
@@ -109,17 +109,17 @@ def planned(plan: Plan) -> dict[str, Json]:
 
 
 def closed_up(seen: CloseUp) -> dict[str, Json]:
-    """One member from all its sides."""
+    """Convert what is known of one member."""
     return {**cast("dict[str, Json]", plain(seen)), "steps": [tagged(step) for step in seen.steps]}
 
 
 def carried_out(outcome: StepOutcome) -> dict[str, Json]:
-    """One step, and what became of it."""
+    """Convert one step and its outcome."""
     return {"step": tagged(outcome.step), "result": outcome.result.value, "because": outcome.because}
 
 
 def probed_plain(found: Iterable[Probed]) -> list[Json]:
-    """Every reading as an object; replies by name, in lower case."""
+    """Convert readings to objects; replies by name, in lower case."""
     return [_reading(each) for each in found]
 
 

@@ -1,7 +1,7 @@
-"""Turns for reading over TCP: pages and lists cost time to make, and a crowd that asks for them takes it from the rest.
+"""Turns for reading over TCP: pages and lists cost time, and many readers at once would take it from the rest.
 
-Only few are made at once, in the order in which they were asked for. Whether Trimtab is alive is answered out of turn,
-and so is whatever bears the token or comes over the unix socket.
+Only few are made at once, in the order of the requests. Health checks are answered without a turn, and so are requests
+that have the token or come over the unix socket.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OUT_OF_TURN = frozenset({"/healthz", "/readyz"})
 
 
 class RequestTurns:
-    """ASGI middleware. A turn lasts until the answer begins: what a client does not read holds up nothing."""
+    """ASGI middleware. A turn lasts until the response begins, so a client that does not read holds nothing up."""
 
     def __init__(
         self, app: App, *, at_once: int = _AT_ONCE, waiting_at_most: int = _WAITING_AT_MOST, within: Seconds = _WITHIN
@@ -31,7 +31,7 @@ class RequestTurns:
         self._within = within
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on at once, or in turn, or answer 503."""
+        """Pass the request on at once or in its turn, or answer 503."""
         if scope[BEARER] or scope["path"] in _OUT_OF_TURN or scope["method"] not in READING:
             await self._app(scope, receive, send)
         elif await self._turn_comes():
@@ -69,7 +69,7 @@ class RequestTurns:
 
 
 async def _busy(send: Send) -> None:
-    body = json.dumps({"error": "too many ask at once: ask again, or over the unix socket"}).encode()
+    body = json.dumps({"error": "too many requests at once: try again, or use the unix socket"}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

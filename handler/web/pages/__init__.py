@@ -1,1 +1,1 @@
-"""Pages for people: rendered here, escaped by construction, kept fresh by server-sent events. Reading only."""
+"""The console's pages: rendered and escaped here, kept fresh by server-sent events, and read-only."""

@@ -1,6 +1,6 @@
-"""What charts show: paths in a box of 1000 × 100, and labels and places in percent, for `templates/chart.html`.
+"""Charts: paths in a box of 1000 × 100, and labels and places in percent, for `templates/chart.html`.
 
-Lines break where nothing is known, and where nothing was recorded for longer than ticks are apart.
+Lines break at unknown values, and where no row was recorded for longer than ticks are apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handler.web.pages.figures import clock, number
 
 _WIDE, _HIGH = 1000.0, 100.0
 _GAP = 2.5
-"""Intervals without a row after which nothing is known."""
+"""Intervals without a row after which a line breaks."""
 _STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 6.0, 8.0, 10.0)
 _BUCKETS = 60
 _ROOM = 0.12
@@ -31,9 +31,9 @@ class Trace:
     at: Sequence[Instant]
     values: Sequence[float | None]
     kind: str
-    """The class that styles it."""
+    """Its CSS class."""
     stepped: bool = False
-    """Holds its value until the next row (sizes); else drawn from row to row."""
+    """The value holds until the next row (sizes); else the line joins the rows."""
     filled: bool = False
 
 
@@ -47,12 +47,12 @@ class ChartMark:
     title: str
     why: tuple[str, ...]
     id: str
-    """Of the line below that says it in full."""
+    """The id of the line below with the full text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A value that is drawn across: its present place, in words."""
+    """A value drawn as a horizontal line, with its label."""
 
     value: float
     label: str
@@ -65,7 +65,7 @@ class Plot:
 
     id: str
     describe: str
-    """What it shows, for those who cannot see it."""
+    """Its description, for people who cannot see it."""
     begin: Instant
     end: Instant
     gap: Seconds
@@ -74,12 +74,12 @@ class Plot:
     rules: tuple[Rule, ...] = ()
     marks: tuple[ChartMark, ...] = ()
     lane: bool = False
-    """Give the marks a lane of their own, where they can be pointed at; else only a thin line each."""
+    """Give the marks a lane of their own, where a person can point at them; else only a thin line each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """One line as it is drawn; what is empty is not drawn."""
+    """One line as it is drawn; an empty path is not drawn."""
 
     kind: str
     line: str
@@ -88,7 +88,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """A rule as it is drawn, and its words above it or, where there is no room, below."""
+    """A rule as it is drawn, with its label above it or, where there is no space, below."""
 
     kind: str
     label: str
@@ -106,7 +106,7 @@ class Hair:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A mark that can be pointed at, and what it says then."""
+    """A mark that a person can point at, and its text."""
 
     id: str
     kind: str
@@ -126,7 +126,7 @@ class Chart:
     describe: str
     numbers: str
     heights: tuple[str, ...]
-    """Along the upright axis, from above."""
+    """Labels of the vertical axis, from the top."""
     times: tuple[str, ...]
     strokes: tuple[Stroke, ...]
     rules: tuple[Across, ...]
@@ -135,7 +135,7 @@ class Chart:
 
 
 def gap_of(interval: Seconds) -> Seconds:
-    """How far apart rows may be and still be joined."""
+    """Return how far apart rows may be and still be joined."""
     return _GAP * interval
 
 
@@ -152,7 +152,7 @@ def nice_top(highest: float) -> float:
 
 
 def chart(plot: Plot) -> Chart:
-    """Place everything of a chart."""
+    """Lay out a chart."""
     low, high = _bounds(plot)
     return Chart(
         id=plot.id,
@@ -168,7 +168,7 @@ def chart(plot: Plot) -> Chart:
 
 
 def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seconds) -> tuple[Stroke, ...]:
-    """Place a small chart without axes: ``trace`` filled, ``over`` as a line."""
+    """Lay out a small chart without axes: ``trace`` filled, ``over`` as a line."""
     thin = [_thinned(one, begin, end) for one in (trace, over)]
     high = 1.15 * max((value for one in thin for value in one.values if value is not None), default=1.0) or 1.0
     wide = max(gap, 1.01 * (end - begin) / _BUCKETS + gap)
@@ -177,7 +177,7 @@ def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seco
 
 
 def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
-    """Runs of rows that belong together: (instant, value) each."""
+    """Yield runs of rows to be joined, as (instant, value)."""
     run: Points = []
     for at, value in zip(trace.at, trace.values, strict=True):
         if run and (value is None or at - run[-1][0] > gap):
@@ -193,7 +193,7 @@ def _stroke(trace: Trace, plot: Plot, low: float, high: float) -> Stroke:
     lines, areas = [], []
     for run in segments(trace, plot.gap):
         if trace.stepped and plot.end - run[-1][0] <= plot.gap:
-            run.append((plot.end, run[-1][1]))  # it is so until something else is heard
+            run.append((plot.end, run[-1][1]))  # the value holds until the next row
         points = [(_across(at, plot), _up(value, low, high)) for at, value in run]
         path = _path(points, stepped=trace.stepped)
         lines.append(path)
@@ -229,7 +229,7 @@ def _bounds(plot: Plot) -> tuple[float, float]:
 
 def _rule(rule: Rule, low: float, high: float) -> Across:
     y = _up(rule.value, low, high)
-    crowded = y < _ROOM * _HIGH  # no room for words above the line
+    crowded = y < _ROOM * _HIGH  # no space for a label above the line
     return Across(rule.kind, rule.label, f"{y:g}%", 13 if crowded else -5)
 
 
@@ -267,7 +267,7 @@ def _times(begin: Instant, end: Instant) -> tuple[str, str, str]:
 
 
 def _numbers(plot: Plot) -> str:
-    """What the script shows of the row that is pointed at; instants are seconds after ``begin``."""
+    """Return the numbers that the script shows for a row; instants are seconds after ``begin``."""
     at = sorted({instant for trace in plot.traces for instant in trace.at})
     columns: list[dict[str, object]] = []
     for trace in plot.traces:
@@ -291,7 +291,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _thinned(trace: Trace, begin: Instant, end: Instant) -> Trace:
-    """The last row of each of sixty equal spans: enough for a small chart."""
+    """Keep the last row of each of sixty equal spans: enough for a small chart."""
     last: dict[int, tuple[Instant, float | None]] = {}
     for at, value in zip(trace.at, trace.values, strict=True):
         last[int(_BUCKETS * (at - begin) / (end - begin))] = (at, value)

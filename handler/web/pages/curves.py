@@ -1,4 +1,4 @@
-"""A group's sizes and conditions over time: what is drawn, and in words what it is held against."""
+"""A group's sizes and conditions over time: charts, and the thresholds as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trigger.explain.explanation import ConditionExplanation, ExpressionExplanat
 from trigger.verdicts import Truth
 
 _NEAR = 2.0
-"""A bound is drawn if it is at most this many times the largest size shown; else it would press the sizes flat."""
+"""A bound is drawn if it is at most this many times the largest size shown; a higher one would flatten the sizes."""
 _TRUTHS = {Truth.TRUE: "holds", Truth.FALSE: "does not hold", Truth.UNKNOWN: "unknown"}
 
 
@@ -27,7 +27,7 @@ class SizesShown:
     chart: Chart | None
     """``None``: nothing has been recorded."""
     since: str
-    """Since when, if that is later than the chart could begin."""
+    """When the record begins, if that is later than the chart's possible start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class VerdictLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A condition: one that compares a counter has a value and a chart, an expression has terms."""
+    """A condition: a comparison has a value and a chart, an expression has terms."""
 
     condition: ConditionId
     measured: str
@@ -52,7 +52,7 @@ class Card:
 
 
 def sizes_of(facts: Facts) -> SizesShown:
-    """Sizes over time, with the bounds that are near and the decisions."""
+    """Return the sizes over time, with near bounds and the decisions."""
     picture, now = facts.picture, facts.now
     begin = begin_of(picture, now)
     traces = size_traces(picture)
@@ -136,13 +136,13 @@ def _curve(facts: Facts, curve: Curve) -> Plot:
     begin = begin_of(picture, now)
     thresholds = [value for value in curve.thresholds if value is not None]
     traces = [Trace(label=line.condition, at=picture.at, values=curve.values, kind="value")]
-    if len(set(thresholds)) > 1:  # it was changed meanwhile: earlier values were held against the earlier one
+    if len(set(thresholds)) > 1:  # edited meanwhile: earlier values had the earlier one
         was = Trace(label="threshold", at=picture.at, values=curve.thresholds, kind="was", stepped=True)
         traces.append(was)
     rules = (Rule(value=thresholds[-1], label=_against(curve), kind="threshold"),) if thresholds else ()
     return Plot(
         id=f"chart-{line.condition}-{line.window:g}",
-        describe=f"{_measured(line)} since {clock(begin)} UTC, held against: {_against(curve)}",
+        describe=f"{_measured(line)} since {clock(begin)} UTC, compared with: {_against(curve)}",
         begin=begin,
         end=now,
         gap=gap_of(picture.interval),

@@ -1,4 +1,4 @@
-"""What a page is made of: values, gathered on the event loop; everything after that is pure."""
+"""The values that a page shows, gathered on the event loop; everything after that is pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
 _MARKS_AT_MOST = 40
 _WHYS_AT_MOST = 2000
 _WRITTEN = 60.0
-"""Seconds after which a decision whose explanation is not in the store has none."""
+"""Seconds after which a decision without a stored explanation never gets one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +41,19 @@ class Facts:
     """``None``: nothing has been evaluated yet."""
     picture: Picture
     marks: tuple[ChartMark, ...]
-    """Newest first; also from before the daemon started."""
+    """Newest first; also older than the daemon."""
     now: Instant
 
 
 class PageGatherer:
-    """Asks the desk; remembers why past decisions were made, since that never changes."""
+    """Gathers a page's values; caches the explanations of past decisions, which never change."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._whys: OrderedDict[tuple[GroupId, Instant], tuple[str, ...]] = OrderedDict()
 
     def glance(self, group: GroupId) -> Glance:
-        """One group at a glance.
+        """Return one group for the overview.
 
         Raises:
             NoSuch: there is no such group.
@@ -62,7 +62,7 @@ class PageGatherer:
         return Glance(status=self._desk.group(group), picture=self._desk.recent(group).picture(now), now=now)
 
     async def facts(self, group: GroupId) -> Facts:
-        """One group whole.
+        """Return one group for its own page.
 
         Raises:
             NoSuch: there is no such group.
@@ -81,7 +81,7 @@ class PageGatherer:
         )
 
     async def why(self, event: Event) -> tuple[str, ...]:
-        """Why a decision was made; empty where no explanation is kept, or not yet. Raises `NoSuch` and `StoreError`."""
+        """Return a decision's explanation; empty if there is none, or not yet. Raises `NoSuch` and `StoreError`."""
         if event.kind is not EventKind.DECISION:
             return ()
         key = (event.group, event.at)
@@ -98,7 +98,7 @@ class PageGatherer:
 
 
 def why_of(explanation: Explanation) -> tuple[str, ...]:
-    """The lines that led to a decision: the policies that were answered, requests from outside, and what stood then."""
+    """Return the lines behind a decision: policies, outside requests, and what was in force then."""
     spoke = {answer.by for answer in explanation.answers}
     heard = replace(
         explanation,
@@ -111,7 +111,7 @@ def why_of(explanation: Explanation) -> tuple[str, ...]:
 
 
 def mark_of(event: Event, why: tuple[str, ...]) -> ChartMark:
-    """A line of history as a mark, with what is known of its reasons."""
+    """Return a line of history as a mark, with its known reasons."""
     return ChartMark(
         at=event.at,
         kind=_kind(event),
@@ -145,7 +145,7 @@ def _sentence(name: str) -> str:
 
 
 def _fallback(event: Event) -> tuple[str, ...]:
-    """What the history itself says, where no explanation is kept."""
+    """Return the history's own text, for a line without an explanation."""
     clamps = tuple(f"clamped {clamp.before} → {clamp.after}: {sentence_of(clamp.guard)}" for clamp in event.clamps)
     by = f"by {event.by}" if event.by else ""
     return tuple(text for text in (by, event.message, *clamps) if text)

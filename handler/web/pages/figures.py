@@ -1,4 +1,4 @@
-"""Numbers and times for people. What is not known is a dash, never a zero. Times are UTC, as in the command line."""
+"""Numbers and times as text. An unknown value is a dash, never a zero. Times are UTC, as in the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def number(value: float | None) -> str:
-    """Three digits; integers whole.
+    """Write a number with three digits; an integer in full.
 
     >>> number(71.318), number(4.0), number(123456.0), number(0.0), number(None)
     ('71.3', '4', '123456', '0', '–')
@@ -30,7 +30,7 @@ def number(value: float | None) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit.
+    """Write a number with its unit.
 
     >>> quantity(71.318, "percent"), quantity(3.0, "ms"), quantity(None, "ms"), quantity(3.0, "")
     ('71.3 %', '3 ms', '–', '3')
@@ -41,7 +41,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def clock(at: Instant | None) -> str:
-    """A time of day.
+    """Write a time of day.
 
     >>> clock(Instant(3661.5)), clock(None)
     ('01:01:01', '–')
@@ -53,7 +53,7 @@ def clock(at: Instant | None) -> str:
 
 
 def stamp(at: Instant) -> str:
-    """A date and time of day that finds the decision of that instant.
+    """Write a date and time precise enough to find the decision of that instant.
 
     >>> stamp(Instant(1772366400.5319998))
     '2026-03-01T12:00:00.531Z'
@@ -63,7 +63,7 @@ def stamp(at: Instant) -> str:
 
 
 def span(seconds: Seconds | None) -> str:
-    """How long, in at most two units. The page's script counts on in the same words.
+    """Write a length of time in at most two units. The page's script counts on in the same format.
 
     >>> span(42.9), span(250), span(3 * 3600), span(90061), span(None), span(-3)
     ('42 s', '4 min 10 s', '3 h', '1 d 1 h', '–', '0 s')

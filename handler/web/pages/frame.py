@@ -1,4 +1,4 @@
-"""The page around everything: title, way home, and whether what is shown is live."""
+"""The frame of every page: title, link to the overview, and whether the page is live."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trigger.explain.time_words import say_pause
 from trigger.requests import FleetPause
 
 Parts = dict[str, Markup]
-"""Name → what is inside the element of that name: what an event replaces."""
+"""Name → content of the element with that name, which an event replaces."""
 
 _TEMPLATE = PageTemplate("frame.html")
 _GLYPHS = {
@@ -32,7 +32,7 @@ _GLYPHS = {
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A group's condition: shape and word."""
+    """A group's state: shape and word."""
 
     glyph: str
     word: str
@@ -40,20 +40,20 @@ class Badge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFrame:
-    """What stands around the content of a page."""
+    """Everything around the content of a page."""
 
     title: str
-    """Of the window."""
+    """The window's title."""
     group: GroupId | None
-    """Beside the way home; ``None``: the page is no group's."""
+    """Shown beside the link to the overview; ``None``: the page is not a group's."""
     banner: Markup
     now: str
-    """When it was made: epoch seconds."""
+    """When the page was made: epoch seconds."""
     clock: str
     stream: str
-    """The address of its events."""
+    """The path of its events."""
     assets: str
-    """Changes whenever style or script do."""
+    """A digest that changes with style or script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class _Stopped:
 
 
 def document(page: PageFrame, main: Markup) -> Markup:
-    """Lay out a whole page."""
+    """Lay out a complete page."""
     return _TEMPLATE("document", page, main)
 
 
 def page_of(
     title: str, *, group: GroupId | None, stopped: FleetPause | None, now: Instant, stream: str, assets: str
 ) -> PageFrame:
-    """Say what stands around a page that is made now."""
+    """Return the frame of a page that is made now."""
     return PageFrame(
         title=title,
         group=group,
@@ -83,7 +83,7 @@ def page_of(
 
 
 def banner(stopped: FleetPause | None) -> Markup:
-    """What is stopped in all groups, by whom, since when and why; nothing while nothing is."""
+    """Return the banner of a pause of all groups: what is stopped, by which person, since when and why."""
     if stopped is None:
         return Markup()
     because = f": {stopped.because}" if stopped.because else ""
@@ -92,10 +92,10 @@ def banner(stopped: FleetPause | None) -> Markup:
 
 
 def not_here(message: str) -> Markup:
-    """Say that what was asked for does not exist."""
+    """Return the content of a page that does not exist."""
     return _TEMPLATE("not_here", message)
 
 
 def badge_of(condition: GroupCondition) -> Badge:
-    """How a group's condition is shown."""
+    """Return the badge of a group's state."""
     return Badge(_GLYPHS[condition], condition.value)

@@ -1,4 +1,4 @@
-"""One group's page: what it is doing and why, its decisions and its members, and its curves."""
+"""One group's page: its state and the reasons, its decisions, its members and its curves."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _MARK_WORDS = {"out": "▲", "in": "▼", "refused": "✕", "note": "■", "edit
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A figure of the head."""
+    """A figure in the head of the page."""
 
     term: str
     value: str
     more: str = ""
     large: bool = False
     until: str = ""
-    """When a span that is counted down ends: epoch seconds."""
+    """When a countdown ends: epoch seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What a group is doing."""
+    """A group's state and figures."""
 
     group: GroupId
     badge: Badge
@@ -64,7 +64,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A line of the group's decisions."""
+    """A line of the list of decisions."""
 
     id: str
     clock: str
@@ -84,7 +84,7 @@ class MemberRow:
     glyph: str
     word: str
     state_since: str
-    """Epoch seconds; ``lasting`` says how long ago that is."""
+    """Epoch seconds; ``lasting`` is the time since then."""
     lasting: str
     since: str
     age: str
@@ -95,14 +95,14 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class MembersTable:
-    """The members, or why there are none to show."""
+    """The members, or why none are shown."""
 
     rows: tuple[MemberRow, ...]
     nothing: str
 
 
 def group_page(facts: Facts) -> Markup:
-    """Lay out what is inside the page; each part is what an event replaces."""
+    """Lay out the page's content; an event replaces single parts of it."""
     return _TEMPLATE("page", parts_of(facts))
 
 
@@ -121,7 +121,7 @@ def parts_of(facts: Facts) -> Parts:
 
 
 def head_of(status: GroupStatus, now: Instant) -> Head:
-    """What a group is doing, and its figures."""
+    """Return a group's state and figures."""
     return Head(
         group=status.group,
         badge=badge_of(status.condition),
@@ -151,7 +151,7 @@ def _waiting(wait: Wait, count: int, status: GroupStatus) -> Stated:
 
 
 def _rolling(status: GroupStatus) -> Iterator[Stated]:
-    """Yield what a person has to know of definitions: a rollback, a roll, members of an earlier profile."""
+    """Yield the figures about definitions: a rollback, a roll, members of an earlier profile."""
     if status.rollback is not None:
         yield Stated("Rolled back", f"to revision {status.rollback.revision}", f"by {status.rollback.by}")
     roll = status.roll
@@ -164,7 +164,7 @@ def _rolling(status: GroupStatus) -> Iterator[Stated]:
 
 
 def _quiet(quiet: Quiet, now: Instant) -> Stated:
-    effect = "nothing scales" if quiet.direction is Direction.OUT else "nothing scales in"
+    effect = "no policy scales" if quiet.direction is Direction.OUT else "no policy scales in"
     who = quiet.policy or "a person or an alarm"
     more = f"until {clock(quiet.until)}: {effect}, since {who} scaled {quiet.direction.value}"
     return Stated("Quiet", span(quiet.until - now), more, until=f"{quiet.until:.3f}")
@@ -183,15 +183,15 @@ def _decided(mark: ChartMark) -> Decided:
 
 
 def members_of(status: GroupStatus, now: Instant) -> MembersTable:
-    """The members, one a line."""
-    nothing = "No members." if status.listed is not None else "Nobody has looked yet."
+    """Return the members, one for each line."""
+    nothing = "No members." if status.listed is not None else "The members have not been listed yet."
     return MembersTable(tuple(_member(member, now) for member in status.members), "" if status.members else nothing)
 
 
 def _member(member: MemberStatus, now: Instant) -> MemberRow:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
-        notes.append(f"not heard since {clock(member.unheard_since)}")
+        notes.append(f"no answer since {clock(member.unheard_since)}")
     if member.unready:
         notes.append(f"probe: {member.unready}")
     return MemberRow(

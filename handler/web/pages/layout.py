@@ -1,7 +1,7 @@
-"""Lay values out as HTML, by the templates of this folder: each is compiled once, and escapes whatever it is given.
+"""Lay values out as HTML with this folder's templates: each is compiled once, and escapes every value.
 
-A template says how a page looks and nothing else: what it shows are frozen values, made by pure functions. A name in a
-template that no value has is an error, never an empty place.
+A template has only layout: pure functions make the frozen values that it shows. An unknown name in a template is an
+error, never an empty place.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _BREAK = re.compile(r"\s*\n\s*")
 
 
 class _Joined(Extension):
-    """Line breaks of a template are for its reader: pages are half as long without them, and `:empty` means empty."""
+    """Drops a template's line breaks: pages are half as long without them, and `:empty` means empty."""
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        """Join lines, and keep their numbers, which errors name."""
+        """Join lines, and keep their numbers for errors."""
         for token in stream:
             yield Token(token.lineno, token.type, joined(token.value)) if token.type == "data" else token
 

@@ -1,4 +1,4 @@
-"""The first page: every group at a glance, those that need somebody named on top."""
+"""The first page: every group in one line, with those that need a person named at the top."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORTEST: Seconds = 120.0
 _NAMED = 8
 _TEMPLATE = PageTemplate("overview.html")
 _MODES = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "mode off"}
-"""What is said of a group whose size is not changed: its desired size would mislead without it."""
+"""Shown for a group whose size Trimtab does not change, whose desired size would else mislead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +32,19 @@ class GroupRow:
     """One group in one line."""
 
     part: str
-    """What an event calls it."""
+    """Its name in events."""
     group: GroupId
     href: str
     badge: Badge
     in_service: str
     moving: str
-    """How many come and go; empty: none does."""
+    """How many members come and go; empty: none."""
     desired: str
     bounds: str
     lately: tuple[Stroke, ...] | None
     """``None``: nothing has been recorded."""
     mode: str
-    """Why its size is not changed; empty: it is."""
+    """Why Trimtab does not change its size; empty: it does."""
     why: str
 
 
@@ -65,38 +65,38 @@ class Summary:
     needy: tuple[NamedGroup, ...] = ()
     """The worst first."""
     more: int = 0
-    """How many further ones are not named."""
+    """How many more are not named."""
 
 
 def first_page(glances: Sequence[Glance]) -> Markup:
-    """Lay out what is inside the first page."""
+    """Lay out the first page's content."""
     return _TEMPLATE("first", summary([glance.status for glance in glances]), overview(glances))
 
 
 def overview(glances: Sequence[Glance]) -> Markup:
-    """Lay out all groups: those in trouble first, and each sort in the order of their names."""
+    """Lay out all groups: those in trouble first, then by name."""
     shown = {glance.status.group: glance for glance in glances}
     return _TEMPLATE("groups", [row_of(shown[group]) for group in order(glance.status for glance in glances)])
 
 
 def order(statuses: Iterable[GroupStatus]) -> tuple[GroupId, ...]:
-    """The groups as they are listed: the worst condition first, then by name."""
+    """Return the groups in the order of the list: the worst state first, then by name."""
     ranked = sorted(statuses, key=lambda status: (severity(status.condition), status.group))
     return tuple(status.group for status in ranked)
 
 
 def parts_of(glances: Sequence[Glance]) -> Parts:
-    """The rows of these groups, for an event."""
+    """Return the rows of these groups, for an event."""
     return {row_name(glance.status.group): row(glance) for glance in glances}
 
 
 def row_name(group: GroupId) -> str:
-    """What an event calls a group's row."""
+    """Return the name of a group's row in events."""
     return f"row:{group}"
 
 
 def href(group: GroupId) -> str:
-    """A group's own page."""
+    """Return the path of a group's page."""
     return f"/groups/{quote(group, safe='')}"
 
 
@@ -129,7 +129,7 @@ def summary(statuses: Sequence[GroupStatus]) -> Markup:
 
 
 def summary_of(statuses: Sequence[GroupStatus]) -> Summary:
-    """How many groups there are, and which need a person."""
+    """Return how many groups there are, and those that need a person."""
     needy = [status for status in statuses if status.condition in _NEEDY]
     count = f"{len(statuses)} group" if len(statuses) == 1 else f"{len(statuses)} groups"
     if not needy:
@@ -142,25 +142,25 @@ def summary_of(statuses: Sequence[GroupStatus]) -> Summary:
 
 
 def in_service(status: GroupStatus) -> int | None:
-    """Members in service; ``None``: nobody has looked yet."""
+    """Return the members in service; ``None``: they have not been listed yet."""
     if status.listed is None:
         return None
     return sum(member.state is MemberState.IN_SERVICE for member in status.members)
 
 
 def why(status: GroupStatus) -> str:
-    """The worst message, or the reason of the last tick."""
+    """Return the worst message, or the reason of the last tick."""
     return status.messages[0] if status.messages else sentence_of(status.reason)
 
 
 def begin_of(picture: Picture, now: Instant) -> Instant:
-    """Where a chart begins: half an hour ago, or, soon after a start, a little before the first row."""
+    """Return where a chart begins: half an hour ago, or soon after a start, a little before the first row."""
     began = now if picture.began is None else picture.began
     return Instant(max(now - KEPT, min(began, now - _SHORTEST)))
 
 
 def size_traces(picture: Picture) -> tuple[Trace, Trace]:
-    """In service, and desired."""
+    """Return the traces of members in service and of the desired size."""
     sizes = picture.sizes
     return (
         Trace(label="in service", at=sizes.at, values=sizes.in_service, kind="serving", stepped=True, filled=True),

@@ -1,4 +1,4 @@
-"""``/``, ``/groups/{group}``, their events, and the files that they need. Nothing here changes anything."""
+"""``/``, ``/groups/{group}``, their events, and their files. All of them only read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from handler.web.pages.overview import parts_of as row_parts
 
 News = frozenset[GroupId]
 _TOGETHER: Seconds = 0.25
-"""What happens within this time is one event."""
+"""Changes within this time are one event."""
 _RETRY_MS = 2000
 _GLANCES_AT_ONCE = 25
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -43,7 +43,7 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def build_pages(desk: Desk) -> APIRouter:
-    """The routes; files are read once, now."""
+    """Make the routes; reads the files once, now."""
     console, routes = Console(desk), APIRouter(include_in_schema=False)
 
     @routes.get("/")
@@ -66,7 +66,7 @@ def build_pages(desk: Desk) -> APIRouter:
 
 
 class Console:
-    """Gathers, has it rendered, and sends it. Rendering is pure and runs in a thread, so that no loop waits for it."""
+    """Gathers, renders and sends pages. Rendering is pure and runs in a thread, so that no loop waits for it."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -76,13 +76,13 @@ class Console:
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
     async def overview(self) -> Response:
-        """Every group."""
+        """Return the page of all groups."""
         glances = await self._glances(self._desk.groups())
         main = await asyncio.to_thread(first_page, glances)
         return self._page("Trimtab", None, main, "/events")
 
     async def group(self, group: GroupId) -> Response:
-        """One group, or a page that says that there is none."""
+        """Return one group's page, or a page that says that there is no such group."""
         try:
             facts = await self._gatherer.facts(group)
         except NoSuch as error:
@@ -91,7 +91,7 @@ class Console:
         return self._page(f"{group} · Trimtab", group, main, f"/events?group={facts.status.group}")
 
     def events(self, group: GroupId | None) -> Response:
-        """A stream that ends when the group, or the daemon, does."""
+        """Return a stream that ends when the group or the daemon ends."""
         try:
             if group is not None:
                 self._desk.group(group)
@@ -104,7 +104,7 @@ class Console:
         return _Stream(listener, told)
 
     def asset(self, name: str) -> Response:
-        """A file of the pages; its address changes with its content."""
+        """Return a file of the pages; its path changes with its content."""
         if name not in self._assets:
             return JSONResponse({"error": f"there is no {name}"}, 404)
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -127,12 +127,12 @@ class Console:
                 yield _event("gone", {"now": self._desk.now()})
                 return
             except StoreError:
-                continue  # perhaps the next tick can be; else the page says how old it is
+                continue  # the next tick may succeed; until then the page shows its age
             yield _event("tick" if news else "beat", {"now": self._desk.now(), **told})
             await asyncio.sleep(_TOGETHER if news else 0)
 
     async def _group(self, group: GroupId) -> Parts:
-        """One rendering for all who look at the same group."""
+        """Render a group once for all its listeners."""
         beats = self._desk.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:
             facts = await self._gatherer.facts(group)
@@ -140,7 +140,7 @@ class Console:
         return self._rendered[group][1]
 
     def _news_of_all(self) -> Callable[[News], Awaitable[Parts]]:
-        """For one listener: the whole list when groups come, go or change places, else the rows that have news."""
+        """Return one listener's parts: the complete list when groups come, go or move, else the changed rows."""
         known: dict[GroupId, GroupStatus] = {}
 
         async def parts(news: News) -> Parts:
@@ -170,7 +170,7 @@ class Console:
 
 
 class _Stream(StreamingResponse):
-    """Events; whatever ends it, the listener's place is free again."""
+    """A stream of events; however it ends, the listener's place is free again."""
 
     def __init__(self, listener: PulseListener, told: AsyncIterator[str]) -> None:
         super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

@@ -65,6 +65,6 @@ def test_a_balancer_that_does_not_answer_is_dropped_by_force_with_a_warning() ->
         assert (refused.code, "trimtab detach web edge --force" in refused.err) == (1, True)
 
         done = daemon.trimtab("detach", "web", "edge", "--force")
-        assert (done.code, done.out) == (0, "web: dropped edge; it is asked nothing more about 1 of its members\n")
+        assert (done.code, done.out) == (0, "web: dropped edge; its entries stay as they are (members: 1)\n")
         assert "warning: edge could not be asked" in done.err
         daemon.settled(1, "web")

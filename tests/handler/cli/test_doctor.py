@@ -41,7 +41,7 @@ def test_a_file_whose_clouds_are_in_order_ends_well(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_a_problem_comes_last_with_how_to_mend_it_and_whom_it_concerns(tmp_path: Path) -> None:
+def test_a_problem_comes_last_with_its_fix_and_its_groups(tmp_path: Path) -> None:
     answer = doctor(tmp_path, template="nix")
 
     assert answer.exit_code == 1
@@ -68,7 +68,7 @@ def test_as_json_every_check_is_an_object(tmp_path: Path) -> None:
     }
 
 
-def test_a_cloud_that_is_not_there_is_told_once_and_not_of_all_that_it_was_to_be_asked(tmp_path: Path) -> None:
+def test_a_cloud_that_does_not_answer_is_reported_once_and_not_for_each_check(tmp_path: Path) -> None:
     doctor(tmp_path)  # its cloud is gone when this returns
     answer = CliRunner().invoke(app, ["doctor", str(tmp_path / "model.yaml"), "--state", str(tmp_path), "--json"])
     found = json.loads(answer.output)
@@ -78,7 +78,7 @@ def test_a_cloud_that_is_not_there_is_told_once_and_not_of_all_that_it_was_to_be
     assert (found[-1]["name"], found[-1]["check"], found[-1]["groups"]) == ("prod", "access", ["web"])
 
 
-def test_a_secret_that_is_not_set_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_is_not_set_is_reported_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCTOR_SECRET")
     answer = doctor(tmp_path)
 
@@ -95,7 +95,7 @@ def test_a_wrong_secret_is_never_shown(tmp_path: Path, monkeypatch: pytest.Monke
     assert "wrong-one" not in answer.output
 
 
-def test_a_file_that_is_refused_is_not_asked_about(tmp_path: Path) -> None:
+def test_clouds_of_a_refused_file_are_not_asked(tmp_path: Path) -> None:
     file = tmp_path / "model.yaml"
     file.write_text("groups: {web: {}}\n")
     answer = CliRunner().invoke(app, ["doctor", str(file)])

@@ -61,7 +61,7 @@ def test_a_webhook_is_made_used_rotated_and_revoked_by_command(tmp_path: Path) -
         assert listed["grafana"]["last_used_at"] is not None
         new = (await hook.json("rotate", "grafana"))["path"]
         assert [(await outside.send(SLOW, path=each))[0] for each in (path, new)] == [202, 202]
-        assert (await hook("rotate", "grafana", "--finish"))[1] == "grafana: the old token is over\n"
+        assert (await hook("rotate", "grafana", "--finish"))[1] == "grafana: the old token has ended\n"
         assert [(await outside.send(SLOW, path=each))[0] for each in (path, new)] == [404, 202]
         assert (await hook("revoke", "grafana"))[1] == "grafana: revoked\n"
         assert (await outside.send(SLOW, path=new))[0] == 404
@@ -76,7 +76,7 @@ def test_a_webhook_is_made_used_rotated_and_revoked_by_command(tmp_path: Path) -
         (("new", "x", "--groups", "wbe"), "there is no group wbe"),
         (("new", "x", "--effects", ""), "may do nothing"),
         (("new", "x", "--hmac-env", "TRIMTAB_NO_SUCH_SECRET"), "TRIMTAB_NO_SUCH_SECRET"),
-        (("new", "x", "--hmac-env", "A", "--hmac-file", "/b"), "not in both"),
+        (("new", "x", "--hmac-env", "A", "--hmac-file", "/b"), "not as both"),
         (("rotate", "promethus"), "did you mean prometheus?"),
         (("revoke", "x"), "there is no webhook x"),
     ],
@@ -100,7 +100,7 @@ def test_a_saved_payload_is_tried_out_and_nothing_is_changed(tmp_path: Path) -> 
         assert code == 0
         effects, strangers = output.splitlines()[:2], output.splitlines()[2]
         assert [effect.partition(" (")[0] for effect in effects] == ["slow → web: fire:out", "failing → web: shield"]
-        assert strangers == "1 alert(s) fit nothing that is declared"
+        assert strangers == "1 alert(s) match no declaration"
         assert outside.signals() == []
         assert await outside.daemon.desk.history(WEB, before=None, limit=5) == before
         await outside.send(SLOW)

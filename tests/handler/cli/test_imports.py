@@ -36,7 +36,7 @@ def test_the_declaration_goes_to_standard_output_and_the_report_to_standard_erro
     assert answer.exit_code == 0
     assert answer.stdout.startswith("# From the OneFlow service template 'Scalability1'.\n")
     assert answer.stderr.startswith("mapped:\n  line 8, roles[1]: the role frontend → groups.frontend\n")
-    assert "\nkept as OneFlow reads it:\n  dialect: oneflow. " in answer.stderr
+    assert "\nmeans the same as in OneFlow:\n  dialect: oneflow. " in answer.stderr
     assert answer.stderr.endswith("groups.frontend.profile: 'frontend' is not among the profiles; none is declared\n")
 
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_there_is_not_written_over(template: Path, tmp_path: Path
     answer = imported(template, "--out", written)
 
     assert (answer.exit_code, written.read_text()) == (1, "mine")
-    assert answer.stderr == f"{written} is there already: name another file, or remove it\n"
+    assert answer.stderr == f"{written} exists already: name another file, or remove it\n"
 
 
 def test_standard_input_is_taken_as_well() -> None:

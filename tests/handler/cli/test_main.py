@@ -81,7 +81,7 @@ def test_check_of_a_good_file_exits_0(daemon: Daemon, monkeypatch: pytest.Monkey
     assert typed("check", str(daemon.file), "--json").json == []
 
 
-def test_a_secret_that_is_not_here_is_a_warning_and_no_reason_to_refuse_the_file(daemon: Daemon) -> None:
+def test_a_missing_secret_is_a_warning_and_does_not_refuse_the_file(daemon: Daemon) -> None:
     said = typed("check", str(daemon.file), "--strict")
     assert (said.code, said.out.splitlines()[0]) == (
         0,
@@ -92,7 +92,7 @@ def test_a_secret_that_is_not_here_is_a_warning_and_no_reason_to_refuse_the_file
     )
 
 
-def test_check_warns_and_exits_1_for_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_check_warns_and_exits_1_for_warnings_only_when_strict(tmp_path: Path) -> None:
     file = tmp_path / "model.yaml"
     file.write_text(_WARNED)
     said = typed("check", str(file))
@@ -139,7 +139,7 @@ def test_every_command_exits_3_where_no_daemon_answers(tmp_path: Path, command: 
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_what_cannot_be_meant_exits_2(tmp_path: Path, command: list[str]) -> None:
+def test_an_invalid_command_line_exits_2(tmp_path: Path, command: list[str]) -> None:
     said = typed(*command, *([] if command == ["statsu"] else ["--state", str(tmp_path)]))
     assert said.code == 2
     assert "Traceback" not in said.err
@@ -178,7 +178,7 @@ def both(daemon: Daemon, *arguments: str) -> tuple[Said, Any]:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_what_is_refused_exits_1_and_says_why(daemon: Daemon, command: list[str]) -> None:
+def test_a_refused_command_exits_1_and_gives_the_reason(daemon: Daemon, command: list[str]) -> None:
     said = daemon.trimtab(*command, "--json")
     assert said.code == 1
     assert said.json["error"]
@@ -194,7 +194,7 @@ def test_status_shows_all_groups_in_a_line_each_and_one_with_its_members(daemon:
     assert one["members"][0]["address"] in told.out
 
 
-def test_scale_says_from_what_to_what_or_exits_1(daemon: Daemon, group: str) -> None:
+def test_scale_prints_the_old_and_the_new_size_or_exits_1(daemon: Daemon, group: str) -> None:
     assert daemon.trimtab("scale", group, "2").out.startswith(f"{group}: 1 → 2")
     assert daemon.json("scale", group, "2")["reason"] == "no_change"  # what is asked for is so: nothing is refused
     refused = daemon.trimtab("scale", group, "9")
@@ -220,7 +220,7 @@ def test_why_explains_now_and_then(daemon: Daemon, group: str) -> None:
     assert both(daemon, "why", group, "--at", iso)[1]["group"] == group
 
 
-def test_the_instant_of_every_row_of_history_finds_what_the_row_tells(daemon: Daemon, group: str) -> None:
+def test_the_instant_of_every_row_of_history_finds_its_decision(daemon: Daemon, group: str) -> None:
     """With exactly the text that is printed, whatever was decided before and after it."""
     for size in ("2", "9", "3", "2"):
         daemon.trimtab("scale", group, size)
@@ -329,7 +329,7 @@ def test_text_from_elsewhere_cannot_steer_the_terminal_or_break_a_table(daemon: 
     [({"USER": "łucja\n", "SUDO_USER": ""}, "?ucja?"), ({"USER": "", "SUDO_USER": "grace"}, "grace")],
     ids=["letters that no header carries", "through sudo"],
 )
-def test_whoever_asks_is_recorded(
+def test_the_account_that_asks_is_recorded(
     daemon: Daemon, group: str, user: dict[str, str], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in user.items():
@@ -338,11 +338,11 @@ def test_whoever_asks_is_recorded(
     assert recorded in {event["by"] for event in daemon.json("history", group)}
 
 
-def test_an_answer_that_is_no_json_is_told_in_one_line(tmp_path: Path, broken: Callable[[Path], None]) -> None:
+def test_an_answer_that_is_not_json_is_reported_in_one_line(tmp_path: Path, broken: Callable[[Path], None]) -> None:
     broken(tmp_path / "trimtab.sock")
     said = typed("status", "--state", str(tmp_path), "--json")
     assert said.code == 1
-    assert "look into its log" in json.loads(said.out)["error"]
+    assert "see its log" in json.loads(said.out)["error"]
 
 
 @pytest.fixture

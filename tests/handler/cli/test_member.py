@@ -26,7 +26,7 @@ def test_one_member_is_looked_at_and_converged_by_name(daemon: Daemon) -> None:
     (member,) = daemon.json("member", "list", "web")
     name = member["name"]
     said = daemon.trimtab("member", "observe", "web", name).out
-    assert said.startswith(f"{name}: serving: it serves\nremembered: in service since 20")
+    assert said.startswith(f"{name}: serving: it serves\nrecord: in service since 20")
     assert "\ncloud: running (" in said
     assert said.endswith("\nto do: nothing\n")
     seen = daemon.json("member", "observe", "web", name)

@@ -75,8 +75,8 @@ def test_a_closed_port_is_told_from_silence() -> None:
     ("words", "said"),
     [
         (("127.0.0.1",), "which SNMP objects?"),
-        (("web", "--file", "x.yaml"), "web is a group of the daemon's"),
-        (("web", "--group", "web"), "web is a group of the daemon's"),
+        (("web", "--file", "x.yaml"), "web is a group of the daemon"),
+        (("web", "--group", "web"), "web is a group of the daemon"),
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(words: tuple[str, ...], said: str) -> None:

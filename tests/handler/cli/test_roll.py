@@ -34,7 +34,7 @@ def test_a_profile_is_rolled_out_and_back_and_a_kill_in_between_costs_nothing(da
     before = names(daemon)
     daemon.file.write_text(_MODEL.format(seconds=7200))
     assert daemon.trimtab("reload").out.splitlines()[0] == "changed web"
-    assert "2 members are not made of the profile of now" in daemon.trimtab("status", "web").out
+    assert "2 members were made from an earlier profile" in daemon.trimtab("status", "web").out
     assert names(daemon) == before
 
     assert daemon.trimtab("roll", "web", "--surge", "50%").out == "web: rolling, surge 50%, unavailable 0\n"
@@ -77,6 +77,6 @@ def test_of_a_group_with_nothing_to_know_the_page_says_nothing() -> None:
     roll = {"state": "stopped", "because": "by ada", "done": 3, "remaining": 2, "protected": ["web-1"], "target": "ab"}
     assert list(rolling_lines({**quiet, "roll": roll})) == ["roll stopped at 3/5 to profile ab: by ada"]
     assert list(rolling_lines({**quiet, "old": 2, "pending": True, "converged_at": 0.0})) == [
-        "2 members are not made of the profile of now; to replace them: trimtab roll",
-        "not converged since its last change; before that it was, at 1970-01-01 00:00:00 UTC",
+        "2 members were made from an earlier profile; to replace them: trimtab roll",
+        "not converged since its last change; converged before that, at 1970-01-01 00:00:00 UTC",
     ]

@@ -35,7 +35,7 @@ def test_status_why_and_metrics_show_the_quota_until_it_is_lifted() -> None:
         assert daemon.json("status", "web")["condition"] == "warning"
         assert daemon.trimtab("converge", "web", "--dry-run").out == f"{WAITING}\n"
         assert daemon.json("converge", "web", "--dry-run")["quota"] == "servers 3 of 3"
-        assert "no room for more members: servers 3 of 3\n" in daemon.trimtab("why", "web").out
+        assert "no capacity for more members: servers 3 of 3\n" in daemon.trimtab("why", "web").out
         assert 'trimtab_group_waits{group="web",wait="quota"} 2.0' in daemon.get("/metrics").text
         assert "servers 3 of 3" in daemon.get("/groups/web").text
 

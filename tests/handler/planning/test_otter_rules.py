@@ -70,7 +70,7 @@ MIXED = {
         ),
         pytest.param(
             told(1, {"m-1": (SERVED, None), "m-2": (SERVED, "running")}),
-            ["note absence m-1", "waiting: 1 unconfirmed, a listing that can be believed"],
+            ["note absence m-1", "waiting: 1 unconfirmed, a listing without doubt"],
             id="roles: gone; ours wants a witness first, and counts it until then",
         ),
         pytest.param(told(1, of_state("unknown")), ["waiting: 1 unconfirmed"], id="roles: ignored; ours counts it"),

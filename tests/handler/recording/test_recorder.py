@@ -36,7 +36,7 @@ def count(folder: Path) -> int:
     return len(rows_of(read(folder))) if folder.exists() else 0
 
 
-def test_nothing_is_written_unless_somebody_asks_for_it(tmp_path: Path) -> None:
+def test_nothing_is_written_unless_the_file_or_a_person_asks_for_it(tmp_path: Path) -> None:
     async def scene() -> None:
         clock = Clock()
         recordings = Recordings(tmp_path / "recording", clock)
@@ -64,7 +64,7 @@ def test_the_file_switches_it_on_and_off(tmp_path: Path) -> None:
     assert [path.suffix for path in tmp_path.glob("*/*")] == [".parquet"]
 
 
-def test_a_persons_word_survives_a_restart_and_ends_with_its_time(tmp_path: Path) -> None:
+def test_a_person_s_switch_survives_a_restart_and_ends_with_its_time(tmp_path: Path) -> None:
     clock = Clock()
 
     async def first() -> None:
@@ -94,7 +94,7 @@ def test_a_persons_word_survives_a_restart_and_ends_with_its_time(tmp_path: Path
     assert count(tmp_path) == 4
 
 
-def test_a_word_that_says_what_the_file_says_is_not_kept(tmp_path: Path) -> None:
+def test_a_switch_that_equals_the_file_is_not_kept(tmp_path: Path) -> None:
     async def scene() -> None:
         recordings = Recordings(tmp_path, Clock())
         await recordings.declare(None)
@@ -136,7 +136,7 @@ def test_changed_settings_are_taken_without_a_pause(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_a_word_that_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
+def test_a_switch_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
     (tmp_path / "recording").write_text("in the way")
 
     async def scene() -> None:
@@ -151,12 +151,12 @@ def test_a_word_that_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_without_a_place_nothing_can_be_recorded() -> None:
+def test_without_a_folder_nothing_can_be_recorded() -> None:
     async def scene() -> None:
         recordings = Recordings(None, Clock())
         await recordings.declare(OURS)
         assert not (await recordings.status()).on
-        with pytest.raises(Refused, match="no place"):
+        with pytest.raises(Refused, match="no folder"):
             await recordings.switch(on=True, span=None, by="ann")
         assert not (await recordings.status()).on
 

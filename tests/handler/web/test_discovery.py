@@ -64,15 +64,15 @@ def uses(**ports: int) -> Definition:
 
 
 @pytest.mark.parametrize("state", list(MemberState), ids=lambda state: state.value)
-def test_exactly_those_are_targets_that_serve_and_are_not_proved_gone(state: MemberState) -> None:
+def test_targets_are_the_members_that_serve_and_are_not_proved_gone(state: MemberState) -> None:
     assert bool(targets(a_member(state=state))) is (state in {MemberState.IN_SERVICE, MemberState.UNKNOWN})
 
 
-def test_a_member_that_has_never_served_is_no_target_whatever_is_known_of_it() -> None:
+def test_a_member_that_has_never_served_is_no_target() -> None:
     assert not targets(a_member(state=MemberState.UNKNOWN, in_service_at=None))
 
 
-def test_a_target_says_who_it_is_in_labels_that_are_text() -> None:
+def test_a_target_has_its_member_in_text_labels() -> None:
     found = targets(a_member(warming=True, protected=True))
     assert found == {
         "127.1.0.1:9100": {
@@ -109,12 +109,12 @@ def test_targets_keep_the_order_of_the_members() -> None:
     ],
     ids=["no balancer", "one", "two that agree", "two that differ", "no port of its own", "one of its own"],
 )
-def test_the_port_is_the_one_on_which_balancers_find_members(definition: Definition, port: int | None) -> None:
+def test_the_port_is_the_one_at_which_balancers_reach_members(definition: Definition, port: int | None) -> None:
     assert port_of(definition) == port
 
 
-def test_before_anybody_has_looked_nothing_is_known() -> None:
-    assert "nobody has looked" in str(doubt(a_status(listed=None)))
+def test_before_the_first_listing_the_targets_are_in_doubt() -> None:
+    assert "have not been listed yet" in str(doubt(a_status(listed=None)))
 
 
 def test_after_a_complete_listing_an_empty_list_is_the_truth() -> None:
@@ -132,7 +132,7 @@ def test_a_member_of_unknown_address_is_doubtful_only_while_the_listing_is_parti
 # Over HTTP
 
 
-def test_who_does_not_say_which_port_is_told_how_to(daemon: Daemon) -> None:
+def test_a_request_without_a_port_is_answered_with_how_to_give_one(daemon: Daemon) -> None:
     answer = daemon.get("/sd/prometheus/web")
     assert answer.status == 400
     assert "?port=9100" in answer.json["error"]

@@ -26,11 +26,11 @@ def test_an_event_has_the_parts_of_the_page() -> None:
     assert all(part in page for part in parts_of(facts).values())
 
 
-def test_before_anything_is_known_nothing_is_a_number() -> None:
+def test_before_the_first_tick_no_figure_is_a_number() -> None:
     page = group_page(some_facts(a_status(desired=None, listed=None)))
     assert re.findall(r"<dd><b>([^<]*)</b>", page) == [ABSENT, ABSENT]
     for words in ("Nothing has been recorded", "No condition has been judged", "Nothing has been evaluated yet",
-                  "Nothing has been decided yet", "Nobody has looked yet"):  # fmt: skip
+                  "Nothing has been decided yet", "The members have not been listed yet"):  # fmt: skip
         assert words in page
     assert "<path" not in page
 
@@ -71,10 +71,10 @@ def test_a_quiet_time_says_what_waits_and_counts_down() -> None:
     head = parts_of(some_facts(a_status(quiets=(a_quiet(at(160)),))))["head"]
     assert "1 min" in text(head)
     assert f'data-until="{at(160):.3f}"' in head
-    assert "nothing scales, since out scaled out" in text(head)
+    assert "no policy scales, since out scaled out" in text(head)
 
 
-def test_the_decisions_say_their_why_and_have_a_shape_each() -> None:
+def test_decisions_show_their_reasons_and_each_kind_has_a_shape() -> None:
     marks = (a_mark("refused", "a quiet time runs", when=60), a_mark("in", "scaled in 3 → 2", ("idle = 3 %",), when=50))
     listed = parts_of(some_facts(marks=marks))["decisions"]
     assert "✕ a quiet time runs" in text(listed)
@@ -89,17 +89,17 @@ def test_marks_of_before_the_chart_are_in_the_list_only() -> None:
     assert 'id="e-500"' in parts["decisions"]
 
 
-def test_members_have_state_age_and_what_is_special_about_them() -> None:
+def test_members_show_state_age_and_notes() -> None:
     members = (
         a_member(protected=True, warming=True),
         a_member("web-k3f9ab-2", MemberState.UNKNOWN, address=None, unheard_since=at(0)),
     )
     listed = text(parts_of(some_facts(a_status(*members)))["members"])
     assert "web-k3f9ab-1 ● in service 1 min 30 s 1 min 40 s 127.1.0.1 running protected, warming up" in listed
-    assert f"web-k3f9ab-2 ? unknown 1 min 30 s 1 min 40 s {ABSENT} running not heard since 22:13:20" in listed
+    assert f"web-k3f9ab-2 ? unknown 1 min 30 s 1 min 40 s {ABSENT} running no answer since 22:13:20" in listed
 
 
-def test_messages_stand_on_top() -> None:
+def test_messages_are_at_the_top() -> None:
     status = a_status(condition=GroupCondition.ERROR, messages=("quota is used up", "one host is silent"))
     assert "quota is used up one host is silent" in text(parts_of(some_facts(status))["head"])
 
