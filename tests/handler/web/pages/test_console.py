@@ -142,7 +142,7 @@ def test_the_page_is_whole_without_a_script(daemon: Daemon, browser: Browser) ->
         "In service",
         "so the policy cannot fire",
         daemon.serving("last")[0],
-        "the size is taken",
+        "the first complete listing sets the size",
         "load it again",
     ):
         assert words.lower() in shown.lower()
