@@ -305,7 +305,7 @@ def _listens(port: int) -> bool:
 
 
 async def _silence(port: int, deaf_ones: int) -> Figures:
-    """One agent in ten does not answer: a socket is open there that nobody reads."""
+    """One agent in ten does not answer: a socket is open there, and no program reads it."""
     deadline = 4.0
     loud = _members(9 * deaf_ones)
     silent = {f"s{number:05}": f"127.34.0.{number + 1}" for number in range(deaf_ones)}

@@ -24,7 +24,7 @@ _PACKAGES = {"promtool": "prometheus", "postgres": "postgresql"}
 """Debian's package of a program, where it is called otherwise."""
 
 _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
-"""Where Debian keeps daemons; not on everybody's path."""
+"""Where Debian keeps daemons; not on every account's path."""
 
 os.environ["PATH"] += "".join(os.pathsep + place for place in _PLACES)
 

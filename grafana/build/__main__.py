@@ -21,12 +21,12 @@ _DASHBOARDS = {
 
 
 def texts() -> dict[Path, str]:
-    """Path → JSON with sorted keys, so that a change shows as its own lines and nothing else."""
+    """Return path → JSON with sorted keys, so that a change shows as its own lines and nothing else."""
     return {FOLDER / f"{name}.json": _text(build()) for name, build in _DASHBOARDS.items()}
 
 
 def stale(committed: dict[Path, str]) -> list[Path]:
-    """The files that are not what the code says."""
+    """Return the files that differ from the code."""
     return [path for path, text in committed.items() if not path.exists() or path.read_text() != text]
 
 

@@ -1,4 +1,4 @@
-"""*Trimtab itself*, its way to others: endpoints, claims, notices, webhooks, pushes, and the recording."""
+"""*Trimtab itself*, its connections to others: endpoints, claims, notices, webhooks, pushes, and the recording."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def reaching() -> list[Panel]:
         ),
         steps(
             "Store generation",
-            "Counter of each daemon's claim. A daemon whose members bear a greater one is superseded: it does nothing.",
+            "Counter of each daemon's claim. A daemon whose members have a greater one is superseded: it does nothing.",
             PanelQuery(f"trimtab_generation{{{HERE}}}", "{{instance}}"),
             PanelQuery(f"trimtab_superseded{{{HERE}}}", "{{instance}} superseded"),
         ).override_by_regexp(".*superseded", list(dashed(RED))),
         hiding(
             lines(
                 "Waiting for a person",
-                "1 for a group whose store may be older than its members: trimtab store adopt says that it is not.",
+                "1 for a group whose store may be older than its members: trimtab store adopt confirms it.",
                 ever(f"trimtab_group_older_store{{{HERE}}}", "{{group}}", "group"),
             )
         ),
         hiding(
             lines(
                 "Claims that cannot be written",
-                "1 for a cloud that does not take this daemon's claim: two daemons there could not tell each other.",
+                "1 for a cloud that does not take this daemon's claim: two daemons there could not detect each other.",
                 ever(f"trimtab_claim_unwritten{{{HERE}}}", "{{instance}}: {{cloud}}"),
             )
         ),
@@ -75,20 +75,20 @@ def telling() -> list[Panel]:
         hiding(
             bars(
                 "Webhooks",
-                "Notifications of Alertmanager and Grafana, and what became of them.",
+                "Notifications of Alertmanager and Grafana, by result.",
                 events(f"trimtab_webhook_requests_total{{{HERE}}}", "{{source}}: {{result}}", "source", "result"),
             )
         ),
         hiding(
             bars(
                 "Pushes",
-                "Requests that bring values, and what became of them.",
+                "Requests that push values, by result.",
                 events(f"trimtab_push_requests_total{{{HERE}}}", "{{shape}}: {{result}}", "shape", "result"),
             )
         ),
         lines(
             "Pushed values",
-            "Values that members and applications have pushed and that are held now.",
+            "Values that members and applications have pushed and that are kept now.",
             PanelQuery(f"trimtab_pushed_values{{{HERE}}}", "{{instance}}"),
         ),
     ]
@@ -112,8 +112,8 @@ def recording() -> list[Panel]:
             PanelQuery(f"rate(trimtab_recording_samples_total{{{HERE}}}[$__rate_interval])", "{{instance}}"),
         ).unit("ops"),
         lines(
-            "Room for recordings",
-            "What recordings take on the disk, and may take: then the oldest make room.",
+            "Space for recordings",
+            "Disk space of recordings, and their limit, beyond which the oldest are thinned and removed.",
             PanelQuery(f"trimtab_recording_bytes{{{HERE}}}", "{{instance}}"),
             PanelQuery(f"trimtab_recording_budget_bytes{{{HERE}}}", "{{instance}} limit"),
             unit=BYTES,

@@ -1,4 +1,4 @@
-"""*Collector*: whether counters are read, how fast, and who does not answer."""
+"""*Collector*: whether counters are read, how fast, and which members do not answer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def dashboard() -> Dashboard:
     whole = frame(
         "collector",
         "Trimtab / Collector",
-        "Replies by kind, poll duration, ages, unheard members.",
+        "Replies by kind, poll duration, ages, members without an answer.",
         console=to_console(),
     )
     filled(whole, *_figures())
     filled(whole.with_row(Row("Answers")), *_answers())
-    filled(whole.with_row(Row("Who is not heard")), *_silence())
+    filled(whole.with_row(Row("Members without an answer")), *_silence())
     return whole.build()
 
 
@@ -46,7 +46,7 @@ def _figures() -> list[Panel]:
         figure("Questions", "Readings asked for, per second.", PanelQuery(f"sum({_REPLIES})"), unit=PER_SECOND),
         figure("Answered", "Share of questions that brought a value.", PanelQuery(share), unit=SHARE).decimals(2),
         figure(
-            "Unheard members",
+            "Members without an answer",
             "Members that have not answered for more than ten intervals.",
             PanelQuery(f"sum(trimtab_group_unheard_members{{{HERE}}})"),
             bad_from=1,
@@ -68,7 +68,7 @@ def _figures() -> list[Panel]:
 def _answers() -> list[Panel]:
     asked, failed = (f"trimtab_poll_replies_total{{{HERE}{of}}}" for of in ("", ', reply!="ok"'))
     return [
-        hiding(stacked("Replies by kind", "What became of the questions.", flowing(asked, "{{reply}}", "reply"))).unit(
+        hiding(stacked("Replies by kind", "Requests by their result.", flowing(asked, "{{reply}}", "reply"))).unit(
             PER_SECOND
         ),
         hiding(
@@ -119,7 +119,7 @@ def _silence() -> list[Panel]:
         ),
         hiding(
             steps(
-                "Unheard members",
+                "Members without an answer",
                 "Members without an answer for more than ten intervals, by group. `trimtab status GROUP` names them.",
                 ever(f"trimtab_group_unheard_members{{{HERE}}}", "{{group}}", "group"),
             )

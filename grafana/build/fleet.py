@@ -1,4 +1,4 @@
-"""*Fleet*: how all groups are, and which one to look at."""
+"""*Fleet*: the state of all groups, and which one to look at."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ _SERVING = f'trimtab_group_members{{{HERE}, state="in_service"}}'
 
 def dashboard() -> Dashboard:
     """The finished dashboard."""
-    whole = frame(
-        "fleet", "Trimtab / Fleet", "Every group: size, bounds, condition, reasons, drift.", console=to_console()
-    )
+    whole = frame("fleet", "Trimtab / Fleet", "Every group: size, bounds, state, reasons, drift.", console=to_console())
     whole.annotation(decisions(HERE).enable(False)).annotation(edits(HERE).enable(False))
     filled(whole, *_figures(), _groups(), _conditions())
     filled(whole.with_row(Row("Sizes")), *_sizes())
@@ -44,7 +42,7 @@ def _figures() -> list[Panel]:
     troubled = f'trimtab_group_condition{{{HERE}, condition=~"error|warning"}}'
     moved = f'increase(trimtab_decisions_total{{{HERE}, direction!="none"}}[$__range])'
     return [
-        figure("Groups", "Groups that the daemons know of.", PanelQuery(f"count(trimtab_group_min{{{HERE}}})")),
+        figure("Groups", "Groups that the daemons manage.", PanelQuery(f"count(trimtab_group_min{{{HERE}}})")),
         figure("Members in service", "Members that serve, in all groups.", PanelQuery(f"sum({_SERVING})")),
         figure(
             "Members wanted",
@@ -53,7 +51,7 @@ def _figures() -> list[Panel]:
         ),
         figure(
             "Groups in trouble",
-            "Groups whose condition is error or warning. `trimtab status GROUP` says why, in words.",
+            "Groups whose state is error or warning. `trimtab status GROUP` shows why.",
             PanelQuery(f"sum({troubled})"),
             bad_from=1,
         ),
@@ -94,8 +92,8 @@ def _groups() -> table.Panel:
 
 def _conditions() -> Panel:
     return timeline(
-        "Condition of each group",
-        "How each group has been, in the words of `trimtab status`.",
+        "State of each group",
+        "The state of each group over time, as in `trimtab status`.",
         PanelQuery(rank(HERE), "{{group}}"),
         states=STATES,
     ).data_links([to_group("${__field.labels.group}"), to_console("${__field.labels.group}")])
@@ -108,7 +106,7 @@ def _sizes() -> list[Panel]:
         hiding(
             stacked(
                 "Members by state",
-                "All members, by what becomes of them.",
+                "All members, by their state.",
                 ever(f"trimtab_group_members{{{HERE}}}", "{{state}}", "state"),
             )
         ),
@@ -131,7 +129,7 @@ def _sizes() -> list[Panel]:
         hiding(
             lines(
                 "Distrust of the inventory",
-                "1 while what a group's cloud lists is not believed: no member leaves as surplus. See `trimtab why`.",
+                "1 while a group's listing is in doubt: no member leaves as surplus. See `trimtab why`.",
                 ever(f"trimtab_inventory_distrust{{{HERE}}}", "{{group}}", "instance", "group"),
             )
         ),
@@ -158,14 +156,14 @@ def _reasons() -> list[Panel]:
         hiding(
             lines(
                 "Reasons in force",
-                "Groups, by the reasons of their last tick; one may have several. `trimtab why GROUP` tells the whole.",
+                "Groups, by the reasons of their last tick; one may have several. `trimtab why GROUP` explains them.",
                 ever(f"trimtab_restricted{{{HERE}}}", "{{reason}}", "reason"),
             )
         ),
         hiding(
             lines(
                 "What convergence waits for",
-                "Members that convergence waits for or does not touch, by why.",
+                "Members that convergence waits for or does not touch, by cause.",
                 ever(f"trimtab_group_waits{{{HERE}}}", "{{wait}}", "wait"),
             )
         ),
@@ -183,5 +181,5 @@ def _each(selector: str) -> str:
 
 
 def _word(name: str) -> str:
-    """The word in force, as a label, of a gauge that is 1 for one word of several."""
+    """Return the query of a gauge that is 1 for one word of several, with the word as a label."""
     return f"max by (instance, group, {name}) (trimtab_group_{name}{{{HERE}}} == 1)"

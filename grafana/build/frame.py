@@ -1,4 +1,4 @@
-"""What all dashboards share: the variables, the links between them, and the marks of what was decided and done."""
+"""What all dashboards share: the variables, the links between them, and the marks of decisions, edits and steps."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from grafana_foundation_sdk.models.dashboard import (
 from grafana.build.panels import SOURCE, Panel
 
 HERE = 'instance=~"$instance"'
-"""The daemons that the reader looks at."""
+"""The daemons that the reader has chosen."""
 GROUP = f'{HERE}, group="$group"'
 _TAG = "trimtab"
 
 
 class _Marks(AnnotationQuery):
-    """An annotation query of Prometheus: the builders know no step and no texts."""
+    """An annotation query of Prometheus: the builders support neither step nor texts."""
 
     def __init__(self, name: str, expression: str, colour: str, text: str) -> None:
         source = DataSourceRef(type_val=SOURCE.type_val, uid=SOURCE.uid)
@@ -61,14 +61,14 @@ def frame(name: str, title: str, about: str, *, console: board.DashboardLink) ->
 
 
 def filled(whole: board.Dashboard, *panels: Panel) -> board.Dashboard:
-    """Put panels below what is there, from left to right."""
+    """Put panels below the present ones, from left to right."""
     for panel in panels:
         whole.with_panel(panel)
     return whole
 
 
 def choice(name: str, label: str, query: str, *, several: bool = False) -> board.QueryVariable:
-    """A variable whose values Prometheus knows."""
+    """Return a variable whose values Prometheus lists."""
     variable = (
         board.QueryVariable(name)
         .label(label)
@@ -83,13 +83,13 @@ def choice(name: str, label: str, query: str, *, several: bool = False) -> board
 
 
 def decisions(selector: str) -> board.AnnotationQuery:
-    """A mark for each minute in which a size was changed."""
+    """Return a mark for each minute with a change of size."""
     changed = f'increase(trimtab_decisions_total{{{selector}, direction!="none"}}[1m]) > 0'
     return _Prepared(_Marks("Decisions", changed, "purple", "{{group}}: {{direction}}, {{reason}}"))
 
 
 def edits(selector: str) -> board.AnnotationQuery:
-    """A mark for each minute in which the file was edited in what a group goes by, also while the daemon was down."""
+    """Return a mark for each minute with an edit of the file that concerns a group, also while the daemon was down."""
     edited = f"changes(trimtab_group_edited_timestamp_seconds{{{selector}}}[1m]) > 0"
     return _Prepared(
         _Marks("Edits of the file", edited, "orange", "{{group}}: trimtab definitions {{group}} says what")
@@ -97,13 +97,13 @@ def edits(selector: str) -> board.AnnotationQuery:
 
 
 def calls(selector: str) -> board.AnnotationQuery:
-    """A mark for each minute in which a cloud or a balancer was asked for something."""
+    """Return a mark for each minute with a call to a cloud or a balancer."""
     made = f"increase(trimtab_actions_total{{{selector}}}[1m]) > 0"
     return _Prepared(_Marks("Steps", made, "blue", "{{group}}: {{step}}, {{result}}"))
 
 
 def _console() -> board.TextBoxVariable:
-    """Where the reader's browser finds the console: Prometheus knows only where it scrapes."""
+    """Return the variable of the console's address, since Prometheus has only the addresses that it scrapes."""
     return board.TextBoxVariable("console").label("Console at").default_value("http://127.0.0.1:8460")
 
 

@@ -1,4 +1,4 @@
-"""*Group*: what one group measures, what keeps it from acting, and what it did."""
+"""*Group*: the measured values of one group, the guards that hold it back, and its steps."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def _figures() -> list[Panel]:
     decided = f"max(trimtab_group_decided_timestamp_seconds{{{GROUP}}}) * 1000"
     converged = f"max(trimtab_group_converged_timestamp_seconds{{{GROUP}}}) * 1000"
     return [
-        figure("Condition", "How the group is, in the word of `trimtab status`.", PanelQuery(rank(GROUP))).mappings(
+        figure("State", "The group's state, as in `trimtab status`.", PanelQuery(rank(GROUP))).mappings(
             [mapping(STATES)]
         ),
         words(
             "Mode",
-            "act moves members; advise only says what it would do; off does not judge.",
+            "act changes members; advise only shows what it would do; off does not evaluate.",
             PanelQuery(f"trimtab_group_mode{{{GROUP}}} == 1", "{{mode}}"),
         ),
         words(
@@ -89,7 +89,7 @@ def _size() -> list[Panel]:
     return [
         steps(
             "Size",
-            "What serves, what is wanted, and the bounds. Recommended differs from desired in mode advise.",
+            "Members in service, the desired size, and the bounds. In mode advise, recommended differs from desired.",
             PanelQuery(f'trimtab_group_members{{{GROUP}, state="in_service"}}', "in service"),
             PanelQuery(desired, "desired"),
             PanelQuery(f"trimtab_group_recommended{{{GROUP}}} or {desired}", "recommended"),
@@ -127,7 +127,7 @@ def _conditions() -> list[Panel]:
             states={0: ("false", GREY), 1: ("true", GREEN)},
         ).height(6),
         lines(
-            "Held, of what is needed",
+            "Held, of the time needed",
             "How long each policy's conditions have held, and for how long they must.",
             PanelQuery(f"trimtab_policy_held_seconds{{{GROUP}}}", "{{policy}}"),
             PanelQuery(f"trimtab_policy_duration_seconds{{{GROUP}}}", "{{policy}} needed"),
@@ -140,13 +140,13 @@ def _conditions() -> list[Panel]:
             unit=SECONDS,
         ),
         lines(
-            "Members heard",
+            "Members that answer",
             "How many members are behind each value, and how many should be.",
             PanelQuery(f"trimtab_condition_heard_members{{{GROUP}}}", "{{policy}}: {{condition}}"),
             PanelQuery(f"max(trimtab_condition_expected_members{{{GROUP}}})", "expected"),
         ).override_by_name("expected", list(dashed(RED))),
         lines(
-            "Age of what is judged",
+            "Age of values",
             "Age of the newest answer behind each condition. It should stay below the group's interval.",
             PanelQuery(f"trimtab_counter_age_seconds{{{GROUP}}}", "{{policy}}: {{condition}}"),
             PanelQuery(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
@@ -159,7 +159,7 @@ def _guards() -> list[Panel]:
     return [
         timeline(
             "Reasons in force",
-            "Every reason of each tick: what kept a policy from asking, or the door from granting.",
+            "Every reason of each tick: why a policy did not ask, or why a guard did not grant its request.",
             PanelQuery(f"trimtab_restricted{{{GROUP}}} == 1", "{{reason}}"),
             states={1: ("in force", BLUE)},
         ),
@@ -180,20 +180,20 @@ def _guards() -> list[Panel]:
         hiding(
             bars(
                 "Decisions",
-                "What the ticks came to, by reason. Mostly nothing: that is well.",
+                "The results of ticks, by reason. Mostly no change, which is normal.",
                 events(f"trimtab_decisions_total{{{GROUP}}}", "{{reason}}", "reason"),
             )
         ),
         steps(
             "Drift and distrust",
-            "Members too many or too few; 1 while the inventory cannot be trusted.",
+            "Members too many or too few; 1 while the inventory is in doubt.",
             PanelQuery(f"trimtab_drift_members{{{GROUP}}}", "drift"),
             PanelQuery(f"trimtab_inventory_distrust{{{GROUP}}}", "distrust"),
             PanelQuery(f"trimtab_group_unheard_members{{{GROUP}}}", "unheard"),
         ),
         timeline(
             "Doubts about the inventory",
-            "Why the listing of the cloud is not believed: no member leaves as surplus meanwhile.",
+            "Why the cloud's listing is in doubt: no member leaves as surplus meanwhile.",
             PanelQuery(f"trimtab_inventory_doubt{{{GROUP}}} == 1", "{{ground}}"),
             states={1: ("doubted", ORANGE)},
         )
@@ -206,12 +206,12 @@ def _convergence() -> list[Panel]:
     made = events(f"trimtab_actions_total{{{GROUP}}}", "{{step}}, {{result}}", "step", "result")
     passes = events(f"trimtab_converge_passes_total{{{GROUP}}}", "{{result}}", "result")
     return [
-        hiding(bars("Steps", "Calls to the cloud and the balancers, and what became of them.", made)),
-        hiding(bars("Passes", "Convergence passes, by the worst that happened in each.", passes)),
+        hiding(bars("Steps", "Calls to the cloud and the balancers, by result.", made)),
+        hiding(bars("Passes", "Convergence passes, by the worst result in each.", passes)),
         hiding(
             steps(
                 "Waits",
-                "Members that convergence waits for, or does not touch, by why.",
+                "Members that convergence waits for, or does not touch, by cause.",
                 ever(f"trimtab_group_waits{{{GROUP}}}", "{{wait}}"),
             )
         ),

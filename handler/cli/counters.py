@@ -70,7 +70,7 @@ def _plain(entry: Listed) -> dict[str, Any]:
         "source": entry.key,
         "name": entry.name,
         "table": entry.table,
-        "per": [who.value for who in entry.per],
+        "per": [each.value for each in entry.per],
         "kind": shape.kind.value,
         "unit": shape.unit,
         "description": shape.description,

@@ -72,8 +72,8 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
 def told(finding: DoctorFinding) -> list[str]:
     """Return a finding's line, and for a problem a second one: its fix, and the groups that it concerns."""
     first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
-    whom = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
-    return [first, f"         mend: {finding.mend}{whom}"] if finding.mend else [first]
+    groups = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
+    return [first, f"          fix: {finding.mend}{groups}"] if finding.mend else [first]
 
 
 def _row(finding: DoctorFinding) -> dict[str, Any]:

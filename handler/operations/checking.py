@@ -46,8 +46,8 @@ def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> AlertRep
     if isinstance(meant, AlertReply):
         return meant
     payload, found = meant
-    nobody: Mapping[GroupId, Decision] = {}
-    return replies.accepted(payload, found, [done_of(meaning, {}, nobody) for meaning in found.meanings])
+    no_decisions: Mapping[GroupId, Decision] = {}
+    return replies.accepted(payload, found, [done_of(meaning, {}, no_decisions) for meaning in found.meanings])
 
 
 def _meant(rules: Rules, body: bytes, may: Permissions, now: Instant) -> tuple[Payload, Mapped] | AlertReply:

@@ -11,7 +11,7 @@ import numpy as np
 from collector.samples import Bools, Codes, Floats, Reply
 from config.units import GroupId, Moment
 from handler.recording.frames import Frame, MissedTick, Named, RecordedScrape
-from handler.recording.rows import MISSED, NOBODY, Ints, SampleRows, Text, nothing, same
+from handler.recording.rows import MISSED, NONE_ASKED, Ints, SampleRows, Text, nothing, same
 
 CHUNK = 1 << 18
 """Rows held at a time; a tick is never split."""
@@ -99,7 +99,7 @@ class Chunker:
         groups = [self._groups.code(group) for group, _, _ in frame.runs]
         counters = [self._counters.code(counter) for _, counter, _ in frame.runs]
         members = [self._members.code(member) for _, _, run in frame.runs for member in run]
-        idle = self._idle(frame.nobody)
+        idle = self._idle(frame.idle)
         return _Seats(
             group=np.concatenate([np.repeat(np.array(groups, dtype=np.int32), lengths), idle.group]),
             member=np.concatenate([np.array(members, dtype=np.int32), idle.member]),
@@ -169,7 +169,7 @@ def _polled(seats: _Seats, frame: RecordedScrape) -> _Tick:
         value=_padded(np.where(heard, frame.value, np.nan), idle),
         replied_at=_padded(np.where(heard, frame.replied_at, np.nan), idle),
         uptime=_padded(np.where(heard, frame.uptime, np.nan), idle),
-        reply=np.concatenate([frame.reply, np.full(idle, NOBODY, dtype=np.uint8)]),
+        reply=np.concatenate([frame.reply, np.full(idle, NONE_ASKED, dtype=np.uint8)]),
     )
 
 

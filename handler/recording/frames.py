@@ -43,7 +43,7 @@ class Named:
     runs: tuple[Run, ...]
     counted: Bools
     """One for each member of each run."""
-    nobody: tuple[GroupId, ...]
+    idle: tuple[GroupId, ...]
     """Groups of the same ticks that have no series."""
 
 
@@ -70,9 +70,9 @@ class MissedTick:
 Frame = Named | RecordedScrape | MissedTick
 
 
-def name_layout(number: int, layout: Layout, nobody: Sequence[GroupId]) -> bytes:
+def name_layout(number: int, layout: Layout, idle: Sequence[GroupId]) -> bytes:
     """Encode a layout."""
-    lines = [json.dumps(["", *nobody])] if nobody else []
+    lines = [json.dumps(["", *idle])] if idle else []
     for (group, counter), run in groupby(layout.series, key=lambda each: (each.group, each.counter)):
         members = [each.member for each in run]
         starts = range(0, len(members), _AT_ONCE)
@@ -156,17 +156,17 @@ def _named(payload: bytes) -> Named:
     number, count = _LAYOUT_HEAD.unpack_from(payload)
     bits = payload[_LAYOUT_HEAD.size : _LAYOUT_HEAD.size + (count + 7) // 8]
     runs: list[Run] = []
-    nobody: list[GroupId] = []
+    idle: list[GroupId] = []
     text = zlib.decompress(payload[_LAYOUT_HEAD.size + len(bits) :]).decode()
     for line in text.splitlines():
         group, *rest = json.loads(line)
         if group == "":
-            nobody.extend(rest)
+            idle.extend(rest)
             continue
         counter, *members = rest
         runs.append((GroupId(group), CounterId(counter), tuple(members)))
     counted = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).astype(np.bool_)
-    return Named(number=number, runs=tuple(runs), counted=counted, nobody=tuple(nobody))
+    return Named(number=number, runs=tuple(runs), counted=counted, idle=tuple(idle))
 
 
 def _taken(payload: bytes) -> RecordedScrape:

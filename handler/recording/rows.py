@@ -22,14 +22,14 @@ Ints = npt.NDArray[np.int32]
 Index = npt.NDArray[np.intp]
 Column = Floats | Codes | Bools
 
-NOBODY = 254
+NONE_ASKED = 254
 """Instead of a reply: the group was due, but has no counter or no member to ask."""
 MISSED = 253
 """Instead of a reply: the group was due, and its samples were lost."""
 NO_REPLY = 255
 """A row that stands for several samples has no reply of its own."""
 
-REPLIES = {**{int(reply): reply.word for reply in Reply}, NOBODY: "nobody", MISSED: "missed"}
+REPLIES = {**{int(reply): reply.word for reply in Reply}, NONE_ASKED: "nobody", MISSED: "missed"}
 """The names of replies in files."""
 
 

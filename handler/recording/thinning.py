@@ -1,7 +1,7 @@
 """Make one row of many: for each series and span the average, least and greatest value, and their number.
 
 A series that warms up and then counts has a row for each: values that decisions leave out are not mixed with the
-others. Ticks of groups without samples (`NOBODY`, `MISSED`) are counted under their name.
+others. Ticks of groups without samples (`NONE_ASKED`, `MISSED`) are counted under their name.
 """
 
 from __future__ import annotations

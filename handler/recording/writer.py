@@ -207,8 +207,8 @@ class RecordingWriter:
         number = len(opened.layouts)
         opened.layouts[key] = number, scrape.layout  # kept, so that no other layout can get the same id()
         polled = {each.group for each in scrape.layout.series}
-        nobody = [group for group in tick.groups if group not in polled]
-        return name_layout(number, scrape.layout, nobody) + take_down(number, scrape)
+        idle = [group for group in tick.groups if group not in polled]
+        return name_layout(number, scrape.layout, idle) + take_down(number, scrape)
 
     def _has_room(self, more: int) -> bool:
         """Closing a log needs room for its columns, for a moment."""

@@ -1,1 +1,1 @@
-"""Runs the decision code over what was recorded, or over a load, with a virtual clock."""
+"""Replay: the decision code run over a recording or over a load, with a virtual clock."""

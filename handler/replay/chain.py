@@ -1,4 +1,4 @@
-"""One group on a virtual clock: exactly what the door does at every tick and every question, without a daemon."""
+"""One group on a virtual clock: exactly what the decision queue does at every tick and request, without a daemon."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trigger.verdicts import Evaluation
 
 
 class Chain:
-    """What the door remembers of a group between decisions, and nothing else.
+    """The state of a group that the decision queue keeps between decisions.
 
-    Every rule is `trigger`'s; `handler.runtime.decision_queue` carries state and holds the same way.
+    Every rule is `trigger`'s; `handler.runtime.decision_queue` keeps state and holds the same way.
     """
 
     __slots__ = ("_catalogue", "_group", "_holds", "at_rest", "evaluation", "state")
@@ -30,9 +30,9 @@ class Chain:
         self._holds: Mapping[PolicyId, Kept] = {}
         self.state = state
         self.evaluation: Evaluation | None = None
-        """The newest."""
+        """The newest evaluation."""
         self.at_rest = False
-        """Ticks at which every policy rests need no judging: Note [At rest] of `trigger.policies.steady_state`."""
+        """Ticks in the steady state need no evaluation: Note [At rest] of `trigger.policies.steady_state`."""
 
     def tick(self, frame: Frame, fleet: Fleet) -> Decision:
         """Evaluate one tick, and decide."""
@@ -47,16 +47,16 @@ class Chain:
         return decision
 
     def ask(self, requests: Sequence[Request], fleet: Fleet, at: Moment) -> Decision:
-        """Decide between two ticks: what somebody asks for, or whether anything changes unasked."""
+        """Decide between two ticks, on requests, or on changes without a request."""
         self.at_rest = False
         return self._decided(requests, fleet, at, None)
 
     def change(self, state: GroupState) -> None:
-        """Take over what somebody did to its state."""
+        """Take over a change of the state by an operation."""
         self.state, self.at_rest = state, False
 
     def forget_holds(self) -> None:
-        """The steady clock began anew."""
+        """Forget all holds, after the steady clock began anew."""
         self._holds = {}
 
     def _decided(

@@ -1,17 +1,17 @@
-"""How long a replay and its recording are of one and the same fleet.
+"""Compare the sizes of a replay and of its recording, to find where they stop being the same fleet.
 
 # Note [The same fleet]
 
-Recorded values are those of the recorded size. So they mean something only while the replayed size is the recorded one:
+Recorded values belong to the recorded size. So they are valid only while the replayed size is the recorded one:
 
 * with events, the recorded desired size is known. It may differ for one tick, since another daemon may have decided a
   little later; from then on the two are different fleets;
-* without, there are only the members that were polled. They follow a desired size late: up to the build timeout while
-  they are too few, up to drain and grace after a scale-in while they are too many. Too many without one: somebody
-  else let the fleet grow, and at once it is another one.
+** without, there are only the members that were polled. They follow a desired size late: up to the build timeout while
+  they are too few, up to drain and grace after a scale-in while they are too many. Too many without a scale-in:
+  another decision let the fleet grow, and the fleets differ at once.
 
-Either way the fleets differ from the *first* instant at which they did, not from when it was certain: what was decided
-in between is dropped.
+Either way the fleets differ from the *first* instant of a difference, not from when it was certain: decisions in
+between are dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ONE_TICK = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayDifference:
-    """Where a replay and its recording part."""
+    """The point where a replay and its recording differ."""
 
     at: Instant
     replayed: int
@@ -38,8 +38,8 @@ class SizeComparison:
     """Follows one group's two sizes. See Note [The same fleet].
 
     Args:
-        group: whose time limits hold.
-        exact: the recorded size is a desired size, rather than members that follow one.
+        group: its time limits apply.
+        exact: the recorded size is a desired size, not a number of members that follow one.
     """
 
     def __init__(self, group: Group, *, exact: bool) -> None:
@@ -47,10 +47,10 @@ class SizeComparison:
         self._exact = exact
         self._agreed: int | None = None
         self.doubt: ReplayDifference | None = None
-        """They differ, and may yet come together."""
+        """They differ, but may still agree later."""
 
     def look(self, at: Instant, replayed: int, recorded: int) -> ReplayDifference | None:
-        """Compare the sizes of one tick; returns where they parted once that is certain."""
+        """Compare the sizes of one tick; return where they began to differ once that is certain."""
         if replayed == recorded:
             self._agreed, self.doubt = recorded, None
             return None

@@ -1,4 +1,4 @@
-"""Goes along a recording beside its polls: what each decision was given that follows from no sample."""
+"""The recorded inputs of decisions that do not follow from samples, in step with the polls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trigger.requests import GroupState, Request, RequestCause
 
 
 class Givens:
-    """What the decisions of one group were given, from a first poll on.
+    """The inputs of one group's decisions, from a first poll on.
 
     Args:
         givens: in the order of decisions.
@@ -29,27 +29,27 @@ class Givens:
 
     @property
     def last(self) -> Given | None:
-        """The newest that was gone past: it still says what is given; ``None``: the recording does not say."""
+        """Return the newest input passed, which still holds; ``None``: the recording has none."""
         return self._givens[self._next - 1] if self._next else None
 
     def until(self, poll: Instant) -> Iterator[Given]:
-        """Go on to what the decision about a poll was given, that included."""
+        """Yield the inputs up to and including those of the decision about a poll."""
         while self._next < len(self._givens) and _is_before(self._givens[self._next], poll):
             self._next += 1
             yield self._givens[self._next - 1]
 
     def state(self) -> GroupState | None:
-        """The state that the decision about the first poll found; ``None``: the recording does not say.
+        """Return the state before the decision about the first poll; ``None``: the recording has none.
 
-        Any other state than the newest that was put down would have been put down.
+        The newest recorded state holds, since every other state would have been recorded, too.
         """
         return None if self.last is None else self.last.state
 
 
 def _is_before(given: Given, poll: Instant) -> bool:
-    """Whether it was decided before a poll's decision, or is that.
+    """Tell whether an input belongs to a poll's decision or to an earlier one.
 
-    A poll takes its time: what is asked meanwhile is later than the poll, and may yet be decided before it.
+    A poll takes time: a request meanwhile is later than the poll, but may be decided before it.
     """
     if given.evaluated:
         return given.at <= poll
@@ -57,12 +57,12 @@ def _is_before(given: Given, poll: Instant) -> bool:
 
 
 def starts_of(courses: Mapping[GroupId, Course]) -> Sequence[Instant]:
-    """When daemons started, oldest first: at the next poll after that, windows and holds are empty."""
+    """Return when daemons started, oldest first: at the next poll, windows and holds are empty."""
     return sorted({given.life for course in courses.values() for given in course.givens})
 
 
 def as_declared(catalogue: Catalogue, group: Group, request: Request) -> Request:
-    """A recorded wish, as this file has it: what carries out a policy does what that policy says here."""
+    """Return a recorded request under this file: one that executes a policy does what this file's policy says."""
     if request.cause is RequestCause.PERSON:
         return replace(request, quiet_time=group.quiet_time)
     declared = None if request.policy is None else declared_policy(catalogue, group, request.policy)

@@ -1,4 +1,4 @@
-"""What happened beside the samples, as `trimtab export events` tells it: sizes, acts of people, members in service."""
+"""Events besides the samples, from `trimtab export events`: sizes, people's operations, members in service."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class ReplayEvent:
     kind: str
     """``decision``, ``note``, ``step``, ``member`` or ``given``."""
     name: str
-    """Of a decision: its reason. Of a note: the act. Of a member: what became of it."""
+    """For a decision its reason, for a note the operation, for a member its new state."""
     cause: str = ""
-    """Of a decision: ``policy``, ``alarm``, ``person``; empty: nobody asked."""
+    """For a decision ``policy``, ``alarm``, ``person``; empty: no request."""
     by: str = ""
     member: str = ""
     desired_from: int | None = None
@@ -50,49 +50,49 @@ class ReplayEvent:
     """Members in service after it."""
     message: str = ""
     given: Given | None = None
-    """What a decision was given that follows from nothing else here."""
+    """Inputs of a decision that do not follow from other events."""
 
     @property
     def resized(self) -> bool:
-        """Whether the desired size became another."""
+        """Whether the desired size changed."""
         return self.desired_to is not None and self.desired_from != self.desired_to
 
     @property
     def unasked(self) -> bool:
-        """Whether the size followed bounds, a schedule's limit, an alert's floor or a listing, and no request."""
+        """Whether the size followed bounds, a schedule's limit, an alert's floor or a listing, without a request."""
         return self.kind == "decision" and (not self.cause or (self.resized and self.name in _UNASKED))
 
     @property
     def moment(self) -> Moment:
-        """For a decision that only looks at the wall clock."""
+        """Return a moment for decisions that use only the wall clock."""
         return Moment(wall=self.at, steady=Monotonic(self.at))
 
 
 class Course:
-    """What the events of one group say it was like at an instant."""
+    """The course of one group over time, from its events."""
 
     def __init__(self, happenings: Iterable[ReplayEvent]) -> None:
         self.happenings: Sequence[ReplayEvent] = sorted(happenings, key=lambda each: each.at)
         self._happened_at = [each.at for each in self.happenings]
         givens = (each.given for each in self.happenings if each.given is not None)
         self.givens: Sequence[Given] = sorted(givens, key=lambda each: (each.life, each.number))
-        """In the order of decisions; empty: a release recorded them that did not know of such."""
+        """In the order of decisions; empty: an older release recorded the events."""
         resized = [each for each in self.happenings if each.resized]
         served = [each for each in self.happenings if each.kind == "member" and each.in_service is not None]
         self._sized_at = [each.at for each in resized]
         self._sizes = [each.desired_to for each in resized]
         self._before = resized[0].desired_from if resized else None
         self.listed_at = resized[0].at if resized and resized[0].desired_from is None else None
-        """When it was first listed; ``None``: before the events begin, or they do not say."""
+        """When it was first listed; ``None``: before the events begin, or unknown."""
         self._served_at = [each.at for each in served]
         self._served = [each.in_service for each in served]
         self.intended = [each.at for each in self.happenings if each.kind == "member" and each.name == "intended"]
         """When its members were ordered."""
 
     def boot(self) -> Seconds | None:
-        """How long its members took from the order until they were in service, as a rule; ``None``: not one is told.
+        """Return the median time from the order of a member until it was in service; ``None``: no member has both.
 
-        The median: some are slow, and some are told of only in part.
+        The median, since some members are slow, and some have only part of their events.
         """
         ordered: dict[str, Instant] = {}
         took: list[Seconds] = []
@@ -105,23 +105,23 @@ class Course:
 
     @property
     def sized(self) -> bool:
-        """Whether its sizes were recorded at all."""
+        """Tell whether its sizes were recorded."""
         return bool(self._sizes)
 
     def size(self, at: Instant) -> int | None:
-        """The recorded desired size."""
+        """Return the recorded desired size."""
         return _latest(self._sized_at, self._sizes, at, self._before)
 
     def in_service(self, at: Instant) -> int | None:
-        """How many members were in service; ``None``: the events do not say."""
+        """Return how many members were in service; ``None``: unknown."""
         return _latest(self._served_at, self._served, at, None)
 
     def since(self, after: Instant, until: Instant) -> Sequence[ReplayEvent]:
-        """What happened after one instant, up to and including another."""
+        """Return the events after one instant, up to and including another."""
         return self.happenings[bisect_right(self._happened_at, after) : bisect_right(self._happened_at, until)]
 
     def ordered(self, until: Instant) -> int:
-        """How many members were ordered within the hour up to ``until``."""
+        """Return how many members were ordered within the hour up to ``until``."""
         return bisect_right(self.intended, until) - bisect_right(self.intended, until - _HOUR)
 
 
@@ -131,10 +131,9 @@ def _latest(times: Sequence[float], values: Sequence[int | None], at: Instant, o
 
 
 def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at: Instant) -> GroupState:
-    """What the door remembered when the series begins, as far as events from before it say.
+    """Return the group's state when the series begins, as far as earlier events show it.
 
-    Desired size, pause, the quiet times of policies and when the group last grew. Alerts that last are not among
-    events.
+    Desired size, pause, the quiet times of policies and the group's last growth. Lasting alerts are not among events.
     """
     state, declared = GroupState(), catalogue.groups[group]
     if course.sized:
@@ -162,7 +161,7 @@ def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: Rep
 
 
 def acted(group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
-    """Carry out an act that changes a group's state by itself: pause, resume, vanished members."""
+    """Apply an operation that changes a group's state by itself: pause, resume, vanished members."""
     match told.name:
         case "pause":
             return paused(state, pause_of(told.message))
@@ -184,10 +183,10 @@ def acted(group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
 
 
 def request_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> Request | None:
-    """What somebody outside asked for; ``None``: nobody did, or a policy.
+    """Return the request from outside behind an event; ``None``: there was none, or a policy made it.
 
-    Events tell what became of a wish. One that was granted is asked for again as the size that it led to, one that was
-    refused as the size that it wanted. An alarm under a policy's name carries that policy out.
+    Events have the outcome of a request. A granted request is repeated with its resulting size, a refused one with its
+    wanted size. An alarm under a policy's name executes that policy.
     """
     size = told.desired_to if told.resized else _wanted(told)
     if (
@@ -218,7 +217,7 @@ def _wanted(told: ReplayEvent) -> int | None:
 
 
 def _quiet_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> tuple[Seconds, PolicyId | None, QuietScope]:
-    """How long it was quiet after it, because of which policy, and who was."""
+    """Return the quiet time after an event, its policy, and its scope."""
     declared = None if told.cause == RequestCause.PERSON.value else declared_policy(catalogue, group, PolicyId(told.by))
     if declared is None:
         return group.quiet_time, None, QuietScope.GROUP
@@ -226,7 +225,7 @@ def _quiet_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> tuple[Se
 
 
 def declared_policy(catalogue: Catalogue, group: Group, policy: PolicyId) -> Policy | ScheduledChange | None:
-    """A policy of the group that changes its size."""
+    """Return a policy of the group that changes its size."""
     schedule = schedule_named(group, policy)
     if isinstance(schedule, ScheduledChange):
         return schedule
@@ -234,14 +233,14 @@ def declared_policy(catalogue: Catalogue, group: Group, policy: PolicyId) -> Pol
 
 
 def creates_left(catalogue: Catalogue, group: Group, at: Instant, courses: Mapping[GroupId, Course], most: int) -> int:
-    """What the hourly budgets of group and cloud leave by the events of all groups, whichever is less.
+    """Return how many creations the hourly budgets of group and cloud leave, by the events of all groups.
 
     Args:
-        catalogue: says which groups share the cloud.
-        group: whose growth is asked about.
+        catalogue: names the groups that share the cloud.
+        group: the group that is to grow.
         at: the end of the hour.
-        courses: what happened to each group.
-        most: what the cloud's budget allows in an hour.
+        courses: the events of each group.
+        most: the cloud's budget for an hour.
     """
     cloud = catalogue.profiles[group.profile].cloud
     mine = courses[group.id].ordered(at)

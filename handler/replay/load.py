@@ -1,4 +1,4 @@
-"""``--load``: members of one capacity under a load that was recorded elsewhere. The fleet does what was decided."""
+"""``--load``: members of equal capacity under a load recorded elsewhere. The fleet follows the decisions."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from handler.replay.tallies import TickMeter
 from trigger.requests import GroupState
 
 _WHOLE = 100.0
-"""Percent: a member does not work more than all the time."""
+"""Percent: the most that a member can be busy."""
 
 
 class Feed(enum.Enum):
-    """What a counter shows of the load."""
+    """How a counter shows the load."""
 
     UTILISATION = "utilisation"
     """Percent of the capacity of the members in service, at most 100."""
     RATE = "rate"
-    """The load itself: a member's share of it, or all of it for a counter of the whole group."""
+    """The load itself: a member's share of it, or all of it for a counter per group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SyntheticLoad:
-    """A load, and what its members are like."""
+    """A load, and the capacity and start time of members."""
 
     at: Floats
     """(sample,) seconds since the epoch, rising."""
     rate: Floats
-    """(sample,) holds until the next one."""
+    """(sample,) requests per second, until the next sample."""
     capacity: float
-    """Rate that one member can take."""
+    """The rate that one member can serve."""
     boot: Seconds
-    """From the decision until a member is in service."""
+    """Time from the decision until a member is in service."""
     feeds: Mapping[CounterId, Feed]
 
 
@@ -58,10 +58,10 @@ def _unnoted(count: int) -> None:
 def replay_load(
     catalogue: Catalogue, group: GroupId, load: SyntheticLoad, note: Callable[[int], None] = _unnoted
 ) -> Run:
-    """Replay one group, from its least size, at every interval of the load; ``note`` is told of each tick.
+    """Replay one group, from its min, at every interval of the load; calls ``note`` for each tick.
 
     Raises:
-        Unreplayable: a counter that its policies read shows nothing of the load, or rises for ever.
+        Unreplayable: a counter that its policies read has no feed, or is a rising counter.
     """
     declared = catalogue.groups[group]
     counters = _counters_of(catalogue, declared, load)
@@ -87,13 +87,13 @@ def replay_load(
 
 
 def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[CounterId, Feed]:
-    """Guess what shows the load: every counter in percent is a utilisation."""
+    """Return the default feeds: every counter in percent shows utilisation."""
     read = {counter for group in groups for counter in counters_of(catalogue, group)}
     return {name: Feed.UTILISATION for name in sorted(read) if catalogue.counters[name].unit == "percent"}
 
 
 class _Fleet(ReplayMembers):
-    """Members under a load, and whom to ask."""
+    """Members under a load."""
 
     def __init__(self, group: Group, load: SyntheticLoad) -> None:
         super().__init__(group, load.boot, group.minimum, float(load.at[0]))
@@ -101,7 +101,7 @@ class _Fleet(ReplayMembers):
         self._laid: tuple[Roster, Layout] | None = None
 
     def layout(self, catalogue: Catalogue, at: float) -> Layout:
-        """Whom to ask; the same object while nobody comes or goes."""
+        """Return the layout of the members to ask; the same object while they do not change."""
         roster = self.roster(at)
         if self._laid is None or self._laid[0] != roster:
             self._laid = roster, layout_for(catalogue, (roster,))
@@ -109,15 +109,15 @@ class _Fleet(ReplayMembers):
 
 
 def _counters_of(catalogue: Catalogue, group: Group, load: SyntheticLoad) -> Mapping[CounterId, Feed]:
-    """What each counter shows that the group's policies read."""
+    """Return the feed of each counter that the group's policies read."""
     for counter in counters_of(catalogue, group.id):
         if counter not in load.feeds:
             raise Unreplayable(
-                f"group {group.id} reads {counter}: say what it shows of the load, --feed {counter}=utilisation or "
+                f"group {group.id} reads {counter}: set how it shows the load with --feed {counter}=utilisation or "
                 f"--feed {counter}=rate"
             )
         if catalogue.counters[counter].kind is CounterKind.RISING:
-            raise Unreplayable(f"counter {counter} rises for ever; --load can feed gauges only")
+            raise Unreplayable(f"counter {counter} is a rising counter; --load can feed gauges only")
     return load.feeds
 
 

@@ -1,4 +1,4 @@
-"""Members that are only thought of: there as soon as they have booted, and gone as soon as they are too many."""
+"""Simulated members: in service as soon as they have booted, and gone as soon as they are surplus."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ class ReplayMembers:
     """The members of one group on a virtual clock.
 
     Args:
-        group: whose choice it is who leaves.
-        boot: from the order until a member is in service.
-        count: how many there are at first.
-        since: when; these are in service, and warm.
+        group: sets the removal order.
+        boot: time from the order until a member is in service.
+        count: the number of members at first.
+        since: the start; the first members are in service, and warm.
     """
 
     def __init__(self, group: Group, boot: Seconds, count: int, since: float) -> None:
         self.group = group
         self.members = [(number, since - group.warm_up) for number in range(count)]
-        """Number, and when it is in service; by number."""
+        """(number, instant from which it is in service), sorted by number."""
         self._boot = boot
         self._next = count
 
     def serving(self, at: float) -> int:
-        """How many are in service."""
+        """Return how many are in service."""
         return sum(ready <= at for _, ready in self.members)
 
     def seen(self, at: float, creates_left: int) -> Fleet:
-        """What the door is told of them."""
+        """Return the fleet that decisions see."""
         return Fleet(
             listed=True,
             marked=len(self.members),
@@ -40,7 +40,7 @@ class ReplayMembers:
         )
 
     def roster(self, at: float) -> Roster:
-        """Those in service; whoever warms up does not count yet."""
+        """Return the members in service; a member that warms up does not count yet."""
         names = (
             MemberTarget(
                 name=MemberName(f"{self.group.id}-{number:06}"), address="", counted=at - ready >= self.group.warm_up
@@ -51,7 +51,7 @@ class ReplayMembers:
         return Roster(group=self.group.id, members=tuple(names))
 
     def follow(self, desired: int | None, at: float) -> int:
-        """Order what is missing, and say how many; let go who is still building, and then by the group's choice."""
+        """Order missing members and return how many; remove surplus ones, building first, then by the removal order."""
         if desired is None:
             return 0
         missing = max(desired - len(self.members), 0)

@@ -1,4 +1,4 @@
-"""What replay tells of a decision: one line each."""
+"""A line of replay's output for each decision."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trigger.requests import Decision
 
 
 class TickOutcome(enum.Enum):
-    """What became of a tick at which something was asked, or changed."""
+    """The outcome of a tick with a request or a change."""
 
     OUT = "out"
     IN = "in"
     REFUSED = "refused"
     NONE = "none"
-    """Nothing to move: a first size, or a wish that comes to the size that there is."""
+    """No change: a first size, or a request for the present size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,15 @@ class ReplayLine:
     at: Instant
     group: GroupId
     policy: PolicyId | None
-    """Whose wish won, or was refused; ``None``: nobody's, or a person's."""
+    """The policy whose request won or was refused; ``None``: no policy's."""
     outcome: TickOutcome
     reason: Reason
     desired_from: int | None
     desired_to: int | None
-    """In mode ``advise``: the size that would have become desired."""
+    """In mode ``advise``: the size that would be desired in mode ``act``."""
 
     def plain(self) -> dict[str, object]:
-        """For JSON."""
+        """Return the line as JSON's types."""
         return {
             "at": self.at,
             "group": self.group,
@@ -48,11 +48,11 @@ class ReplayLine:
 
 
 def line_of(decision: Decision, base: int | None) -> ReplayLine | None:
-    """Tell a decision; ``None``: nobody asked for anything, and nothing changed.
+    """Return a decision's line; ``None``: there was no request and no change.
 
     Args:
         decision: any.
-        base: the size that it started from where there was no desired size: what was found. Mode ``advise`` keeps none.
+        base: the starting size where there is no desired size, as in mode ``advise``: the number of members found.
     """
     advised = decision.reason is Reason.ADVISED
     if not decision.answers and not decision.changed and not advised:

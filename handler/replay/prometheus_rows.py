@@ -1,14 +1,14 @@
-"""From range queries of Prometheus to a series: what a poll at each of these instants would have read. Pure.
+"""Turn range queries of Prometheus into a series: the readings of a poll at each of these instants. Pure.
 
 # Note [What Prometheus kept]
 
-Only counters that Prometheus answers for are there, by their own queries. Trimtab's own metrics are no series: they
+Only counters whose source is Prometheus are read, by their own queries. Trimtab's own metrics are not a series: they
 have aggregates, and no readings of members.
 
-* Nothing says who the members were. So a member is whoever the counter's label names, from the first instant at which a
-  series names it until the last. **A gap in between is silence**: it was asked and did not answer.
-* A value of the group as a whole is asked for at every instant; where the query finds nothing, it did not come.
-* What is older than the group's freshness, ambiguous or no number is so here as it is live: the same code says so.
+** Prometheus does not record the members. So every value of the counter's label is a member, from the first instant at
+  which a series names it until the last. **A gap in between is silence**: the member was asked and did not answer.
+** A value per group is read at every instant; where the query finds nothing, there was no answer.
+* A value that is too old, ambiguous or not a number is treated as it is live, by the same code.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from config.units import CounterId, GroupId, MemberName
 from handler.replay.samples import Samples, Unreplayable, Words, nothing
 
 POINTS = 5_000
-"""Of one answer and series; Prometheus refuses more than 11,000."""
+"""Points for each response and series; Prometheus refuses more than 11,000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ranged:
-    """One counter of one group, asked over time."""
+    """One counter of one group, to be queried over time."""
 
     group: Group
     counter: Counter
     query: str
     label: str | None
-    """Names the member; ``None``: of the group as a whole."""
+    """The label that names the member; ``None``: a value per group."""
     grid: Floats
-    """(tick,) when it would have been polled: seconds since the epoch."""
+    """(tick,) the instants of its polls: seconds since the epoch."""
 
     def pages(self) -> Iterator[tuple[float, float]]:
-        """First and last instant of each question, by when the query is evaluated."""
+        """Yield the first and last evaluation instant of each query."""
         for first in range(0, len(self.grid), POINTS):
             page = self.grid[first : first + POINTS] - self.counter.lag
             yield float(page[0]), float(page[-1])
@@ -54,20 +54,20 @@ class Ranged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What Prometheus had; of all pages."""
+    """The responses of Prometheus, over all pages."""
 
     lines: Sequence[PromSeries]
     stamps: Sequence[PromSeries]
-    """The times of their samples as values, where the query is just a series; else empty."""
+    """The times of the samples as values, where the query is a plain series; else empty."""
 
 
 def ranged(
     catalogue: Catalogue, groups: Sequence[GroupId], since: float, until: float
 ) -> tuple[tuple[Ranged, ...], tuple[str, ...]]:
-    """Say what is to be asked for these groups, and what cannot be.
+    """Return the queries for these groups, and remarks on counters without one.
 
     Raises:
-        Unreplayable: nothing can; or a query would take the members of several groups for those of each.
+        Unreplayable: no counter can be queried; or one query finds the members of several groups.
     """
     asked: list[Ranged] = []
     remarks: list[str] = []
@@ -83,7 +83,7 @@ def ranged(
             query = for_group(source.query, name)
             asked.append(Ranged(group=group, counter=counter, query=query, label=source.label, grid=grid))
     if not asked:
-        raise Unreplayable("no policy of these groups reads a counter that Prometheus answers for")
+        raise Unreplayable("no policy of these groups reads a counter whose source is Prometheus")
     _told_apart(asked)
     return tuple(asked), tuple(remarks)
 
@@ -103,14 +103,14 @@ def samples_of(found: Mapping[Ranged, QueryResult]) -> Samples:
     """Make the rows of a series. See Note [What Prometheus kept].
 
     Raises:
-        Unreplayable: there is not one value.
+        Unreplayable: there is no value.
     """
     members: dict[GroupId, dict[str, tuple[int, int]]] = {}
     for asked, answered in found.items():
         _note_members(asked, answered, members.setdefault(asked.group.id, {}))
     rows = [row for asked, answered in found.items() for row in _rows(asked, answered, members[asked.group.id])]
     if not any(row.reply is Reply.OK for row in rows):
-        raise Unreplayable("Prometheus has not one value of these counters and of the time asked for")
+        raise Unreplayable("Prometheus has no value of these counters between --since and --until")
     return _columns(rows)
 
 

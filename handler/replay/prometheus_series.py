@@ -1,4 +1,4 @@
-"""``--series prometheus:URL``: asks a Prometheus, page by page, for what the declared counters would have read."""
+"""``--series prometheus:URL``: read the declared counters' past values from a Prometheus, page by page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from handler.replay.samples import Samples, Unreplayable
 _AT_ONCE = 4
 _TIMEOUT = 60.0
 _LARGEST = 128 * 1024 * 1024
-"""Bytes of one answer: 5,000 points of some 500 series."""
+"""Bytes of one response: 5,000 points of some 500 series."""
 _ERRORS = frozenset({400, 422, 500, 503})
 
 
 def read_prometheus(
     url: str, catalogue: Catalogue, groups: Sequence[GroupId], since: float, until: float
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Read a series out of Prometheus, and say what could not be asked.
+    """Read a series out of Prometheus; return it with remarks on counters that could not be read.
 
     Credentials and trust are those of the entry of ``sources`` that has this address, if there is one.
 
@@ -39,7 +39,7 @@ def read_prometheus(
         until: after the last one.
 
     Raises:
-        Unreplayable: it does not answer, not whole, or has nothing; no counter asks Prometheus.
+        Unreplayable: it does not answer, or not completely, or has no value; no counter's source is Prometheus.
     """
     asked, remarks = ranged(catalogue, groups, since, until)
     return asyncio.run(_read(url.rstrip("/"), _access(catalogue, url), asked)), remarks
@@ -97,7 +97,7 @@ async def _page(
 
 
 def _no_clock() -> Moment:
-    """When an answer arrives plays no part: its points have their own times."""
+    """Return a constant: the arrival of a response does not matter, since its points have their own times."""
     return Moment(wall=Instant(0.0), steady=Monotonic(0.0))
 
 

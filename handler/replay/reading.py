@@ -1,4 +1,4 @@
-"""Reads a recorded series from CSV or Parquet, a piece at a time. Import it late: Arrow takes 50 MB."""
+"""Read a recorded series from CSV or Parquet, a piece at a time. Import it late: Arrow takes 50 MB."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _TYPES = {
     "resolution": pa.float64(),
 }  # fmt: skip
 _REPLIES = {reply.word: int(reply) for reply in Reply}
-_MISSED, _NOBODY = "missed", "nobody"
-"""What `trimtab export series` says of a group's turn whose samples were lost, or that had nobody to ask."""
+_MISSED, _NONE_ASKED = "missed", "nobody"
+"""Replies of `trimtab export series` for a tick whose samples were lost, or that had no member to ask."""
 _BLOCK = 8 << 20
-"""Bytes of CSV that are read at once."""
+"""Bytes of CSV that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySpan:
-    """Which part of a series is replayed: ``since <= timestamp < until``."""
+    """The part of a series that is replayed: ``since <= timestamp < until``."""
 
     since: float = -math.inf
     until: float = math.inf
@@ -47,7 +47,7 @@ class ReplaySpan:
 
 @dataclass(slots=True, kw_only=True)
 class Gathered:
-    """What was read, and what was passed over."""
+    """The rows that were read, and the names that were skipped."""
 
     parts: list[Samples] = field(default_factory=list)
     groups: dict[str, int] = field(default_factory=dict)
@@ -61,10 +61,10 @@ class Gathered:
 def read_series(
     path: Path, catalogue: Catalogue, groups: Collection[GroupId], span: ReplaySpan
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Read the rows of these groups and of declared counters, and say what else there was.
+    """Read the rows of these groups and of declared counters; return them with remarks on other rows.
 
     Columns ``timestamp`` (epoch seconds or ISO 8601; without a zone it is UTC), ``group``, ``member``, ``counter`` and
-    ``value``, in any order, beside any others; what `trimtab export series` adds is used. Parquet by its name.
+    ``value``, in any order, among others; all columns of `trimtab export series` are used. ``.parquet`` names Parquet.
 
     Raises:
         Unreplayable: ``FILE:LINE: message``.
@@ -81,7 +81,7 @@ def read_series(
     except OSError as error:
         raise Unreplayable(f"{path} cannot be read: {error.strerror or error}") from error
     if not gathered.parts:
-        raise Unreplayable(f"{path}: no row is of a declared group and counter, and of the time asked for")
+        raise Unreplayable(f"{path}: no row has a declared group and counter within --since and --until")
     return _samples(gathered), tuple(_remarks(path, gathered))
 
 
@@ -93,7 +93,7 @@ class _Wanted:
 
 
 class _Doubt(ValueError):
-    """Something in a piece is not as it ought to be; in CSV, the line is looked for."""
+    """A piece has an invalid value; in CSV, the line is then searched."""
 
 
 def _csv(path: Path) -> Iterator[Any]:
@@ -116,7 +116,7 @@ def _csv(path: Path) -> Iterator[Any]:
 
 
 def _beginning(path: Path) -> tuple[Sequence[str], str | None]:
-    """The names of the columns, and the first timestamp."""
+    """Return the names of the columns, and the first timestamp."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file)
         header = next(lines, [])
@@ -209,12 +209,12 @@ def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
     else:
         at = _numbers(column)
     if not np.isfinite(at).all():
-        raise _Doubt("a timestamp is no instant")
+        raise _Doubt("a timestamp is not an instant")
     return at
 
 
 def _replies(columns: dict[str, Any], count: int) -> tuple[Any, Any]:
-    """The reply of each row, and whether its group's turn was lost. Without one, an empty value is silence."""
+    """Return the reply of each row, and whether its tick was lost. Without replies, an empty value is silence."""
     value = _numbers(columns["value"])
     empty = columns["value"].is_null().to_numpy(zero_copy_only=False)
     silent = np.where(empty, int(Reply.TIMEOUT), int(Reply.MALFORMED))
@@ -222,8 +222,8 @@ def _replies(columns: dict[str, Any], count: int) -> tuple[Any, Any]:
     if "reply" not in columns:
         return reply, np.zeros(count, dtype=np.bool_)
     words = columns["reply"].dictionary.to_pylist()
-    if strange := set(words) - {*_REPLIES, _MISSED, _NOBODY}:
-        raise _Doubt(f"{min(strange)!r} is no reply")
+    if strange := set(words) - {*_REPLIES, _MISSED, _NONE_ASKED}:
+        raise _Doubt(f"{min(strange)!r} is not a reply")
     indices = columns["reply"].indices.fill_null(-1).to_numpy(zero_copy_only=False)
     told = np.array([*(_REPLIES.get(word, int(Reply.TIMEOUT)) for word in words), 0], dtype=np.uint8)[indices]
     failed = (indices >= 0) & (told != Reply.OK)
@@ -274,15 +274,15 @@ def _samples(gathered: Gathered) -> Samples:
 def _remarks(path: Path, gathered: Gathered) -> Iterator[str]:
     for kind, names in gathered.foreign.items():
         for name in sorted(names):
-            yield f"{path}: {kind} {name} is not declared: its rows are passed over"
+            yield f"{path}: {kind} {name} is not declared: its rows are skipped"
     if gathered.missed:
-        yield f"{path}: {gathered.missed} rows say that a tick's samples were lost: the daemon knew more than the file"
+        yield f"{path}: {gathered.missed} rows stand for ticks whose samples were lost: the daemon had more data"
     if gathered.thinned:
-        yield f"{path}: {gathered.thinned} rows are thinned: averages stand for the samples that were decided by"
+        yield f"{path}: {gathered.thinned} rows are thinned: they have averages instead of the samples of the decisions"
 
 
 def _point_at_fault(path: Path) -> None:
-    """Find the first line that cannot be read, and say so."""
+    """Raise for the first line that cannot be read."""
     with path.open(newline="", encoding="utf-8-sig", errors="strict") as file, suppress(UnicodeDecodeError):
         lines = csv.reader(file)
         header = next(lines)
@@ -301,8 +301,8 @@ def _fault(cells: dict[str, str], found: int, expected: int) -> str | None:
         return f"timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
     if not cells["group"]:
         return "no group; expected its name"
-    if (reply := cells.get("reply")) and reply not in {*_REPLIES, _MISSED, _NOBODY}:
-        return f"reply {reply!r}; expected one of {', '.join([*_REPLIES, _NOBODY, _MISSED])}"
+    if (reply := cells.get("reply")) and reply not in {*_REPLIES, _MISSED, _NONE_ASKED}:
+        return f"reply {reply!r}; expected one of {', '.join([*_REPLIES, _NONE_ASKED, _MISSED])}"
     return _no_number(cells)
 
 

@@ -1,4 +1,4 @@
-"""``--model recorded``: the fleet is as it was recorded, for as long as that is the fleet that was decided about."""
+"""``--model recorded``: the fleet is the recorded one, as long as the replayed sizes equal the recorded ones."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Run:
     group: GroupId
     lines: tuple[ReplayLine, ...]
     ticks: int
-    """How many were followed."""
+    """The number of ticks replayed."""
     tally: GroupTally
     parted: ReplayDifference | None = None
-    """From here on the recording is of another fleet, and nothing was decided."""
+    """From here on the recording belongs to another fleet, and the replay stopped."""
     doubt: ReplayDifference | None = None
-    """They differ at the end, and might have come together."""
+    """The sizes differ at the end, and might have agreed later."""
     differed: ReplayDifference | None = None
-    """Model ``shared-load``: from here on the fleet is another one, and what it shares is scaled."""
+    """Model ``shared-load``: from here on the fleet is another one, and shared counters are scaled."""
 
 
 def replay_recorded(
@@ -49,10 +49,10 @@ def replay_recorded(
     """Replay the groups of one cohort.
 
     Args:
-        catalogue: the declaration to decide by.
-        cohort: what was recorded.
-        courses: what happened beside it, of every group; empty: there are no events.
-        note: told how many ticks of groups have been replayed since it was called before.
+        catalogue: the declaration to replay.
+        cohort: the recording.
+        courses: the events of every group; empty: there are none.
+        note: called with the number of group-ticks replayed since its last call.
     """
     first_at = Instant(float(cohort.samples.at[0]))
     followers = {
@@ -61,7 +61,7 @@ def replay_recorded(
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for polls in bundles_of(cohort, starts_of(courses)):
-        if polls[0].begins or polls[0].scrape.at.steady < steady:  # a daemon was started, and its windows with it
+        if polls[0].begins or polls[0].scrape.at.steady < steady:  # a daemon started, with empty windows
             aggregator = Aggregator(catalogue, cohort.groups)
             for follower in followers.values():
                 follower.chain.forget_holds()
@@ -77,7 +77,7 @@ def replay_recorded(
 
 
 def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
-    """Introduce those of one service to each other; everybody else is a team of one."""
+    """Link the groups of one service into a team; every other group is a team of one."""
     teams: dict[tuple[str | None, GroupId | None], list[Follower]] = {}
     for follower in followers:
         service = follower.group.service
@@ -89,7 +89,7 @@ def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
 
 
 def _follow(team: Sequence[Follower], first: int, reel: Reel) -> None:
-    """Follow the ticks of a reel: those who take turns side by side, since each one's answer depends on the others."""
+    """Replay the ticks of a batch; groups that take turns advance together, since they depend on each other."""
     if len(team) == 1:
         team[0].follow(first, reel)
         return
@@ -103,12 +103,12 @@ def _follow(team: Sequence[Follower], first: int, reel: Reel) -> None:
 
 
 class Follower:
-    """One group beside its recording."""
+    """Replays one group along its recording."""
 
     is_as_recorded = True
     """Whether the fleet is the recorded one."""
     beside: Sequence[Follower] = ()
-    """The others of its service that were polled together with it."""
+    """The other groups of its service that were polled together with it."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Follower:
         self._ticks = 0
 
     def follow(self, first: int, reel: Reel) -> None:
-        """Follow the ticks of a reel, up to where the fleets part.
+        """Replay the ticks of a batch, up to where the fleets differ.
 
         Args:
             first: number of its first tick.
@@ -151,26 +151,26 @@ class Follower:
             self.pass_tick(first + tick, tick, reel, rests=rests[tick])
 
     def resting(self, reel: Reel) -> list[bool]:
-        """At which ticks of a reel every policy rests."""
+        """Return for each tick of a batch whether every policy is in its steady state."""
         group = self.group.id
         rests: list[bool] = resting(self._catalogue, group, partial(reel.bounds, group), len(reel)).tolist()
         return rests
 
     def pass_tick(self, number: int, tick: int, reel: Reel, *, rests: bool) -> None:
-        """Judge one tick of a reel, or pass it over at rest."""
+        """Evaluate one tick of a batch, or skip it in the steady state."""
         if rests and self.chain.at_rest:
             self._count(number, reel.at[tick].wall)
         else:
             self.judge(number, reel.frame(self.group.id, tick))
 
     def judge(self, number: int, frame: Frame) -> None:
-        """Let the chain decide one tick."""
+        """Decide one tick."""
         at = frame.at.wall
         self._keep(self.chain.tick(frame, self._in_turn(number, at)), number)
         self._count(number, at)
 
     def _count(self, number: int, at: Instant) -> None:
-        """Add one tick up, and compare the two fleets."""
+        """Count one tick, and compare the two fleets."""
         size = self.chain.state.desired
         self._ticks += 1
         self._meter.tick(at, size, None if self.chain.at_rest else self.chain.evaluation)
@@ -179,7 +179,7 @@ class Follower:
             self.parted = self._comparison.look(at, size, recorded)
 
     def run(self) -> Run:
-        """Say how it went."""
+        """Return the result."""
         last = None if self.parted is None else self.parted.at
         lines = tuple(line for line in self._lines if last is None or line.at <= last)
         return Run(
@@ -192,7 +192,7 @@ class Follower:
         )
 
     def catch_up(self, number: int, now: Moment) -> None:
-        """Carry out what happened since the last tick."""
+        """Apply the events since the last tick."""
         if self._course.givens:
             self._take_over(number, now)
             return
@@ -208,7 +208,7 @@ class Follower:
         self._seen_at = now.wall
 
     def _take_over(self, number: int, now: Moment) -> None:
-        """Do what others than decisions had done, and ask what was asked, in the order in which it was decided."""
+        """Apply operations and repeat requests in the recorded order of decisions."""
         for given in self._givens.until(now.wall):
             state = carried(self.chain.state, given)
             if state is not self.chain.state:
@@ -232,7 +232,7 @@ class Follower:
         return None if self._sizes is None else self._sizes[number]
 
     def _in_turn(self, number: int, at: Instant) -> Fleet:
-        """The fleet, and who of its service comes first."""
+        """Return the fleet, with the order of its service's groups."""
         given = self._givens.last
         if given is not None and self.is_as_recorded:
             return given.fleet
@@ -243,7 +243,7 @@ class Follower:
         return replace(fleet, ahead=ahead(peer(self.group, self.chain.state, fleet, at), others))
 
     def as_peer(self, number: int, at: Instant) -> Peer:
-        """How the others of its service see it."""
+        """Return this group as the others of its service see it."""
         return peer(self.group, self.chain.state, self._fleet(number, at), at)
 
     def _fleet(self, number: int, at: Instant) -> Fleet:
@@ -268,14 +268,14 @@ class Follower:
 
 
 def hourly_most(catalogue: Catalogue, group: GroupId) -> int:
-    """What the hourly budgets of a group and its cloud allow, whichever is less."""
+    """Return the smaller of the hourly budgets of a group and its cloud."""
     declared = catalogue.groups[group]
     most, own = catalogue.granted(catalogue.profiles[declared.profile].cloud).per_hour, declared.budget.per_hour
     return most if own is None else min(own, most)
 
 
 def hourly_left(most: int, spent: deque[tuple[Instant, int]], at: Instant) -> int:
-    """What an hourly budget leaves after the group's own growth; other groups are not counted."""
+    """Return what an hourly budget leaves after the group's own growth, without other groups."""
     while spent and spent[0][0] <= at - 3600.0:
         spent.popleft()
     return max(most - sum(count for _, count in spent), 0)

@@ -1,4 +1,4 @@
-"""What replay has to say beside its decisions, in sentences: what it could not know, and where it stopped."""
+"""Remarks on a replay, as sentences: missing data, and where it stopped."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from handler.replay.ticks import Ticks
 def remarks_on_series(
     catalogue: Catalogue, groups: Collection[GroupId], ticks: Mapping[GroupId, Ticks]
 ) -> Iterator[str]:
-    """What a series lacks for these groups, each thing once."""
+    """Yield what a series lacks for these groups, each thing once."""
     for group in sorted(groups):
         yield from _left_out(catalogue, group, ticks)
         if catalogue.groups[group].mode is Mode.OFF:
-            yield f"{group}: mode off, nothing is decided"
+            yield f"{group}: mode off, so there are no decisions"
         elif group not in ticks:
-            yield f"{group}: the series has no rows of it"
+            yield f"{group}: the series has no rows of this group"
         else:
             yield from _lacking(catalogue, group, ticks[group])
 
 
 def _left_out(catalogue: Catalogue, group: GroupId, ticks: Mapping[GroupId, Ticks]) -> Iterator[str]:
-    """Who takes turns with a group and was not polled together with it: only those that were are replayed together."""
+    """Yield the groups of a service that are not replayed together, since they were not polled together."""
     service = catalogue.groups[group].service
     if service is None or group not in ticks:
         return
@@ -46,7 +46,7 @@ def _left_out(catalogue: Catalogue, group: GroupId, ticks: Mapping[GroupId, Tick
     if others:
         yield (
             f"{group}: takes turns in the service {service} with {', '.join(sorted(others))}, which the series "
-            "does not show at the same instants: here it does not wait for them"
+            "does not have at the same instants: in this replay it does not wait for them"
         )
 
 
@@ -55,7 +55,7 @@ def _lacking(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> Iterator[str
     if ticks.cadence is not None and ticks.coarser_than(interval):
         yield (
             f"{group}: its readings are {format_span(ticks.cadence)} apart, and its interval is "
-            f"{format_span(interval)}: ticks are missing in between, so nothing is ever held for a duration"
+            f"{format_span(interval)}: ticks are missing in between, so no condition can hold for a duration"
         )
     heard = _heard(ticks.samples)
     for counter in counters_of(catalogue, group):
@@ -63,7 +63,7 @@ def _lacking(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> Iterator[str
             yield f"{group}: the series has no value of {counter}, so policies that read it are blind"
     if not (ticks.samples.member.codes >= 0).any():
         yield (
-            f"{group}: the series names no members, so sizes cannot be compared, and as many as desired count as in "
+            f"{group}: the series names no members, so sizes cannot be compared, and the desired size counts as in "
             "service"
         )
 
@@ -74,21 +74,21 @@ def _heard(samples: Samples) -> set[CounterId]:
 
 
 def remarks_on_run(run: Run) -> Iterator[str]:
-    """Where a replay and its recording parted, if they did."""
+    """Yield where a replay and its recording differ, if they do."""
     if run.parted is not None:
         yield (
             f"{run.group}: stopped at {stamp(run.parted.at)}: the size here is {run.parted.replayed}, the recorded one "
-            f"{run.parted.recorded}, and what was recorded from then on is of another fleet"
+            f"{run.parted.recorded}, and the recording from then on belongs to another fleet"
         )
     elif run.doubt is not None:
         yield (
             f"{run.group}: from {stamp(run.doubt.at)} to the end the size here is {run.doubt.replayed} and the "
-            f"recorded one {run.doubt.recorded}: it ends before it can be told whether they are the same fleet"
+            f"recorded one {run.doubt.recorded}: it ends before it is certain whether they are the same fleet"
         )
 
 
 def remarks_on_shares(catalogue: Catalogue, run: Run, course: Course | None, boot: Seconds) -> Iterator[str]:
-    """What the model ``shared-load`` takes for granted of one group."""
+    """Yield the assumptions of the model ``shared-load`` for one group."""
     read = [catalogue.counters[name] for name in counters_of(catalogue, run.group)]
     shared = [counter.id for counter in read if counter.shared]
     told = None if course is None else course.boot()
@@ -107,5 +107,5 @@ def remarks_on_shares(catalogue: Catalogue, run: Run, course: Course | None, boo
 
 
 def stamp(at: float) -> str:
-    """An instant as people read it, UTC."""
+    """Return an instant as text, UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""Runs replays on every core there is: groups that were polled together in one process, each by itself."""
+"""Run replays on all cores: groups that were polled together share a process."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from handler.replay.shared import replay_shared
 from handler.replay.ticks import Ticks
 
 _WORTH_A_PROCESS = 20_000
-"""Group-ticks: a few seconds. To start a process and hand it its rows takes one."""
+"""Group-ticks: a few seconds. Starting a process and sending it its rows takes one second."""
 
 _STEPS = 200
-"""Calls of a ``Tell`` at most."""
+"""The most calls of a ``Tell``."""
 _LOOK_EVERY: Seconds = 0.5
-"""How often the count of other processes is looked at."""
+"""How often the count of other processes is read."""
 
 Note = Callable[[int], None]
-"""Called with how many group-ticks have been replayed since."""
+"""Called with the number of group-ticks replayed since its last call."""
 Tell = Callable[[int, int], None]
-"""Called with how many group-ticks have been replayed, and of how many."""
+"""Called with the number of group-ticks replayed, and the total."""
 Job = Callable[[Note], tuple[Run, ...]]
 
 
-def tell_nobody(done: int, of: int) -> None:
+def no_progress(done: int, of: int) -> None:
     """Show no progress."""
 
 
@@ -43,7 +43,7 @@ def recorded_runs(
     catalogue: Catalogue,
     ticks: Mapping[GroupId, Ticks],
     courses: Mapping[GroupId, Course],
-    tell: Tell = tell_nobody,
+    tell: Tell = no_progress,
     *,
     processes: int | None = None,
 ) -> tuple[Run, ...]:
@@ -79,7 +79,7 @@ def shared_runs(
     ticks: Mapping[GroupId, Ticks],
     courses: Mapping[GroupId, Course],
     boot: Seconds,
-    tell: Tell = tell_nobody,
+    tell: Tell = no_progress,
     *,
     processes: int | None = None,
 ) -> tuple[Run, ...]:
@@ -111,11 +111,11 @@ def load_runs(
     catalogue: Catalogue,
     groups: Sequence[GroupId],
     load: SyntheticLoad,
-    tell: Tell = tell_nobody,
+    tell: Tell = no_progress,
     *,
     processes: int | None = None,
 ) -> tuple[Run, ...]:
-    """Replay every one of these groups under the same load."""
+    """Replay each of these groups under the same load."""
     ticks = sum((load.at[-1] - load.at[0]) / catalogue.groups[group].interval for group in groups)
     workers = (processes or os.cpu_count() or 1) if ticks >= _WORTH_A_PROCESS else 1
     return _done([partial(_one, catalogue, group, load) for group in groups], workers, round(ticks), tell)
@@ -156,7 +156,7 @@ def _elsewhere(jobs: Sequence[Job], workers: int, total: int, tell: Tell) -> lis
 
 
 _count: Synchronized[int] | None = None
-"""In a process of the pool: what all of them have done."""
+"""In a process of the pool: the work done by all of them."""
 
 
 def _share(count: Synchronized[int]) -> None:
@@ -177,4 +177,4 @@ def _proxy(inside: dict[object, object]) -> MappingProxyType[object, object]:
     return MappingProxyType(inside)
 
 
-copyreg.pickle(MappingProxyType, lambda proxy: (_proxy, (dict(proxy),)))  # declarations have some
+copyreg.pickle(MappingProxyType, lambda proxy: (_proxy, (dict(proxy),)))  # declarations contain some

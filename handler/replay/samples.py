@@ -1,4 +1,4 @@
-"""A recorded series as columns: what replay reads of a file, whatever form the file has."""
+"""A recorded series as columns, whatever the form of its file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Column = npt.NDArray[Any]
 
 
 class Unreplayable(TrimtabError):
-    """A file that cannot be replayed: where, what stands there, and what was expected."""
+    """A file cannot be replayed; the message has the place, its content, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Words:
-    """A column of words, each kept once; -1: no word."""
+    """A column of words, each stored once; -1: no word."""
 
     codes: Places
     words: tuple[str, ...]
@@ -36,9 +36,9 @@ class Samples:
 
     group: Words
     member: Words
-    """No word: of the group as a whole."""
+    """No word: a value of the group."""
     counter: Words
-    """No word: the group's turn came, and there was nobody to ask."""
+    """No word: the group was due, and had no member to ask."""
     at: Floats
     """Wall clock: seconds since the epoch at which the poll began."""
     value: Floats
@@ -58,7 +58,7 @@ class Samples:
         return len(self.at)
 
     def take(self, rows: Index) -> Samples:
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         return self._each(lambda column: taken(column, rows))
 
     def _each(self, change: Callable[[npt.NDArray[np.generic]], object]) -> Samples:
@@ -74,29 +74,29 @@ class Samples:
 
 
 def nothing(rows: int) -> Floats:
-    """A column of NaN, which takes no memory however long it is: most files have no clocks and no uptimes."""
+    """Return a column of NaN, which takes no memory: most files have no clocks and no uptimes."""
     return np.broadcast_to(np.float64(np.nan), rows)
 
 
 def taken(column: Column, rows: Index) -> Column:
-    """These rows of a column, in this order; of `nothing`, nothing."""
+    """Return these rows of a column, in this order; a column of `nothing` stays one."""
     return np.broadcast_to(column[:1].reshape(()), len(rows)) if _is_one(column) else column[rows]
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Put columns behind each other; `nothing` stays nothing."""
+    """Concatenate columns; columns of `nothing` stay one."""
     if columns and all(map(_is_one, columns)):
         return np.broadcast_to(columns[0][:1].reshape(()), sum(map(len, columns)))
     return np.concatenate(columns)
 
 
 def _is_one(column: Column) -> bool:
-    """Whether a column is one NaN, over and over."""
+    """Tell whether a column is one repeated NaN."""
     return bool(column.strides == (0,) and len(column) and np.isnan(column[0]))
 
 
 def ranks(words: Words) -> Index:
-    """Where each row's word stands in the alphabet, from 1; 0: no word."""
+    """Return the rank of each row's word in alphabetical order, from 1; 0: no word."""
     places = np.zeros(len(words.words) + 1, dtype=np.intp)
     places[sorted(range(len(words.words)), key=words.words.__getitem__)] = np.arange(1, len(words.words) + 1)
     found: Index = places[words.codes]  # -1 takes the last place, which is 0

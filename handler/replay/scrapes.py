@@ -1,4 +1,4 @@
-"""From ticks back to scrapes: what the aggregator was given when it was recorded."""
+"""Turn ticks back into scrapes: the aggregator's input at the time of the recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from handler.replay.ticks import Ticks, ticks_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordedCohort:
-    """Groups of one interval that were polled at the very same instants: their rows, and the sizes that these show."""
+    """Groups of one interval that were polled at the same instants: their rows, and the sizes in these."""
 
     interval: Seconds
     groups: tuple[GroupId, ...]
@@ -28,7 +28,7 @@ class RecordedCohort:
     starts: Index
     """(tick,)"""
     sizes: Mapping[GroupId, Index]
-    """(tick,) members that were asked. Only groups of which members were recorded at all."""
+    """(tick,) members that were asked. Only groups with recorded members."""
 
 
 class Poll(NamedTuple):
@@ -37,7 +37,7 @@ class Poll(NamedTuple):
     number: int
     scrape: Scrape
     begins: bool = False
-    """A daemon was started since the tick before: windows and holds are empty."""
+    """A daemon started since the tick before: windows and holds are empty."""
 
 
 def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, Ticks]:
@@ -64,10 +64,10 @@ def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, T
 def alike(
     catalogue: Catalogue, ticks: Mapping[GroupId, Ticks], parts: int
 ) -> Iterator[tuple[Seconds, Mapping[GroupId, Ticks]]]:
-    """Put together what was polled together, and deal it out to ``parts`` processes: one cohort each.
+    """Put groups that were polled together into cohorts, one for each of ``parts`` processes.
 
-    To which of the cohorts groups come makes no difference to them, but that those of one service stay together: they
-    take turns. So a cohort is no larger than memory is worth.
+    Groups of one service take turns, so they stay in one cohort; any other division gives the same result. So the size
+    of a cohort is bounded, to save memory.
 
     Yields:
         The interval, and the groups of one cohort.
@@ -86,13 +86,13 @@ def alike(
 
 
 def beat_of(catalogue: Catalogue, group: GroupId, ticks: Ticks) -> tuple[Seconds, bytes]:
-    """The interval and the instants of a group's polls: groups of which both are equal were polled together."""
+    """Return the interval and the instants of a group's polls: groups with equal ones were polled together."""
     stamps = ticks.samples.at[ticks.starts].tobytes() + ticks.samples.steady[ticks.starts].tobytes()
     return catalogue.groups[group].interval, stamps
 
 
 def _units(catalogue: Catalogue, groups: Sequence[GroupId]) -> list[list[GroupId]]:
-    """What stays together: the groups of a service, and every other group by itself."""
+    """Return the groups that stay together: those of a service, and every other group alone."""
     units: dict[tuple[str | None, GroupId | None], list[GroupId]] = {}
     for group in groups:
         service = catalogue.groups[group].service
@@ -101,11 +101,11 @@ def _units(catalogue: Catalogue, groups: Sequence[GroupId]) -> list[list[GroupId
 
 
 _ROWS = 6_000_000
-"""Of a cohort: a third of a gigabyte, held some times over while it is put together."""
+"""Rows of a cohort: a third of a gigabyte, held several times while it is put together."""
 
 
 def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> RecordedCohort:
-    """Put the polls of groups that were polled together behind each other."""
+    """Concatenate the polls of groups that were polled together."""
     groups = tuple(parts)
     sizes = {group: size for group, part in parts.items() if (size := _sizes(part)) is not None}
     samples, starts = _put_together(list(parts.values()))
@@ -122,7 +122,7 @@ def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
 
 
 def _joined(parts: Sequence[Samples], order: Index) -> Samples:
-    """Put rows of one file behind each other, then in order, column by column; their words are the same."""
+    """Concatenate rows of one file, then order them, column by column; their words are the same."""
 
     def column(of: Callable[[Samples], Column]) -> Column:
         return taken(joined([of(part) for part in parts]), order)
@@ -143,7 +143,7 @@ def _joined(parts: Sequence[Samples], order: Index) -> Samples:
 
 
 def _sizes(ticks: Ticks) -> Index | None:
-    """(tick,) how many members were asked; ``None``: none is ever named."""
+    """Return (tick,) how many members were asked; ``None``: no row names a member."""
     member = ranks(ticks.samples.member)
     if not member.any():
         return None
@@ -154,7 +154,7 @@ def _sizes(ticks: Ticks) -> Index | None:
 
 
 def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
-    """Make every scrape anew; the layout is the same object for as long as no member comes or goes.
+    """Rebuild every scrape; the layout is the same object while the members do not change.
 
     Args:
         cohort: what was recorded.
@@ -193,16 +193,16 @@ def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[
 
 
 _TOGETHER = 256
-"""Polls: by then the array operations of a poll cost next to nothing."""
+"""Polls: enough that the array operations of a poll cost almost nothing."""
 
 _READINGS = 2**17
 """A megabyte for each of some twenty arrays."""
 
 
 def bundles_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[Sequence[Poll]]:
-    """Divide the polls, in their order, into bundles to be worked out together.
+    """Divide the polls, in order, into bundles that are computed together.
 
-    None is larger than memory is worth, steady time never goes back within one, and none goes on over a start.
+    Bundles are bounded, to save memory; steady time never goes back within one, and none spans a start.
     """
     bundle: list[Poll] = []
     for poll in polls_of(cohort, begun):
@@ -220,7 +220,7 @@ def _full(bundle: Sequence[Poll]) -> bool:
 
 
 _LAYOUTS = 64
-"""Fleets that flap come back to the same layouts; more than so many are not worth their memory."""
+"""The most layouts kept: a fleet that flaps returns to a few of them."""
 
 
 def _remembered(layouts: dict[bytes, Layout], key: bytes, layout: Layout) -> Layout:

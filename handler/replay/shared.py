@@ -1,14 +1,14 @@
-"""``--model shared-load``: what members share is spread over as many as this declaration would have had in service.
+"""``--model shared-load``: spread the members' shared load over the members in service under this declaration.
 
 # Note [What is assumed]
 
-* The load is what the recorded members bore together, and it does not react to how many there are.
-* Of a counter that is `shared`, each member shows its share: the recorded value × recorded / simulated members in
-  service. Its bounds too, all of it within the declared range: a member that was saturated hides how much more there
-  was, so a recording of a fleet that was too small promises too much of a larger one.
-* Sums and heads across members, values of the whole group, and counters that are not shared stay as they were recorded.
-* A member serves its boot time after it is ordered, and goes at once; how the members differed from each other, who was
-  unheard, and who warmed up, stays as it was recorded.
+** The load is the sum over the recorded members, and it does not react to their number.
+** For a `shared` counter, each member shows its share: the recorded value × recorded / simulated members in service.
+  Its bounds too, all within the declared range: a saturated member hides the load beyond its capacity, so a recording
+  of a fleet that was too small promises too much of a larger one.
+** Sums and counts across members, values per group, and counters that are not shared stay as recorded.
+** A member is in service one boot time after its order, and leaves at once; differences between members, missing
+  answers and warm-up stay as recorded.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ def replay_shared(
     """Replay the groups of one cohort to the end of the recording. See Note [What is assumed].
 
     Args:
-        catalogue: the declaration to decide by.
-        cohort: what was recorded.
-        courses: what happened beside it, of every group; empty: there are no events.
-        boot: from the order until a member is in service, of groups whose events do not tell.
-        note: told how many ticks of groups have been replayed since it was called before.
+        catalogue: the declaration to replay.
+        cohort: the recording.
+        courses: the events of every group; empty: there are none.
+        boot: time from the order until a member is in service, for groups whose events do not have it.
+        note: called with the number of group-ticks replayed since its last call.
 
     Raises:
-        Unreplayable: nothing says how many members a group had.
+        Unreplayable: the recording does not have a group's number of members.
     """
     first_at = Instant(float(cohort.samples.at[0]))
     sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
     teams_of(sharers)
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for number, scrape, begins in polls_of(cohort, starts_of(courses)):
-        if begins or scrape.at.steady < steady:  # a daemon was started, and its windows with it
+        if begins or scrape.at.steady < steady:  # a daemon started, with empty windows
             aggregator = Aggregator(catalogue, cohort.groups)
             for sharer in sharers:
                 sharer.chain.forget_holds()
@@ -73,7 +73,7 @@ def _share(number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_S
 
 
 class _Sharer(Follower):
-    """One group whose members bear what the recorded ones bore together."""
+    """Replays one group whose members share the load of the recorded ones."""
 
     is_as_recorded = False
 
@@ -90,20 +90,22 @@ class _Sharer(Follower):
         told = self._course.boot()
         self._boot = boot if told is None else told
         self._members: ReplayMembers | None = None
-        """``None``: there is no size yet, and the fleet is the recorded one."""
+        """``None``: no size yet, so the fleet is the recorded one."""
         self._differed: ReplayDifference | None = None
         if self._sizes is None and not self._course.sized:
-            raise Unreplayable(f"group {group}: nothing says how many members it had, so nobody knows a share")
+            raise Unreplayable(
+                f"group {group}: the recording does not have its number of members, so shares are unknown"
+            )
 
     def times(self, number: int, at: Instant) -> float:
-        """How many times what was recorded each member bears."""
+        """Return each member's load as a multiple of the recorded one."""
         recorded = self._serving(number, at)
         if self._members is None or not recorded:
             return 1.0
         return recorded / max(self._members.serving(at), 1)
 
     def run(self) -> Run:
-        """Say how it went: never parted, since the fleets may differ."""
+        """Return the result, which never stops early, since the fleets may differ."""
         return Run(
             group=self.group.id,
             lines=tuple(self._lines),
@@ -134,7 +136,7 @@ class _Sharer(Follower):
         return self._members.seen(at, hourly_left(self._hourly, self._spent, at))
 
     def _serving(self, number: int, at: Instant) -> int:
-        """How many were in service when it was recorded."""
+        """Return how many members were in service in the recording."""
         told = self._course.in_service(at)
         if told is not None:
             return told

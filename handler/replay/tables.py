@@ -1,4 +1,4 @@
-"""Reads the small files of replay: events, and load traces."""
+"""Read the small files of replay: events, and load traces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def instant_of(text: str) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether it spells a finite number."""
+    """Tell whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -50,7 +50,7 @@ def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Cou
     """Read what `trimtab export events` writes; columns other than timestamp, group, kind and name may be left out.
 
     Returns:
-        A course for each of these groups, also where nothing happened.
+        A course for each of these groups, also for those without events.
 
     Raises:
         Unreplayable: ``FILE:LINE: message``.
@@ -64,7 +64,7 @@ def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Cou
 
 
 def read_load(path: Path) -> tuple[Floats, Floats]:
-    """Read a load trace: instants that rise, and the rate from each on.
+    """Read a load trace: rising instants, and the rate from each on.
 
     Raises:
         Unreplayable: ``FILE:LINE: message``.
@@ -124,7 +124,7 @@ def _happening(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
 
 
 def _given(path: Path, line: int, text: str) -> Given | None:
-    """What a decision was given. Fields that this release does not know are passed over."""
+    """Read the inputs of a decision. Fields that this release does not know are skipped."""
     if not text:
         return None
     try:

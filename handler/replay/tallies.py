@@ -1,4 +1,4 @@
-"""What a replay comes to, in a few numbers: two declarations are compared by them."""
+"""The result of a replay in a few numbers, by which two declarations are compared."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class GroupTally:
     """One group under one declaration."""
 
     actions: int
-    """How often desired size rose or fell."""
+    """How often the desired size rose or fell."""
     reversals: int
-    """How often it then went the other way."""
+    """How often its direction changed."""
     size_hours: float
     """Desired size × time."""
     busy_minutes: float
-    """Time at which all conditions of a policy that adds members held, by the declaration's own thresholds."""
+    """Time in which all conditions of a policy that adds members held, by the declaration's own thresholds."""
     short_minutes: float | None
-    """Time at which the load was above what the members in service can take; ``None``: nobody knows."""
+    """Time in which the load was above the capacity of the members in service; ``None``: unknown."""
     hours: float
-    """How long it was followed."""
+    """The time replayed."""
 
 
 class TickMeter:
@@ -41,7 +41,7 @@ class TickMeter:
         self._knows_short = False
 
     def tick(self, at: float, size: int | None, evaluation: Evaluation | None, *, short: bool | None = None) -> None:
-        """Take one tick in: the size from then on, and what was measured."""
+        """Add one tick: the size from then on, and its evaluation."""
         if self._at is not None:
             self._pass(min(at - self._at, 1.5 * self._interval))
         self._at, self._size = at, size or 0
@@ -51,7 +51,7 @@ class TickMeter:
         self._short, self._knows_short = bool(short), self._knows_short or short is not None
 
     def tally(self, lines: Iterable[ReplayLine]) -> GroupTally:
-        """Sum up."""
+        """Return the totals."""
         ways = [line.outcome for line in lines if line.outcome in {TickOutcome.OUT, TickOutcome.IN}]
         return GroupTally(
             actions=len(ways),

@@ -1,16 +1,16 @@
-"""From rows to ticks: which readings of a group were one poll.
+"""Turn rows into ticks: find the readings of a group that were one poll.
 
 # Note [One tick]
 
-Rows of one instant are one poll. Where rows of a group lie closer together than its interval:
+Rows of one instant are one poll. Where rows of a group are closer together than its interval:
 
 * readings of one series come about once an interval: members were asked one after another. A poll then lasts until
   a series repeats itself, and at most 0.95 intervals;
-* they come more often: the file is finer than the group looks. Of each series the first row within 0.95 intervals
-  counts, as if it had been polled then; the others are passed over.
+** they come more often: the file is finer than the group's interval. Of each series the first row within 0.95
+  intervals counts, as if it had been polled then; the others are skipped.
 
-A poll is stamped with its first row. An instant without a row is a tick that was missed: nobody knows what would have
-been heard, so windows have a silent tick there and no hold grows over it.
+A poll has the time of its first row. An instant without a row is a missed tick: its answers are unknown, so windows
+have a silent tick there and no hold grows over it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from config.units import Seconds
 from handler.replay.samples import Index, Samples, Unreplayable, ranks
 
 _TICK = 0.95
-"""Of an interval: polls may come this much early. As in `trigger.conditions.timers`, jitter is no tick lost."""
+"""Of an interval: polls may come this much early. As in `trigger.conditions.timers`, jitter loses no tick."""
 
 _FINER = 0.75
 """Of an interval: a series whose readings come more often was not recorded at this interval."""
 
 _COARSER = 1.5
-"""In intervals: what is further apart does not follow on each other. Source: DESIGN.md "Judging", duration."""
+"""In intervals: ticks further apart are not successive. Source: DESIGN.md "Judging", duration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,15 +41,15 @@ class Ticks:
     starts: Index
     """(tick,) where each poll's rows begin."""
     cadence: Seconds | None
-    """What usually lies between two readings of a series; ``None``: none has two."""
+    """The usual time between two readings of a series; ``None``: no series has two."""
 
     @property
     def ends(self) -> Index:
-        """(tick,) where each poll's rows end."""
+        """Return (tick,) where each poll's rows end."""
         return np.append(self.starts[1:], len(self.samples)).astype(np.intp)
 
     def coarser_than(self, interval: Seconds) -> bool:
-        """Whether the readings are too far apart for this interval: no hold ever grows, and windows have holes."""
+        """Tell whether the readings are too far apart for this interval: no hold ever grows, and windows have gaps."""
         return self.cadence is not None and self.cadence > _COARSER * interval
 
 
@@ -57,7 +57,7 @@ def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
     """Divide the rows of one group, in any order, into polls. See Note [One tick].
 
     Raises:
-        Unreplayable: a series has two readings of one instant, and they are not the same.
+        Unreplayable: a series has two different readings of one instant.
     """
     series = ranks(samples.counter) * (len(samples.member.words) + 1) + ranks(samples.member)
     by_series = _by_series(samples, series)
@@ -74,7 +74,7 @@ def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
 
 
 def _by_series(samples: Samples, series: Index) -> Index:
-    """Order rows by series and time; what they say decides only where two rows of a series are of one instant."""
+    """Order rows by series and time; their values order only rows of one series and instant."""
     order = np.lexsort((samples.at, series))
     twice = (np.diff(series[order]) == 0) & (np.diff(samples.at[order]) == 0)
     if twice.any():
@@ -83,7 +83,7 @@ def _by_series(samples: Samples, series: Index) -> Index:
 
 
 def _first_of_each(samples: Samples, series: Index, order: Index) -> Index:
-    """Places in ``order`` of rows that do not say once more what the row before says."""
+    """Return the places in ``order`` of rows that do not repeat the row before."""
     at, value, reply = samples.at[order], samples.value[order], samples.reply[order]
     same = (np.diff(series[order]) == 0) & (np.diff(at) == 0)
     differs = same & ((np.diff(value) != 0) | (np.diff(reply.astype(np.intp)) != 0))
@@ -102,7 +102,7 @@ def _named(samples: Samples, row: int) -> str:
 
 
 def _numbered(at: Floats, series: Index, interval: Seconds, cadence: Seconds | None) -> Index:
-    """(row,) which poll each row belongs to; -1: passed over. Rows come sorted by time."""
+    """Return (row,) the poll of each row; -1: skipped. Rows come sorted by time."""
     fresh = np.diff(at, prepend=-np.inf) > 0
     instants = at[fresh]
     of_instant = np.cumsum(fresh) - 1

@@ -1,1 +1,1 @@
-"""Snapshots: all that a plan is made from at one moment, as a value and as a file that people read and write."""
+"""Snapshots: everything that a plan is made from at one moment, as a value and as a file for people."""

@@ -1,4 +1,4 @@
-"""Objects of a document → fields of our dataclasses, strictly: by the declared types, one problem per cause."""
+"""Convert objects of a document to fields of our dataclasses, strictly by their types, one problem per cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from config.document.places import Plain
 
 MOST_PROBLEMS: Final = 20
-"""Nobody reads more of them."""
+"""People read no more."""
 
 _LONGEST_NAME: Final = 255
 _LONGEST_TEXT: Final = 1000
@@ -39,7 +39,7 @@ class _Field(NamedTuple):
 
 
 class Told:
-    """What is wrong with a document, as it is found out."""
+    """Collects the problems of a document."""
 
     def __init__(self, file: str, places: Places) -> None:
         self._file = file
@@ -50,7 +50,7 @@ class Told:
         """Note a problem.
 
         Raises:
-            DeclarationError: there are so many that nobody would read more.
+            DeclarationError: there are `MOST_PROBLEMS` problems.
         """
         line, column = self._places.line_and_column(where)
         said = f"{dotted(where)}: {message}" if where else message
@@ -59,20 +59,20 @@ class Told:
             self.conclude()
 
     def conclude(self) -> None:
-        """Refuse the document if anything is wrong with it.
+        """Refuse the document if it has problems.
 
         Raises:
-            DeclarationError: with every problem that was noted.
+            DeclarationError: with every noted problem.
         """
         if self._found:
             raise DeclarationError(tuple(sorted(self._found)))
 
 
 class Part:
-    """One object of a document. ``at`` is the moment that ``5m ago`` is told from."""
+    """One object of a document. ``at`` is the moment that ``5m ago`` counts from."""
 
     def __init__(self, found: Plain, where: Where, told: Told, *, at: Instant = _EPOCH, short: str = "") -> None:
-        """``short`` names the field that stands for the whole: ``"serving"`` for ``{"state": "serving"}``."""
+        """``short`` names the field that may replace the object: ``"serving"`` for ``{"state": "serving"}``."""
         self.where = where
         self.told = told
         self.at = at
@@ -86,12 +86,12 @@ class Part:
 
     def _is_twice(self, key: str, value: Plain) -> bool:
         if isinstance(value, Twice):
-            self.told.wrong((*self.where, key), "stands twice")
+            self.told.wrong((*self.where, key), "is given twice")
             return True
         return False
 
     def names(self) -> Iterator[str]:
-        """The keys, where they are names; those that cannot be are noted."""
+        """Yield the keys that are valid names; note the others as problems."""
         for key in self._data:
             try:
                 yield _read_name(key, str)
@@ -99,16 +99,16 @@ class Part:
                 self.wrong(key, f"{show(key)} is not {error.expected}")
 
     def is_null(self, key: str) -> bool:
-        """Whether a key is there, and its value is null."""
+        """Tell whether a key is present with the value null."""
         return key in self._data and self._data[key] is None
 
     def part(self, key: str, *, short: str = "") -> Part | None:
-        """The object under a key; ``None`` where there is none, or null."""
+        """Return the object under a key; ``None`` if it is missing or null."""
         found = self._data.get(key)
         return None if found is None else self._part(found, key, short)
 
     def parts(self, key: str) -> Iterator[Part]:
-        """The objects of the list under a key."""
+        """Yield the objects of the list under a key."""
         found = self._data.get(key, [])
         if not isinstance(found, list):
             self.wrong(key, f"{show(found)} is not a list")
@@ -120,36 +120,36 @@ class Part:
         return Part(found, (*self.where, key, *more), self.told, at=self.at, short=short)
 
     def wrong(self, key: str, message: str) -> None:
-        """Note what is wrong with the value of a key."""
+        """Note a problem with the value of a key."""
         self.told.wrong(self.where if self._is_short else (*self.where, key), message)
 
     def needs(self, key: str, example: str) -> bool:
-        """Whether a key is there; that it is not is noted."""
+        """Tell whether a key is present; note a missing one as a problem."""
         if key not in self._data and not self._is_wrong:
             self.told.wrong(self.where, f"{key} is missing: write, for example, {example}")
         return key in self._data
 
     def known(self, keys: Collection[str]) -> None:
-        """Note the keys that do not belong here."""
+        """Note unknown keys as problems."""
         for key in self._data.keys() - set(keys):
             self.wrong(key, f"unknown key{hint(key, keys)}")
 
     def fields(self, kind: type, *, told: Collection[str] = (), apart: Collection[str] = ()) -> dict[str, Any]:
-        """The fields of a dataclass that are given and right.
+        """Return the fields of a dataclass that are given and valid.
 
-        What is ``told`` elsewhere may not stand here; what stands ``apart`` the caller reads itself.
+        Fields in ``told`` are given elsewhere and not allowed here; the caller reads the fields in ``apart`` itself.
         """
         own = [key for key in _fields_of(kind) if key not in told and key not in apart]
         self.known((*own, *apart))
         return self.some(kind, own)
 
     def some(self, kind: type, keys: Collection[str]) -> dict[str, Any]:
-        """Those of a few fields of a dataclass that are given and right; keys are as documents spell them."""
+        """Return those of a few fields of a dataclass that are given and valid; keys are as documents spell them."""
         known = _fields_of(kind)
         return {known[key].name: value for key in keys for value in self.values(key, known[key].type)}
 
     def values(self, key: str, kind: object) -> Iterator[Any]:
-        """Yield the value of a key if it is there and right."""
+        """Yield the value of a key if it is given and valid."""
         if key not in self._data:
             return
         found = self._data[key]
@@ -161,18 +161,18 @@ class Part:
 
 @cache
 def _fields_of(kind: type) -> Mapping[str, _Field]:
-    """By the names that documents have for them."""
+    """Return the fields by their names in documents."""
     hints = get_type_hints(kind)
     return {name_of(field): _Field(field.name, hints[field.name]) for field in fields(kind)}
 
 
-_CONVERTER: Final = strict("is nothing that a document has")
+_CONVERTER: Final = strict("cannot be in a document")
 _reader = cache(_CONVERTER.get_structure_hook)
 _MOMENTS: Final = (Instant, Instant | None)
 
 
 def _moment(found: Plain, at: Instant) -> Plain:
-    """Tell ``5m ago`` and ``in 30s`` from a moment; anything else is as it is."""
+    """Convert ``5m ago`` and ``in 30s`` to instants; return anything else as it is."""
     if isinstance(found, str):
         before, after = found.removesuffix(" ago"), found.removeprefix("in ")
         if before != found:

@@ -1,4 +1,4 @@
-"""The format of docs/worlds.md → snapshots. What is not said has a default, so that a world can be written by hand."""
+"""Read the format of docs/worlds.md. Missing fields have defaults, so that people can write a world by hand."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from handler.snapshots.writing import FORMAT, OF_GROUP
 _MOST_MEMBERS: Final = 10**6
 _ENDS_IN_A_NUMBER: Final = re.compile(r"[0-9]{1,15}$")
 _OF_NO_SIZE: Final = Volume(size=0)
-"""Planning asks only what parts are called, and what becomes of them."""
+"""Planning uses only the names of parts and what happens to them on delete."""
 _SOMEWHERE: Final = "192.0.2.1"
-"""An address for documentation (RFC 5737): planning asks only whether there is one."""
+"""An address for documentation (RFC 5737): planning uses only whether there is one."""
 
 
 def read_snapshot(content: bytes, file: str) -> Snapshot:
@@ -90,7 +90,7 @@ def _roll(part: Part | None) -> Rolling | None:
 
 
 def _definition(top: Part, group: GroupId) -> Definition:
-    """Make a definition that plans as the one of the file does; of the rest of one, planning reads nothing."""
+    """Make a definition with the fields that planning reads."""
     profile, cloud = ProfileId("profile"), CloudId("cloud")
     ready: Seconds | None = None
     parts: tuple[tuple[PartName, OnDelete], ...] = ()
@@ -161,7 +161,7 @@ def _world(top: Part, group: GroupId) -> World:
     for each in part.parts("members"):
         for name in each.values("name", MemberName):
             if name in members:
-                each.wrong("name", "stands twice")
+                each.wrong("name", "is given twice")
             members[name] = _member(each, name, group, seatings)
         each.needs("name", "web-k3f9ab-1")
     _known_by_name(part, seatings, members)
@@ -199,11 +199,11 @@ def _testimonies(loss: Part) -> Iterator[Testimony]:
 
 
 def _known_by_name(world: Part, seatings: Mapping[BalancerId, Seating], members: Mapping[MemberName, Member]) -> None:
-    """Note the seats of nobody: of a hand-written world, they are slips of the pen."""
+    """Note registrations without a member as problems: in a hand-written world, they are typing mistakes."""
     for balancer, seating in seatings.items():
         for name in (seating.seats or {}).keys() - members.keys():
             where = (*world.where, "seatings", balancer, "seats", name)
-            world.told.wrong(where, "nobody among the members has this name")
+            world.told.wrong(where, "no member has this name")
 
 
 def _seatings(part: Part | None) -> Mapping[BalancerId, Seating]:
@@ -252,7 +252,7 @@ def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
 
 
 def _made(part: Part | None) -> Iterator[MadePart]:
-    """Read the parts that are there, by name."""
+    """Read the parts that exist, by name."""
     for name in () if part is None else part.names():
         each = None if part is None else part.part(name, short="state")
         given = {} if each is None else each.fields(MadePart, told=("name",))
@@ -263,7 +263,7 @@ def _made(part: Part | None) -> Iterator[MadePart]:
 
 
 def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
-    """Read what is remembered of one member. An instant that its phase implies is by default the one before it."""
+    """Read a member's record. An instant that its phase implies is by default the one before it."""
     given = part.fields(Record, told=("name", "group"), apart=("balancers", "seats", "attempts", "parts"))
     if "phase" not in given:
         part.needs("phase", "in_service")

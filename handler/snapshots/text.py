@@ -1,6 +1,6 @@
-"""JSON text → plain values, and, when something is wrong with one of them, the line on which it stands.
+"""Read JSON text as plain values, and find the line of a value that has a problem.
 
-Most files are right and some are long, so places are looked for only when they are asked for.
+Most files are valid and some are long, so places are searched only for problems.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Twice(str):
 def read_text(content: bytes, file: str) -> tuple[dict[str, Plain], Places]:
     """Read a JSON text whose top level is an object; ``file`` is its name in problems.
 
-    A key that stands twice has `Twice` as its value.
+    A repeated key has `Twice` as its value.
 
     Raises:
-        DeclarationError: it is no JSON, no object, or too long.
+        DeclarationError: it is not JSON, not an object, or too long.
     """
     if len(content) > LONGEST:
-        raise _refusal(file, 1, 1, f"longer than {LONGEST >> 20} MiB: too long to be read whole")
+        raise _refusal(file, 1, 1, f"longer than {LONGEST >> 20} MiB: too long to read")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -71,7 +71,7 @@ def _refusal(file: str, line: int, column: int, message: str) -> DeclarationErro
 
 
 class Places:
-    """Finds where the values of a text stand. The text is JSON: it has been read."""
+    """Finds the places of values in a text that is valid JSON."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -79,7 +79,7 @@ class Places:
         self._reached: dict[Where, tuple[int, int]] = {}
 
     def line_and_column(self, where: Where) -> tuple[int, int]:
-        """Say, from 1, where a value begins; of one that is missing, what would hold it."""
+        """Return, from 1, the beginning of a value, or for a missing one, of the value that would contain it."""
         place = self._skip(0)
         for depth, part in enumerate(where):
             inner = self._inside(where[:depth], place, part)
@@ -116,7 +116,7 @@ class Places:
         return place
 
     def _next(self, place: int) -> int:
-        """Pass over the value at ``place`` and the comma behind it."""
+        """Skip the value at ``place`` and the comma after it."""
         place = self._skip(self._decode(self._text, place)[1])
         return self._skip(place + 1) if self._text[place] == "," else place
 

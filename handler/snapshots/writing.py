@@ -1,4 +1,4 @@
-"""Snapshots → the format of docs/worlds.md. Nothing of a definition but what planning reads is written: no secrets."""
+"""Write snapshots in the format of docs/worlds.md, with only the fields that planning reads, and so no secrets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FORMAT = 1
 """The version of the format that is written, and the only one that is read."""
 
 OF_GROUP = ("interval", "drain", "grace", "build_timeout", "on_vanish", "repair", "victims", "distrust")
-"""What planning reads of a declared group."""
+"""The fields of a declared group that planning reads."""
 
 _SHORT = 100
-"""Columns: what fits stays on one line."""
+"""Columns: a value that fits stays on one line."""
 
 
 def written(snapshot: Snapshot) -> Mapping[str, object]:
-    """Say a snapshot in words of the format; the values are still ours (enums, for example)."""
+    """Return a snapshot with the format's keys; the values are still ours (enums, for example)."""
     group, ready = snapshot.definition.group, snapshot.definition.profile.ready
     world = snapshot.world
     return {
@@ -95,7 +95,7 @@ def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, 
 
 
 def laid_out(value: object) -> str:
-    """Write JSON for people: an item of a list and whatever is short on a line of its own, the rest unfolded.
+    """Write JSON for people: items of lists and short values on a line of their own, the rest unfolded.
 
     >>> print(laid_out({"a": {"b": 1}, "c": [{"d": 2}, {"d": 3}]}))
     {"a": {"b": 1}, "c": [{"d": 2}, {"d": 3}]}

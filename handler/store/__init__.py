@@ -1,1 +1,1 @@
-"""What must survive a crash."""
+"""The store: all state that must survive a crash."""

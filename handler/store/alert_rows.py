@@ -1,4 +1,4 @@
-"""The part of the SQLite store that remembers webhooks, what was told through them, and what is to be told."""
+"""The SQLite store's rows of webhooks, of their deliveries, and of notices to send."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("las
 
 
 def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
-    """Every webhook, sorted by name."""
+    """Read every webhook, sorted by name."""
     rows = connection.execute(every(hooks).order_by(hooks.c.name)).mappings()
     return tuple(StoredHook(**named(row)) for row in rows)
 
@@ -48,9 +48,9 @@ def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
 
 
 def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[Delivery, ...]:
-    """Insert those that are new, and say of each how it was first told.
+    """Insert new deliveries, and return each as it was first delivered.
 
-    That it was told again is kept for retention: an alert that goes on firing is not forgotten.
+    Repeated deliveries are noted for retention, so that an alert that goes on firing is not forgotten.
     """
     if not told:
         return ()
@@ -64,7 +64,7 @@ def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[
 
 
 def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
-    """What was told of one alert, the latest start first, FIRING before RESOLVED."""
+    """Read the deliveries of one alert, the latest start first, FIRING before RESOLVED."""
     wanted = select(*_TOLD).where(
         deliveries.c.group == group, deliveries.c.alert == alert, deliveries.c.fingerprint == fingerprint
     )
@@ -73,51 +73,51 @@ def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fing
 
 
 def _same(delivery: Delivery) -> tuple[object, ...]:
-    """What makes two deliveries one and the same."""
+    """Return the values by which two deliveries are equal."""
     return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status
 
 
 class AlertRows(StoreSession):
-    """What comes in from outside, and what goes out."""
+    """Webhooks and their deliveries, and notices to send."""
 
     def hooks(self) -> tuple[StoredHook, ...]:
-        """Every webhook ever made, revoked ones too, sorted by name."""
+        """Return every webhook ever made, revoked ones too, sorted by name."""
         with self._snapshot() as connection:
             return read_hooks(connection)
 
     def save_hook(self, hook: StoredHook) -> None:
-        """Write a webhook whole (insert or replace); its last use only ever moves forward."""
+        """Insert or replace a webhook; its last use only moves forward."""
         self._writer.do(lambda connection: write_hook(connection, hook))
 
     def use_hooks(self, used: Mapping[HookId, Instant]) -> None:
-        """Write down when webhooks were last used, in one transaction; those that are not there are left out."""
+        """Write the last uses of webhooks, in one transaction; unknown webhooks are left out."""
         self._writer.do(lambda connection: write_uses(connection, used))
 
     def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
-        """Write down what was told, in one transaction; what was told before keeps its first decision."""
+        """Write deliveries, in one transaction; a repeated delivery keeps its first decision."""
         return self._writer.do(lambda connection: write_deliveries(connection, deliveries))
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
-        """What was ever told of one alert, until retention; the latest start first, FIRING before RESOLVED."""
+        """Return the deliveries of one alert, until retention; the latest start first, FIRING before RESOLVED."""
         with self._snapshot() as connection:
             return read_deliveries(connection, group, alert, fingerprint)
 
     # Notices
 
     def file_notices(self, filed: Sequence[Filed]) -> None:
-        """Write down what is to be told, due at once, in one transaction: from then on it counts as told."""
+        """Write notices, due at once, in one transaction: from then on they count as sent."""
         self._writer.do(lambda connection: outbox.write_notices(connection, filed))
 
     def last_notices(self) -> tuple[Notice, ...]:
-        """What was written down last of each group that is there, sorted by group; retention keeps it."""
+        """Return the last notice of each existing group, sorted by group; retention keeps it."""
         with self._snapshot() as connection:
             return outbox.read_last(connection)
 
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
-        """The oldest that are due, in the order in which they were written; none for the targets in ``besides``."""
+        """Return the oldest due notices, in the order of writing; none for the targets in ``besides``."""
         with self._snapshot() as connection:
             return outbox.read_due(connection, now, limit, besides)
 
     def notice_tried(self, id: str, tried: Tried) -> None:
-        """Write down an attempt, and in the same transaction, if there will be no other, a line of history."""
+        """Write an attempt, and in the same transaction, if it is the last, a line of history."""
         self._writer.do(lambda connection: outbox.write_tried(connection, id, tried))

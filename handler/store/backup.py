@@ -1,10 +1,10 @@
-"""One file that holds a whole store, taken while the daemon runs or not, and the way back.
+"""Back up a store into one file, whether or not the daemon runs, and restore it.
 
 A backup is a store in SQLite's rollback journal mode (one file, no companions), with one table more: ``beside`` has the
 small files of the state directory without which the store is of little use. It is written under another name and
-renamed, so that what has the name is whole.
+renamed, so that a file with the final name is complete.
 
-A store that is put back may be older than the fleet. Every group of it that has a size says so
+A restored store may be older than the fleet. Every group of it that has a size is marked so
 (`trigger.guards.outdated_requests`), until a listing agrees with it or a person confirms it.
 """
 
@@ -29,7 +29,7 @@ _BUSY_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a backup holds."""
+    """The content of a backup."""
 
     installation: str
     schema: str
@@ -39,10 +39,10 @@ class Content:
 
 
 def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Content:
-    """Copy a store as it is at one instant, with what only its write-ahead log holds; an older file is replaced whole.
+    """Copy a store as of one instant, with its write-ahead log; replaces an older file at once.
 
     Raises:
-        StoreError: there is no store, or it cannot be read, or the copy cannot be written or is damaged.
+        StoreError: there is no store, it cannot be read, or the copy cannot be written or is damaged.
     """
     if not store.exists():
         raise StoreError(f"store {store} does not exist: nothing to copy")
@@ -68,11 +68,11 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
 
 
 def read_backup(path: Path) -> Content:
-    """Say what a backup holds, once all of it has been checked. A plain copy of a store is one, too.
+    """Check all of a backup, and return its content. A plain copy of a store is a backup, too.
 
     Raises:
         Refused: it was written by a newer release.
-        StoreError: it cannot be read, is damaged, or is no store.
+        StoreError: it cannot be read, is damaged, or is not a store.
     """
     if not path.is_file():
         raise StoreError(f"backup {path} does not exist")
@@ -83,7 +83,7 @@ def read_backup(path: Path) -> Content:
                 raise StoreError(f"backup {path} is damaged: {answer}; take another one")
             tables = {row[0] for row in backup.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {"alembic_version", "meta", "groups"} <= tables:
-                raise StoreError(f"{path} is no store of Trimtab: expected a file that `trimtab backup` wrote")
+                raise StoreError(f"{path} is not a store of Trimtab: expected a file that `trimtab backup` wrote")
             schema = str(backup.execute("SELECT version_num FROM alembic_version").fetchone()[0])
             owner = backup.execute("SELECT value FROM meta WHERE name = 'installation'").fetchone()
             groups = int(backup.execute("SELECT count(*) FROM groups").fetchone()[0])
@@ -92,7 +92,7 @@ def read_backup(path: Path) -> Content:
     except sqlite3.Error as error:
         raise explained(error, path) from error
     if owner is None:
-        raise StoreError(f"backup {path} does not say whose store it is: take another one")
+        raise StoreError(f"backup {path} has no installation id: take another one")
     refuse_newer(schema, path)
     return Content(installation=str(owner[0]), schema=schema, groups=groups, beside=beside)
 
@@ -100,14 +100,14 @@ def read_backup(path: Path) -> Content:
 def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
     """Make a backup the store. No process may have the store open.
 
-    The store that was there is kept beside it, together with its log; where it can be read, no launch sequence that it
-    gave out is given out again.
+    The replaced store is kept beside it, together with its log; if it can be read, its launch sequences are not used
+    again.
 
     Returns:
-        Where the store that was there is now; ``None``: there was none.
+        The new path of the replaced store; ``None``: there was none.
 
     Raises:
-        Refused, StoreError: as `read_backup`; or the disk refuses. The store that was there is still in its place.
+        Refused, StoreError: as `read_backup`, or a file cannot be written. The earlier store is still in its place.
     """
     read_backup(backup)
     draft = store.with_name(f"{store.name}.restoring")
@@ -135,7 +135,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
 
 
 def _doubt(copy: sqlite3.Connection, newer: Mapping[str, int], now: Instant) -> None:
-    """Have every group that has a size wait for a listing that agrees, or for a person."""
+    """Mark every group that has a size: it waits for a listing that agrees, or for a person."""
     sized = copy.execute("SELECT id, desired FROM groups WHERE desired IS NOT NULL").fetchall()
     with copy:
         for group, desired in sized:
@@ -144,7 +144,7 @@ def _doubt(copy: sqlite3.Connection, newer: Mapping[str, int], now: Instant) -> 
 
 
 def _sequences(store: Path) -> Mapping[str, int]:
-    """The last launch sequence of every group in a store that is being replaced; none, if it cannot be read."""
+    """Return the last launch sequence of every group in the replaced store; none if it cannot be read."""
     if not store.exists():
         return {}
     try:
@@ -155,13 +155,13 @@ def _sequences(store: Path) -> Mapping[str, int]:
 
 
 def _set_aside(store: Path, now: Instant) -> Path | None:
-    """Move a store away under a name of its own, its log with it."""
+    """Move a store and its log away, under another name."""
     if not store.exists():
         return None
     number, stamp = 0, int(now)
     while (aside := store.with_name(f"{store.name}.replaced-{stamp + number}")).exists():
         number += 1
-    for suffix in ("-wal", "-shm", ""):  # the store itself last: until then it is still in its place
+    for suffix in ("-wal", "-shm", ""):  # the store itself last, so that it is in its place until then
         part = store.with_name(f"{store.name}{suffix}")
         if part.exists():
             part.rename(aside.with_name(f"{aside.name}{suffix}"))

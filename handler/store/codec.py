@@ -1,9 +1,8 @@
 """Frozen dataclasses as JSON text and back, faithfully; cattrs compiles the functions (ADR 0031).
 
-What is written says which dataclass it is (``"type"``), so that a field whose type becomes a union later still reads
-what was stored before. Reading is strict: a wrong type is an error, never a guess. Two things are forgiven, since
-an older or a newer release may have written them: an unknown field is skipped, and a missing field takes its default
-where it has one.
+The text names the dataclass (``"type"``), so that a field whose type becomes a union later still reads older values.
+Reading is strict: a wrong type is an error, never a guess. Two differences are allowed, since an older or a newer
+release may have written the text: an unknown field is skipped, and a missing field takes its default if it has one.
 
 ========================  ====================================================
 Python                    JSON
@@ -16,7 +15,7 @@ dataclass                 object with its fields, and ``type``: the class's tag
 ========================  ====================================================
 
 Classes and fields may be renamed: a class keeps its tag (`handler.store.tags`), and a field the name that it is written
-under (`config.build.wire.name_of`). Changing those, or taking away an enum's word, needs a migration.
+under (`config.build.wire.name_of`). A change of these, or the removal of an enum's word, needs a migration.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Write = Callable[[Any], Any]
 _TYPE: Final = "type"
 _NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _PLAIN: Final = frozenset({str, float, bool, types.NoneType})
-"""What JSON itself tells apart."""
+"""Types that JSON itself distinguishes."""
 _CONVERTER: Final = strict("cannot be stored: only what has a tag in handler/store/tags.py can")
 _reads = _CONVERTER.register_structure_hook_factory
 _writes = _CONVERTER.register_unstructure_hook_factory
@@ -80,7 +79,7 @@ _reader = cache(_CONVERTER.get_structure_hook)
 
 
 def _explained(error: BaseException) -> str:
-    """Say of the first thing that is wrong where it is, and what was expected."""
+    """Return the place of the first error, and what was expected there."""
     where: list[str] = []
     while True:
         notes = reversed(getattr(error, "__notes__", ()))
@@ -89,13 +88,13 @@ def _explained(error: BaseException) -> str:
             case BaseValidationError():
                 error = error.exceptions[0]
             case Unfit():
-                return f"{'.'.join(where) or 'the whole'}: {error}, found {_sort_of(error.found)}"
+                return f"{'.'.join(where) or 'the top level'}: {error}, found {_sort_of(error.found)}"
             case _:
                 return f"{'.'.join(where)}: {'is missing' if isinstance(error, KeyError) else error}"
 
 
 def _sort_of(found: object) -> str:
-    """Of what was found say only the sort, if it is long: a stored value may be anybody's."""
+    """Describe a found value; a long one only by its type, since a stored value may be private."""
     return repr(found)[:40] if isinstance(found, (str, int, float)) or found is None else type(found).__name__
 
 
@@ -215,7 +214,7 @@ def _mapping_reader(kind: Any) -> Read:  # noqa: ANN401  # a type, as annotation
     return lambda found, _: types.MappingProxyType(inner(_object(found), kind))
 
 
-# Unions of types that JSON or a tag tells apart. cattrs knows ``X | None``.
+# Unions of types that JSON or a tag distinguishes. cattrs handles ``X | None``.
 
 
 def _is_choice(kind: object) -> bool:
@@ -242,7 +241,7 @@ def _choice_reader(kind: object) -> Read:
 def _choice_writer(kind: object) -> Write:
     kinds = get_args(kind)
     writers = {get_origin(each) or each: _CONVERTER.get_unstructure_hook(each) for each in kinds if _seen_as(each)}
-    writers |= dict.fromkeys(_PLAIN & writers.keys(), lambda value: value)  # a text is not to be read as a number
+    writers |= dict.fromkeys(_PLAIN & writers.keys(), lambda value: value)  # a text must not become a number
 
     def write(value: object) -> object:
         if type(value) not in writers:
@@ -253,9 +252,9 @@ def _choice_writer(kind: object) -> Write:
 
 
 def _seen_as(kind: object) -> str | type:
-    """By what a type is told apart from others of a union: by its tag, or by what JSON holds."""
+    """Return what distinguishes a type from others of a union: its tag, or its type in JSON."""
     if isinstance(kind, type) and (kind in TAGS or kind in _PLAIN):
         return TAGS.get(kind, kind)
     if is_tuple(kind):
         return list
-    raise TypeError(f"{_name(kind)} cannot be stored in a union: only dataclasses with a tag say what they are")
+    raise TypeError(f"{_name(kind)} cannot be stored in a union: only dataclasses with a tag can be distinguished")

@@ -47,11 +47,11 @@ class Word(TypeDecorator[E]):
         self.words = words
 
     def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
-        """To the database."""
+        """Convert for the database."""
         return None if value is None else str(value.value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
-        """From the database."""
+        """Convert from the database."""
         if value is None:
             return None
         try:
@@ -71,11 +71,11 @@ class JsonColumn(TypeDecorator[D]):
         self.kind = kind
 
     def process_bind_param(self, value: D | None, dialect: Dialect) -> str | None:
-        """To the database."""
+        """Convert for the database."""
         return None if value is None else to_text(value, self.kind)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> D | None:
-        """From the database."""
+        """Convert from the database."""
         if value is None or len(value) > _SHORT:
             return None if value is None else from_text(value, self.kind)
         return cast("D", _seen_before(value, cast("Hashable", self.kind)))
@@ -85,4 +85,4 @@ _SHORT = 200
 """Characters. Thousands of members have the same few balancers; documents that are longer are hardly ever the same."""
 
 _seen_before = lru_cache(maxsize=1024)(from_text)
-"""What documents say is frozen: the same text may as well be the same value."""
+"""Documents become frozen values, so equal texts may share one value."""

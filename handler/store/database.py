@@ -1,8 +1,8 @@
-"""Connections to the file, and what its errors mean to an operator.
+"""Connections to the file, and the meaning of its errors for an operator.
 
 The writer's connection commits durably: ``synchronous=FULL`` syncs the write-ahead log before a commit returns. Readers
-see the last commit and wait for nobody. The driver's own transaction handling is switched off; SQLAlchemy's ``begin``
-says ``BEGIN``, so that DDL, too, is part of a transaction.
+see the last commit and never wait. The driver's own transaction handling is switched off; SQLAlchemy's ``begin``
+sends ``BEGIN``, so that DDL, too, is part of a transaction.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _BUSY: Seconds = 5.0
 """How long to wait for a lock of another program, for example a backup."""
 _READERS = 8
 _LOG_BYTES = 16 * 1024 * 1024
-"""What the write-ahead log is cut back to once its content is in the file."""
+"""The size to which the write-ahead log is cut once its content is in the file."""
 
 _ADVICE = {
-    "SQLITE_FULL": "there is no room left: free space on its disk or lower the history's disk budget",
+    "SQLITE_FULL": "the disk is full: free space on it or lower the history's disk budget",
     "SQLITE_BUSY": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
     "SQLITE_LOCKED": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
-    "SQLITE_IOERR": "its disk fails or is full: look into the system's log",
-    "SQLITE_READONLY": "it cannot be written: look at its owner and permissions, and at the directory's",
-    "SQLITE_CANTOPEN": "it cannot be opened: look at its owner and permissions, and at the directory's",
-    "SQLITE_PERM": "it cannot be opened: look at its owner and permissions, and at the directory's",
+    "SQLITE_IOERR": "its disk fails or is full: see the system's log",
+    "SQLITE_READONLY": "it cannot be written: check its owner and permissions, and the directory's",
+    "SQLITE_CANTOPEN": "it cannot be opened: check its owner and permissions, and the directory's",
+    "SQLITE_PERM": "it cannot be opened: check its owner and permissions, and the directory's",
     "SQLITE_NOTADB": "it is not an SQLite database",
     "SQLITE_CORRUPT": "it is damaged",
 }
@@ -40,22 +40,22 @@ RECOVERY = (
     "restore a backup, or move it away together with its -wal and -shm: members are then found again by their marks, "
     "and history, pauses and quiet times are lost"
 )
-"""What to do about a file that is beyond use."""
+"""The fix for a file that cannot be used any more."""
 
 
 def writer_engine(path: Path) -> Engine:
-    """One connection that writes: every transaction takes the write lock at once, none fails halfway for want of it."""
+    """Return the writing connection: each transaction takes the write lock at its beginning, so none fails halfway."""
     pragmas = ("foreign_keys=ON", "synchronous=FULL", f"journal_size_limit={_LOG_BYTES}")
     return _engine(path, "BEGIN IMMEDIATE", pragmas, connections=1)
 
 
 def reader_engine(path: Path) -> Engine:
-    """A few connections that only read."""
+    """Return a few connections that only read."""
     return _engine(path, "BEGIN", ("query_only=ON",), connections=_READERS)
 
 
 def migrating_engine(path: Path) -> Engine:
-    """One connection that may change tables.
+    """Return a connection that may change tables.
 
     Foreign keys are not followed: a migration replaces whole tables, and dropping ``groups`` would empty ``members``.
     """
@@ -65,7 +65,7 @@ def migrating_engine(path: Path) -> Engine:
 def _engine(path: Path, begin: str, pragmas: tuple[str, ...], *, connections: int) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
-        hide_parameters=True,  # what is stored stays out of error texts and logs
+        hide_parameters=True,  # keeps stored values out of error texts and logs
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=0,
@@ -87,7 +87,7 @@ def _engine(path: Path, begin: str, pragmas: tuple[str, ...], *, connections: in
 
 
 def checkpoint(engine: Engine) -> None:
-    """Move the write-ahead log's content into the file and cut both to size; less of it while somebody reads."""
+    """Move the write-ahead log's content into the file and cut both to size; less of it during reads."""
     connection = engine.raw_connection()  # outside any transaction: a checkpoint in one is refused
     try:
         cursor = connection.cursor()
@@ -107,12 +107,12 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def explained(error: Exception, path: Path) -> StoreError:
-    """Say what a failure of the database means and what to do, without any value that was being written."""
+    """Return a database failure's meaning and fix, without any value that was being written."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", "")
     advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         advice = f"{advice}; {RECOVERY}"
-    if isinstance(cause, OSError):  # its own words name a draft that no reader knows
+    if isinstance(cause, OSError):  # its message names a draft that users do not know
         return StoreError(f"{path} cannot be read or written: {cause.strerror or cause}")
     return StoreError(f"store {path}: {advice} ({code}: {cause})" if advice else f"store {path}: {cause}")

@@ -1,4 +1,4 @@
-"""Which decision is meant by an instant as a person writes it. Pure.
+"""Find the decision for an instant as a person writes it. Pure.
 
 History prints instants to the millisecond, and decisions have them to the microsecond: a copied instant means the
 decision within that millisecond, not the one that was in force before it. The same holds for a whole second or minute.
@@ -13,12 +13,12 @@ from config.units import Instant
 from handler.ports.stored import Event, EventKind, TickSpan
 
 AT_MOST = 200
-"""Spans and events of one time that are looked through: the newest."""
+"""The most spans and events of one time that are searched: the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What is remembered of a time."""
+    """The decision, spans and events of a time."""
 
     span: TickSpan | None
     """The decision that is shown; ``None``: nothing had been evaluated yet."""
@@ -27,7 +27,7 @@ class Recalled:
     others: tuple[Instant, ...]
     """When other decisions of that time were taken, oldest first: each can be asked for."""
     events: tuple[Event, ...]
-    """Decisions without an explanation of their own, and acts, oldest first."""
+    """Decisions without an explanation of their own, and operations, oldest first."""
 
 
 def recalled(begun: Sequence[TickSpan], before: TickSpan | None, events: Sequence[Event]) -> Recalled:
@@ -36,7 +36,7 @@ def recalled(begun: Sequence[TickSpan], before: TickSpan | None, events: Sequenc
     Args:
         begun: the spans that began in that time, newest first.
         before: the span in force when that time began.
-        events: decisions and acts of that time.
+        events: decisions and operations of that time.
     """
     told = {event.at for event in events if event.kind is EventKind.DECISION}
     decided = [span for span in begun if span.first_at in told]

@@ -1,4 +1,4 @@
-"""What of a tick becomes history: changes of desired size, answers to requests from outside, and new refusals.
+"""The history of a tick: changes of desired size, answers to requests from outside, and new refusals.
 
 A policy that is refused at every tick for the same reason is one line of history, not one per tick.
 """
@@ -16,25 +16,25 @@ from trigger.reasons import Reason
 from trigger.requests import RequestCause, SignalKind
 
 Refusals = Mapping[str, Reason]
-"""Policy, by conditions or by schedule → why its last request was refused."""
+"""Policy or schedule → the reason of its last refusal."""
 
 
 _AGAIN = frozenset({RequestCause.POLICY, RequestCause.SCHEDULE})
-"""Who asks again at every tick, for as long as there is reason to."""
+"""Causes that repeat their request at every tick while it applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTick:
-    """What one tick adds to history."""
+    """The lines that one tick adds to history."""
 
     events: tuple[Event, ...]
     answers: tuple[StoredAnswer, ...]
     refusals: Refusals
-    """To be known at the group's next tick."""
+    """The refusals that the group's next tick compares with."""
 
 
 def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> HistoryTick:
-    """Say what a tick adds, knowing what its group's policies were last refused for, and whether they were asked."""
+    """Return a tick's history, from its group's last refusals and whether its policies were evaluated."""
     changed = explanation.desired_from != explanation.desired_to
     winner = next((a for a in explanation.answers if a.reason is explanation.reason), None) if changed else None
     refused = {a.by: a.reason for a in explanation.answers if a.cause in _AGAIN and a is not winner}
@@ -46,7 +46,7 @@ def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) 
     return HistoryTick(
         events=tuple(events),
         answers=tuple(_stored(explanation, a) for a in explanation.answers if a.cause not in _AGAIN),
-        refusals=refused if evaluated else before,  # requests between two ticks have asked no policy
+        refusals=refused if evaluated else before,  # requests between two ticks evaluate no policy
     )
 
 
@@ -64,7 +64,7 @@ def _change(explanation: Explanation, winner: AnswerExplanation | None) -> Event
 
 
 def _owner(explanation: Explanation) -> str:
-    """Name the schedules or alerts that moved the size without a request; empty where none did."""
+    """Return the schedules or alerts that moved the size without a request; empty: none did."""
     match explanation.reason:
         case Reason.SCHEDULE:
             kind, names = "schedule", _limiting(explanation)
@@ -76,7 +76,7 @@ def _owner(explanation: Explanation) -> str:
 
 
 def _limiting(explanation: Explanation) -> frozenset[str]:
-    """The schedules whose floor or ceiling stands and decides: the greatest floor, or the lowest ceiling."""
+    """Return the schedules whose floor or ceiling decides: the greatest floor, or the lowest ceiling."""
     before, after = explanation.desired_from or 0, explanation.desired_to or 0
     wanted = ScheduledBound.FLOOR if after > before else ScheduledBound.CEILING
     sizes = {
@@ -87,14 +87,14 @@ def _limiting(explanation: Explanation) -> frozenset[str]:
 
 
 def _raising(explanation: Explanation) -> frozenset[str]:
-    """The alerts that raise the highest floor."""
+    """Return the alerts with the highest floor."""
     floors = [(each.size or 0, each.alert) for each in explanation.signals if each.kind is SignalKind.FLOOR]
     highest = max((size for size, _ in floors), default=0)
     return frozenset(alert for size, alert in floors if size == highest)
 
 
 def _answered(explanation: Explanation, answer: AnswerExplanation) -> Event:
-    """One answer that did not change the size: it stays, whatever another request did at the same moment."""
+    """Return an answer that did not change the size, whatever another request did at the same moment."""
     return Event(
         at=explanation.at,
         group=explanation.group,
@@ -113,7 +113,7 @@ def _by(answer: AnswerExplanation) -> str:
 
 
 def _message(at: Instant, answer: AnswerExplanation) -> str:
-    """What it asked for, and when it may ask again."""
+    """Return the wanted size, and when the request can succeed."""
     wanted = f"wanted {answer.wanted}" if answer.wanted is not None else ""
     until = f"possible in {format_span(answer.until - at)}" if answer.until is not None and answer.until > at else ""
     return ", ".join(part for part in (wanted, until) if part)

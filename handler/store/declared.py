@@ -1,4 +1,4 @@
-"""Rows ↔ revisions of definitions, and what overrides the newest. Functions run inside their caller's transaction."""
+"""Rows ↔ revisions of definitions, and their overrides. Functions run inside their caller's transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONVERGED = insert_or_update(converged)
 
 
 def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:
-    """Make what completes a group as its row has it: by its revisions, its pin, its roll, and what converged."""
+    """Return a function that completes a group's row with its revisions, its pin, its roll and its convergence."""
     newest = _newest(connection)
     pinned, held = dict[GroupId, Pinned](), dict[GroupId, Profile]()
     for row in connection.execute(_PINNED):
@@ -51,10 +51,10 @@ def overrides(connection: Connection) -> Callable[[StoredGroup], StoredGroup]:
 def revise(
     connection: Connection, before: Mapping[GroupId, Definition], after: Mapping[GroupId, Definition], at: Instant
 ) -> tuple[GroupId, ...]:
-    """Number what is declared differently from before. A new profile overrules a pinned one.
+    """Number the changed definitions. A new profile replaces a pinned one.
 
     Returns:
-        The groups whose rollback is over.
+        The groups whose rollback has ended.
     """
     newest = _newest(connection)
     overruled: list[GroupId] = []
@@ -76,7 +76,7 @@ def revise(
 
 
 def write_overrides(connection: Connection, group: GroupId, pinned: Pinned | None, roll: Roll | None) -> None:
-    """Replace the pin and the roll of a group; ``None``: there is none, and what was declared last is in force."""
+    """Replace the pin and the roll of a group; ``None``: there is none, and the newest revision is in force."""
     if _unpin(connection, group) and pinned is None:
         _restore(connection, group)
     if pinned is not None:
@@ -93,7 +93,7 @@ def write_roll(connection: Connection, group: GroupId, roll: Roll) -> None:
 
 
 def write_converged(connection: Connection, group: GroupId, now: Converged, *, wholly: bool) -> None:
-    """Replace what a group was when nothing was left to do; with ``wholly``, its revision is good to go back to."""
+    """Replace a group's last convergence; with ``wholly``, a rollback may go back to its revision."""
     _CONVERGED.write(connection, {"group": group, "size": now.size, "definition": now.definition, "at": now.at})
     if wholly:
         good = (definitions.c.group == group) & (definitions.c.number == now.definition)
@@ -101,7 +101,7 @@ def write_converged(connection: Connection, group: GroupId, now: Converged, *, w
 
 
 def read_revisions(connection: Connection, group: GroupId) -> tuple[Revision, ...]:
-    """What a group declared, the newest first."""
+    """Read a group's revisions, newest first."""
     found = every(definitions).where(definitions.c.group == group).order_by(definitions.c.number.desc())
     return tuple(
         Revision(number=row.number, at=row.at, definition=row.definition, converged_at=row.converged_at)
@@ -122,14 +122,14 @@ def _newest(connection: Connection) -> dict[GroupId, int]:
 
 
 def _last(connection: Connection, group: GroupId) -> Definition | None:
-    """What a group declared last, by the file; its row in ``groups`` may have been written with an override."""
+    """Read a group's newest declaration in the file; its row in ``groups`` may have an override."""
     newest = select(definitions.c.definition).where(definitions.c.group == group)
     found: Definition | None = connection.execute(newest.order_by(definitions.c.number.desc()).limit(1)).scalar()
     return found
 
 
 def _restore(connection: Connection, group: GroupId) -> None:
-    """Have the declared profile in the group's row again, which may have been written under an override."""
+    """Write the declared profile into the group's row again, which may have an override."""
     last = _last(connection, group)
     row = connection.execute(select(groups.c.definition).where(groups.c.id == group)).scalar()
     if last is not None and row is not None:

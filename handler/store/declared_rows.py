@@ -1,4 +1,4 @@
-"""The parts of the SQLite store that remember what was declared for groups: edits, rollbacks, rolls, and balancers."""
+"""The SQLite store's rows of declarations: edits, rollbacks, rolls and balancers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BIND = insert_or_update(bindings)
 
 
 class BehindRows(StoreSession):
-    """Attachments by a person's word, and what was made for groups."""
+    """Attachments by people, and balancers that were made for groups."""
 
     def attach(
         self, act: Event, definition: Definition, attachments: Sequence[Attachment], records: Sequence[Record]
     ) -> None:
-        """Write behind what a group's members are and will be, and why, in one transaction."""
+        """Write a group's attachments, its members' records and a line of history, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.write_attachments(connection, definition, attachments)
@@ -41,13 +41,13 @@ class BehindRows(StoreSession):
         self._writer.do(write)
 
     def bindings(self, group: GroupId) -> tuple[BalancerProvision, ...]:
-        """What was made for a group, sorted by balancer."""
+        """Return the balancers made for a group, sorted by name."""
         found = select(bindings.c.binding).where(bindings.c.group == group).order_by(bindings.c.balancer)
         with self._snapshot() as connection:
             return tuple(connection.execute(found).scalars())
 
     def bind(self, group: GroupId, binding: BalancerProvision) -> None:
-        """Write down what was made for a group, or is about to be; insert or replace."""
+        """Insert or replace a balancer that was made for a group, or is about to be."""
 
         def written(connection: Connection) -> None:
             rows.require(connection, group)
@@ -56,7 +56,7 @@ class BehindRows(StoreSession):
         self._writer.do(written)
 
     def unbind(self, group: GroupId, balancer: BalancerId) -> None:
-        """Forget what was made for a group, once it is gone."""
+        """Forget a balancer that was made for a group, once it is deleted."""
         gone = (bindings.c.group == group) & (bindings.c.balancer == balancer)
 
         def forget(connection: Connection) -> None:
@@ -66,10 +66,10 @@ class BehindRows(StoreSession):
 
 
 class EditRows(StoreSession):
-    """The file as it was taken last, and what was edited for each group."""
+    """The file as it was last loaded, and the edits of each group."""
 
     def statement(self) -> Statement | None:
-        """What the file said that was taken last."""
+        """Return the content of the file that was last loaded."""
         with self._snapshot() as connection:
             return read_statement(connection)
 
@@ -80,15 +80,15 @@ class EditRows(StoreSession):
 
 
 class RollingRows(StoreSession):
-    """Revisions of definitions, which one is in force, and the roll of each group."""
+    """Revisions of definitions, the one in force, and the roll of each group."""
 
     def revisions(self, group: GroupId) -> tuple[Revision, ...]:
-        """What a group declared, the newest first."""
+        """Return a group's revisions, newest first."""
         with self._snapshot() as connection:
             return declared.read_revisions(connection, group)
 
     def steer(self, act: Event, pinned: Pinned | None, roll: Roll | None) -> None:
-        """Write down which revision is pinned and how the roll stands, and why, in one transaction."""
+        """Write the pinned revision, the roll's state and a line of history, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.require(connection, act.group)
@@ -98,7 +98,7 @@ class RollingRows(StoreSession):
         self._writer.do(write)
 
     def save_roll(self, group: GroupId, roll: Roll) -> None:
-        """Write down how a roll stands; no line of history."""
+        """Write a roll's state, without a line of history."""
 
         def write(connection: Connection) -> None:
             rows.require(connection, group)
@@ -107,7 +107,7 @@ class RollingRows(StoreSession):
         self._writer.do(write)
 
     def save_converged(self, group: GroupId, converged: Converged, *, wholly: bool) -> None:
-        """Write down that nothing was left to do; with ``wholly`` also that every member is made of that revision."""
+        """Write that a group converged; with ``wholly`` also that every member was made from that revision."""
 
         def write(connection: Connection) -> None:
             rows.require(connection, group)

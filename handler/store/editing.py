@@ -18,11 +18,11 @@ from handler.store.upserts import insert_or_update
 
 _STATE = insert_or_update(statements)
 _NAMED = 10
-"""Keys that one line of history names; `edits` has them all."""
+"""The most keys that one line of history names; `edits` has them all."""
 
 
 def read_statement(connection: Connection) -> Statement | None:
-    """What the file said that was taken last."""
+    """Read the content of the file that was last loaded."""
     body = connection.execute(select(statements.c.body)).scalar()
     return None if body is None else _read(body)
 
@@ -35,7 +35,7 @@ def read_edits(connection: Connection, group: GroupId, limit: int) -> tuple[Grou
 
 
 def write_edited(connection: Connection, edited: Edited, known: Collection[GroupId], at: Instant) -> None:
-    """Replace the statement, and tell every group that was there before what an edit changed for it."""
+    """Replace the statement, and write the edits into the history of every group that existed before."""
     _STATE.write(connection, {"id": 1, "body": _written(edited.statement)})
     told: dict[GroupId, list[Edit]] = {}
     for edit in edited.edits:
@@ -51,7 +51,7 @@ def write_edited(connection: Connection, edited: Edited, known: Collection[Group
 
 
 def last_edits(connection: Connection) -> dict[GroupId, Instant]:
-    """When the file was last edited for each group, where it ever was."""
+    """Read when the file was last edited for each group that has edits."""
     found = select(edits.c.group, func.max(edits.c.at)).group_by(edits.c.group)
     return {row[0]: row[1] for row in connection.execute(found)}
 

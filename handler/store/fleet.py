@@ -1,4 +1,4 @@
-"""Rows of ``meta`` ↔ what holds for all groups: the pause of the whole fleet, and the store generation.
+"""Rows of ``meta`` ↔ values for all groups: the pause of all groups, and the store generation.
 
 Functions run inside their caller's transaction.
 """
@@ -21,13 +21,13 @@ _WRITE = insert_or_update(meta)
 
 
 def read_fleet_pause(connection: Connection) -> FleetPause | None:
-    """The pause in force, if there is one."""
+    """Read the pause in force, if there is one."""
     found = connection.execute(select(meta.c.value).where(meta.c.name == _NAME)).scalar()
     return None if found is None else from_text(found, FleetPause)
 
 
 def write_fleet_pause(connection: Connection, pause: FleetPause | None) -> None:
-    """Replace it; ``None`` lifts it."""
+    """Replace the pause; ``None`` ends it."""
     if pause is None:
         connection.execute(delete(meta).where(meta.c.name == _NAME))
         return
@@ -35,7 +35,7 @@ def write_fleet_pause(connection: Connection, pause: FleetPause | None) -> None:
 
 
 def read_generation(connection: Connection) -> Claim | None:
-    """The last claim of a daemon over this store, if there was one."""
+    """Read the last claim of a daemon over this store, if there was one."""
     found = connection.execute(select(meta.c.value).where(meta.c.name == _GENERATION)).scalar()
     return None if found is None else Claim.parse(found)
 
@@ -46,7 +46,7 @@ def write_generation(connection: Connection, claim: Claim) -> None:
 
 
 def read_clock(connection: Connection) -> str | None:
-    """By how much the clocks differed, as text."""
+    """Read by how much the clocks differed, as text."""
     return connection.execute(select(meta.c.value).where(meta.c.name == _CLOCK)).scalar()
 
 
@@ -60,6 +60,6 @@ def _write(connection: Connection, name: str, value: str) -> None:
 
 
 def note_everywhere(connection: Connection, act: str, by: str, message: str, at: Instant) -> None:
-    """Write an act into the history of every group."""
+    """Write an operation into the history of every group."""
     told = select(groups.c.id, literal(at), literal(act), literal(by), literal(message))
     connection.execute(insert(notes).from_select(["group", "at", "name", "by", "message"], told))

@@ -1,4 +1,4 @@
-"""Reading history: decisions, steps and notes merged; spans by instant."""
+"""Read history: decisions, steps and notes merged; spans by instant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _answers_asked() -> Select[Any]:
 
 
 _ANSWERS = _answers_asked()
-"""Built once: every batch of alerts asks."""
+"""Built once: every batch of alerts uses it."""
 
 
 def read_events(
@@ -37,8 +37,8 @@ def read_events(
 ) -> tuple[Event, ...]:
     """The newest ``limit`` events of these kinds before an instant, newest first.
 
-    Events of one instant are never parted, so there may be a few more: whoever asks next for those before the last
-    one's instant misses nothing.
+    Events of one instant stay together, so there may be a few more: a caller that continues before the last one's
+    instant misses none.
     """
     tables = [table for kind, table in _TABLES.items() if kind in kinds]
     if limit < 1 or not tables:

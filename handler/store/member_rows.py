@@ -1,4 +1,4 @@
-"""The part of the SQLite store that remembers members, and the journal of what was done to them."""
+"""The SQLite store's rows of members, and the journal of their steps."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _ABANDON = insert_or_ignore(abandoned)
 
 
 def read_abandoned(connection: Connection) -> tuple[Abandoned, ...]:
-    """Everything, by name."""
+    """Read all abandoned pieces of garbage, by name."""
     return tuple(Abandoned(**dict(zip(_ABANDONED, row, strict=True))) for row in connection.execute(_ALL_ABANDONED))
 
 
 def read_abandoned_of(connection: Connection, group: GroupId) -> frozenset[MemberName]:
-    """Who of one group."""
+    """Read the abandoned names of one group."""
     return frozenset(MemberName(name) for name in connection.execute(_ABANDONED_OF_GROUP, {"of": group}).scalars())
 
 
 def write_abandoned(connection: Connection, what: Abandoned) -> None:
-    """Write it once: the first time holds."""
+    """Write an abandoned piece; the first write holds."""
     _ABANDON.write(connection, {name: getattr(what, name) for name in _ABANDONED})
 
 
@@ -65,12 +65,12 @@ class MemberRows(StoreSession):
         return self._fleets.read(group, read)
 
     def gone(self, group: GroupId, names: Collection[MemberName]) -> Mapping[MemberName, Record]:
-        """The last records of those of these names that are remembered as GONE; retention forgets them in time."""
+        """Return the last records of the members with these names that are GONE; retention deletes them in time."""
         with self._snapshot() as connection:
             return rows.read_gone(connection, group, names)
 
     def lower(self, act: Event, state: GroupState, leaving: Sequence[Record], cloud: CloudId) -> None:
-        """Write down who leaves together with the size that follows them, and why, in one transaction."""
+        """Write leaving members, the lowered size and a line of history, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.write_members(connection, leaving, cloud)
@@ -79,16 +79,16 @@ class MemberRows(StoreSession):
         self._writer.do(write)
 
     def last_sequence(self, group: GroupId) -> int:
-        """The newest sequence that was ever given out under this name; 0: none was."""
+        """Return the newest sequence ever used under this name; 0: none."""
         with self._snapshot() as connection:
             return rows.last_sequence(connection, group)
 
     def raise_sequence(self, group: GroupId, to: int) -> None:
-        """Give out no sequence up to this one any more."""
+        """Raise the group's sequence, so that none up to this one is used again."""
         self._writer.do(lambda connection: rows.raise_sequence(connection, group, to))
 
     def abandon(self, act: Event, what: Abandoned, ended: Sequence[Record]) -> None:
-        """Write down what is not to be touched any more, the end of its record, and why, in one transaction."""
+        """Write an abandoned piece, the end of its record and a line of history, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.write_members(connection, ended, what.cloud)
@@ -98,12 +98,12 @@ class MemberRows(StoreSession):
         self._writer.do(write)
 
     def abandoned(self) -> tuple[Abandoned, ...]:
-        """Everything that was ever abandoned, sorted by name."""
+        """Return everything that was ever abandoned, sorted by name."""
         with self._snapshot() as connection:
             return read_abandoned(connection)
 
     def abandoned_of(self, group: GroupId) -> frozenset[MemberName]:
-        """Who of one group was abandoned."""
+        """Return the abandoned names of one group."""
         with self._snapshot() as connection:
             return read_abandoned_of(connection, group)
 
@@ -130,11 +130,11 @@ class MemberRows(StoreSession):
         return self._writer.do(write)
 
     def save(self, records: Sequence[Record], cloud: CloudId) -> None:
-        """Write records whole (insert or replace), in one transaction; raises the group's sequence to theirs."""
+        """Insert or replace records, in one transaction; raise the group's sequence to theirs."""
         self._writer.do(lambda connection: rows.write_members(connection, records, cloud))
 
     def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
-        """How much of the budgets is used."""
+        """Return how much of the budgets is used."""
         with self._snapshot() as connection:
             return rows.count_creates(connection, group, cloud, now)
 
@@ -155,7 +155,7 @@ class MemberRows(StoreSession):
     ) -> None:
         """Complete a step's journal line, and write the records that follow from it, in one transaction.
 
-        The line may be gone by retention; the records are written all the same.
+        Retention may have deleted the line; the records are written all the same.
         """
 
         def write(connection: Connection) -> None:
@@ -165,13 +165,13 @@ class MemberRows(StoreSession):
         self._writer.do(write)
 
     def open_steps(self, group: GroupId) -> tuple[OpenStep, ...]:
-        """The group's calls that were begun and not ended, oldest first."""
+        """Return the group's calls that were begun and not ended, oldest first."""
         with self._snapshot() as connection:
             found = connection.execute(_OPEN_STEPS, {"of": group})
             return tuple(OpenStep(line=row.id, call=row.name, member=row.member, at=row.at) for row in found)
 
     def note_steps(self, lines: Sequence[Event], save: Sequence[Record], cloud: CloudId) -> None:
-        """Write whole lines of steps that have no call, and the records that say so, in one transaction."""
+        """Write the journal lines of steps without a call, and their records, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.write_members(connection, save, cloud)

@@ -1,7 +1,7 @@
-"""Rows ↔ the values of `handler.ports.notices`: what is to be told. Functions run inside their caller's transaction.
+"""Rows ↔ the notices of `handler.ports.notices`. Functions run inside their caller's transaction.
 
 A row is an outbox entry until it has no ``next_at``: then it was delivered, or given up. The last row of a group is
-also the memory of what was told of it.
+also the record of its last notice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FILE = insert_or_ignore(notices)
 
 
 def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
-    """Insert what is to be told, due at once; news that was filed before is left as it is."""
+    """Insert notices, due at once; a notice that was filed before stays as it is."""
     rows = [
         {
             "id": told.notice.id,
@@ -38,14 +38,14 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
 
 
 def read_last(connection: Connection) -> tuple[Notice, ...]:
-    """What was filed last of each group that is there, sorted by group."""
+    """Read the last notice of each existing group, sorted by group."""
     newest = select(func.max(notices.c.number)).group_by(notices.c.group)
     wanted = select(notices.c.notice).where(notices.c.number.in_(newest), notices.c.group.in_(select(groups.c.id)))
     return tuple(connection.execute(wanted.order_by(notices.c.group)).scalars())
 
 
 def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence[NotifyTarget]) -> tuple[Filed, ...]:
-    """What is due, in the order of filing. Of a group that waits for another attempt nothing is due: no overtaking."""
+    """Read due notices, in order of filing. A group that waits for a retry has none, so notices stay in order."""
     waiting = select(notices.c.group).where(notices.c.next_at > now)
     wanted = (
         select(notices.c.notice, notices.c.target, notices.c.attempts)
@@ -57,7 +57,7 @@ def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence
 
 
 def write_tried(connection: Connection, id: str, tried: Tried) -> None:
-    """Write down an attempt; one that ends the matter becomes history too."""
+    """Write an attempt; the last one also becomes a line of history."""
     row = connection.execute(select(notices.c.notice, notices.c.target).where(notices.c.id == id)).first()
     if row is None:
         return
@@ -79,5 +79,5 @@ def write_tried(connection: Connection, id: str, tried: Tried) -> None:
 
 
 def forget_told(connection: Connection, group: GroupId) -> None:
-    """Forget what was told of a group; what is still to be told stays."""
+    """Delete a group's sent notices; unsent ones stay."""
     connection.execute(delete(notices).where(notices.c.group == group, notices.c.next_at.is_(None)))

@@ -1,4 +1,4 @@
-"""Recording ticks: what must be written at once, and what only extends a span in memory."""
+"""Record ticks: write urgent ones at once, and extend spans in memory for the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROWS = ("last_at", "ticks", "least", "greatest")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    """One call's ticks, and what they lead to."""
+    """One call's ticks, and the rows that they lead to."""
 
     ticks: Sequence[StoredTick]
     tales: Sequence[HistoryTick]
@@ -36,7 +36,7 @@ class _Page:
     """Groups with something that must be durable before the call returns."""
 
     def write(self, connection: Connection) -> None:
-        """Write all that is urgent."""
+        """Write the urgent rows."""
         states = {tick.group: tick.state for tick in self.ticks if tick.state is not None}
         known = {tick.group: tick.before for tick in reversed(self.ticks) if tick.before is not None}
         write_states(connection, states, known)
@@ -96,11 +96,11 @@ class Recorder:
                 self._book.confirm(last, frozenset(last))
 
     def last(self, group: GroupId) -> OpenSpan | None:
-        """The group's last span since the start, as it is in memory."""
+        """Return the group's last span since the start, as in memory."""
         return self._book.last(group)
 
     def forget(self, group: GroupId, drop: Callable[[Connection], None]) -> None:
-        """Run ``drop`` while nobody records the group, and let the next tick begin a new span."""
+        """Run ``drop`` while no other call records the group; the next tick begins a new span."""
         with self._book.holding(frozenset({group})):
             self._writer.do(drop)
             self._book.forget(group)
@@ -117,7 +117,7 @@ def _urgent(ticks: Sequence[StoredTick], tales: Sequence[HistoryTick], entry: Sp
 
 
 def _has_span(tick: StoredTick) -> bool:
-    """A flood of refused requests must not become one of spans: what they met is in their answers."""
+    """Tell whether a tick needs a span: refused requests have their answers instead, so a flood makes no spans."""
     return tick.evaluated or tick.explanation.desired_from != tick.explanation.desired_to
 
 

@@ -1,4 +1,4 @@
-"""What may be deleted, oldest first, a slice per transaction so that nobody waits long.
+"""Delete old history, oldest first, a slice per transaction, so that no other write waits long.
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a
@@ -35,12 +35,12 @@ Do = Callable[[Callable[[Connection], int]], int]
 _SLICE = 2000
 """Rows deleted per transaction."""
 _PAGES = 1000
-"""Pages given back to the disk per transaction."""
+"""Pages released to the disk per transaction."""
 _BUDGETS_LOOK_BACK: Seconds = 3600.0
 
 
 def prune(do: Do, before: Instant, bytes_at_most: int) -> int:
-    """Delete by age, then by size, then give the space back; returns rows deleted."""
+    """Delete by age, then by size, then release the space; return the rows deleted."""
     deleted = 0
     while rows := do(lambda connection: _delete_aged(connection, before)):
         deleted += rows
@@ -105,20 +105,20 @@ def _delete_some(connection: Connection, table: Table, where: ColumnElement[bool
 
 
 def _followed() -> ColumnElement[bool]:
-    """Spans after which another one of their group came, or whose group is no more."""
+    """Return the condition for spans that a later one of their group follows, or whose group is deleted."""
     other = spans.alias()
     last = select(func.max(other.c.id)).where(other.c.group == groups.c.id).scalar_subquery()
     return spans.c.id.not_in(select(func.coalesce(last, 0)).select_from(groups))
 
 
 def _followed_edits() -> ColumnElement[bool]:
-    """Edits after which another one touched the same group, or whose group is no more."""
+    """Return the condition for edits that a later one of the same group follows, or whose group is deleted."""
     last = select(func.max(edits.c.id)).where(edits.c.group.in_(select(groups.c.id))).group_by(edits.c.group)
     return edits.c.id.not_in(last)
 
 
 def _told() -> ColumnElement[bool]:
-    """Notices that are done with, and after which another one of their group came, or whose group is no more."""
+    """Return the condition for finished notices that a later one of their group follows, or whose group is deleted."""
     last = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id))).group_by(notices.c.group)
     return and_(notices.c.next_at.is_(None), notices.c.number.not_in(last))
 
@@ -129,7 +129,7 @@ def _bytes_used(connection: Connection) -> int:
 
 
 def _shrink(connection: Connection) -> int:
-    """Give free pages at the file's end back to the disk; returns how many.
+    """Release free pages at the file's end to the disk; return how many.
 
     One page per statement: SQLite frees a page for each row read, and the driver reads none of rows without columns.
     """

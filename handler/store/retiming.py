@@ -1,6 +1,6 @@
-"""Moves every persisted instant that a span is measured by; functions run inside their caller's transaction.
+"""Move every persisted instant from which a span counts; functions run inside their caller's transaction.
 
-History stays as it was told at the time: what moves is what something waits for.
+History stays as it was written: only instants of waits move.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _members(connection: Connection, stored: StoredGroup, step: Seconds, now: In
 
 
 def difference_of(text: str | None) -> ClockDifference | None:
-    """Read back what `difference_text` wrote; ``None``: nothing was, or nothing that makes sense."""
+    """Read the text of `difference_text`; ``None``: there is none, or it is invalid."""
     boot, _, seconds = (text or "").partition(" ")
     try:
         return ClockDifference(boot=boot, seconds=float(seconds)) if boot else None
@@ -86,7 +86,7 @@ def difference_of(text: str | None) -> ClockDifference | None:
 
 
 def difference_text(difference: ClockDifference) -> str:
-    """Write down by how much the clocks differ.
+    """Write the difference of the clocks as text.
 
     >>> difference_text(ClockDifference(boot="7c1b", seconds=12.5))
     '7c1b 12.5'

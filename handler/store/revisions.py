@@ -1,7 +1,7 @@
-"""Creating the tables, bringing an older store up to this release, and whose store it is.
+"""Create the tables, migrate an older store to this release, and check its installation.
 
 A migration is all or nothing: one transaction, and before it a copy of the file beside it
-(``trimtab.sqlite.before-0002``). A store of a newer release is refused: an older one would not know what it destroys.
+(``trimtab.sqlite.before-0002``). A store of a newer release is refused, since this release could destroy data in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATE = frozenset({"meta", "groups", "sequences", "quiets", "signals", "members
 
 
 def create_file(path: Path) -> None:
-    """Have an empty file that only its owner reads, durably; SQLite gives its -wal and -shm the same mode.
+    """Create an empty file that only its owner reads, durably; SQLite gives its -wal and -shm the same mode.
 
     Raises:
         OSError: it cannot be made.
@@ -40,13 +40,13 @@ def create_file(path: Path) -> None:
 
 
 def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD, keeps_copy: bool = True) -> None:
-    """Create the tables, or bring those of an older release up to date.
+    """Create the tables, or migrate those of an older release.
 
-    A copy of the older one is laid beside it, unless the caller has one (``keeps_copy``).
+    A copy of the older store is made beside it, unless the caller has one (``keeps_copy``).
 
     Raises:
         Refused: a newer release wrote it; the message says what to do.
-        StoreError: it is damaged, or a database of something else.
+        StoreError: it is damaged, or a database of another program.
     """
     if path.stat().st_size == 0:
         _lay_out(path)
@@ -67,20 +67,20 @@ def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD, keeps_c
 
 
 def _lay_out(path: Path) -> None:
-    """Choose what the file itself remembers, and what can only be chosen before the first table."""
+    """Set the file's own settings, some of which are possible only before the first table."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _found(connection: Connection, path: Path) -> str | None:
-    """The revision of a sound store; ``None`` for an empty file."""
+    """Return the revision of an undamaged store; ``None`` for an empty file."""
     tables = inspect(connection).get_table_names()
     if not tables:
         return None
     if "alembic_version" not in tables:
-        raise StoreError(f"store {path} is a database of something else: name another state directory")
-    for table in sorted(_STATE & set(tables)):  # what decisions stand on; damaged history shows when it is read
+        raise StoreError(f"store {path} is a database of another program: name another state directory")
+    for table in sorted(_STATE & set(tables)):  # decisions depend on these; damaged history shows when it is read
         answer = connection.exec_driver_sql(f"PRAGMA quick_check({table})").scalar()
         if answer != "ok":
             raise StoreError(f"store {path} is damaged ({table}: {answer}); {RECOVERY}")
@@ -99,12 +99,12 @@ def refuse_newer(found: str, path: Path, *, scripts: Path = MIGRATIONS, head: st
     if found not in known:
         raise Refused(
             f"store {path} was written by a newer release (schema {found}; this release knows up to {head}): "
-            f"run that release, or put back the copy that it made before its migration ({path.name}.before-{found})"
+            f"run that release, or restore the copy that it made before its migration ({path.name}.before-{found})"
         )
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """Copy the store whole, with what is still in its write-ahead log."""
+    """Copy the store, with the content of its write-ahead log."""
     draft = copy.with_name(f"{copy.name}.draft")
     draft.unlink(missing_ok=True)
     create_file(draft)
@@ -145,9 +145,9 @@ _CLAIM = insert_or_ignore(meta)
 
 
 def claimed(connection: Connection, path: Path, installation: str) -> int:
-    """Write down whose store it is, or refuse a stranger; returns the first free id for spans.
+    """Write the installation id, or refuse another one; return the first free id for spans.
 
-    Under another installation's id no member would be found again on its cloud: the fleet would be made twice.
+    Under another installation's id no member would be found in its cloud, and the fleet would be made twice.
     """
     _CLAIM.write(connection, {"name": "installation", "value": installation})
     owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()

@@ -36,7 +36,7 @@ _END_SIGNAL = delete(signals).where(
     signals.c.kind == bindparam("sort"),
 )
 _RECORD = tuple(field.name for field in fields(Record))
-# What every pass asks and every batch of decisions writes, said once: to build a statement costs as much as to run it.
+# Statements of every pass and batch of decisions, built once: building one costs as much as running it.
 _MEMBERS = (
     select(*(members.c[name] for name in _RECORD))
     .where(members.c.group == bindparam("of"), members.c.phase != Phase.GONE)
@@ -48,7 +48,7 @@ _GONE = select(*(members.c[name] for name in _RECORD)).where(
     members.c.name.in_(bindparam("names", expanding=True)),
 )
 _NAMES = 1000
-"""Names in one question."""
+"""Names in one query."""
 _CREATES = select(
     func.count(case((members.c.group == bindparam("of"), 1))), func.count(case((members.c.cloud == bindparam("on"), 1)))
 )
@@ -67,12 +67,12 @@ _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
 
 
 def named(row: RowMapping, *, leaving_out: Iterable[str] = ()) -> dict[str, Any]:
-    """A row as keyword arguments."""
+    """Return a row as keyword arguments."""
     return {str(name): value for name, value in row.items() if name not in leaving_out}
 
 
 def require(connection: Connection, group: GroupId) -> None:
-    """Raise `StoreError` unless the group is there."""
+    """Raise `StoreError` unless the group exists."""
     if connection.execute(_KNOWN, {"of": group}).first() is None:
         raise StoreError(f"group {group} is not in the store: declare it first")
 
@@ -81,7 +81,7 @@ def require(connection: Connection, group: GroupId) -> None:
 
 
 def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
-    """Every group, sorted by id."""
+    """Read every group, sorted by id."""
     running = {group: tuple(Quiet(**row) for row in found) for group, found in _lists(connection, quiets, "ordinal")}
     lasting = {group: tuple(Signal(**row) for row in found) for group, found in _lists(connection, signals, *_SIGNAL)}
     behind = {
@@ -117,10 +117,10 @@ def declare(
     *,
     lost: bool = False,
 ) -> None:
-    """Make the declared groups those that are not ORPHANED, and note what that changes, and what was edited.
+    """Make exactly the declared groups not ORPHANED, and write the changes and the edits into history.
 
-    A group whose name was never known before is fresh, unless a store before this one was ``lost``: its sequence is
-    written down with it, and outlives it.
+    A group with a new name is fresh, unless an earlier store was ``lost``: its sequence is written, too, and
+    outlives it.
     """
     known = set(connection.execute(select(sequences.c.group)).scalars())
     orphaned: dict[GroupId, bool] = {}
@@ -132,7 +132,7 @@ def declare(
         if group in orphaned:
             wanted = {"definition": definition, "orphaned": False, "deleting": False}  # declared again: it is wanted
             if orphaned[group]:
-                wanted["watched"] = ()  # its schedules are new again: what passed meanwhile is over
+                wanted["watched"] = ()  # its schedules begin anew: times that passed are over
             connection.execute(update(groups).where(groups.c.id == group).values(wanted))
         else:
             state = GroupState(fresh=group not in known and not lost)
@@ -161,12 +161,12 @@ def write_states(
     """Replace the states of groups.
 
     Args:
-        connection: in whose transaction.
-        states: what they are now.
-        before: what is on disk, where that is known: of signals, which may be many, only changes are then written.
+        connection: runs the transaction.
+        states: the new states.
+        before: the states on disk, if known: of the signals, which may be many, only changes are then written.
 
     Raises:
-        StoreError: there is no such group, so there is nobody whose desired size this could be.
+        StoreError: there is no such group.
     """
     if not states:
         return
@@ -180,7 +180,7 @@ def write_states(
 
 
 def write_attachments(connection: Connection, definition: Definition, found: Sequence[Attachment]) -> None:
-    """Replace what a group is attached to, and its definition with it."""
+    """Replace a group's attachments, and its definition with them."""
     group = definition.group.id
     require(connection, group)
     connection.execute(update(groups).where(groups.c.id == group).values(definition=definition))
@@ -193,7 +193,7 @@ def write_attachments(connection: Connection, definition: Definition, found: Seq
 def write_begun(
     connection: Connection, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]
 ) -> None:
-    """Replace since when these members are in their states, and forget the members that are gone."""
+    """Replace the instants at which these members entered their states, and forget the members that are gone."""
     require(connection, group)
     if begun:
         rows = [{"group": group, "member": name, "state": each.state, "at": each.at} for name, each in begun.items()]
@@ -203,7 +203,7 @@ def write_begun(
 
 
 def read_begun(connection: Connection) -> dict[GroupId, dict[MemberName, StateSince]]:
-    """Since when each member of each group is in its state."""
+    """Read the instant at which each member of each group entered its state."""
     found: dict[GroupId, dict[MemberName, StateSince]] = {}
     for row in connection.execute(every(states)):
         found.setdefault(row.group, {})[row.member] = StateSince(state=row.state, at=row.at)
@@ -211,7 +211,7 @@ def read_begun(connection: Connection) -> dict[GroupId, dict[MemberName, StateSi
 
 
 def desired_of(connection: Connection, group: GroupId) -> int | None:
-    """The desired size, if there is a group and it has one."""
+    """Read the desired size, if the group exists and has one."""
     return connection.execute(select(groups.c.desired).where(groups.c.id == group)).scalar()
 
 
@@ -220,7 +220,7 @@ def _columns(state: GroupState) -> dict[str, object]:
 
 
 def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[GroupId, list[dict[str, Any]]]]:
-    """What a table lists of each group, in order."""
+    """Read a table's rows for each group, in order."""
     found: dict[GroupId, list[dict[str, Any]]] = {}
     for row in connection.execute(every(table).order_by(table.c.group, *(table.c[name] for name in order))).mappings():
         found.setdefault(row["group"], []).append(named(row, leaving_out=("group", "ordinal")))
@@ -286,17 +286,17 @@ def read_gone(connection: Connection, group: GroupId, names: Collection[MemberNa
 
 
 def touch(connection: Connection, group: GroupId) -> None:
-    """Say that this transaction changes the group's members: whatever was read of them before is over."""
+    """Note that this transaction changes the group's members, so that earlier reads are invalid."""
     connection.info.setdefault(_TOUCHED, set()).add(group)
 
 
 def touched(info: MutableMapping[Any, Any]) -> Collection[GroupId]:
-    """Whose members were changed on this connection since this was asked last."""
+    """Return the groups whose members changed on this connection since the last call."""
     return cast("Collection[GroupId]", info.pop(_TOUCHED, ()))
 
 
 def last_sequence(connection: Connection, group: GroupId) -> int:
-    """The newest sequence that was ever given out under this name."""
+    """Return the newest sequence ever used under this name."""
     return connection.execute(select(sequences.c.last).where(sequences.c.group == group)).scalar() or 0
 
 

@@ -29,9 +29,8 @@ T = TypeVar("T")
 class Kept(Generic[K, T]):
     """Values by key, each with the edition that it was read in.
 
-    A writer moves the edition on when its transaction is over, and before anybody is told so. A reader looks at the
-    edition first: what it reads then is at least as new, and is kept under an edition that is over if somebody wrote
-    meanwhile.
+    A writer raises the edition after its transaction, and before any caller wakes. A reader takes the edition first, so
+    its value is at least as new; if a write came meanwhile, the value is kept under an edition that is over.
     """
 
     def __init__(self) -> None:
@@ -40,7 +39,7 @@ class Kept(Generic[K, T]):
         self._values: dict[K, tuple[int, T]] = {}
 
     def read(self, key: K, look: Callable[[], T]) -> T:
-        """Give what is kept, or look and keep it."""
+        """Return the kept value, or read and keep it."""
         with self._lock:
             edition = self._editions[key]
             kept = self._values.get(key)
@@ -52,7 +51,7 @@ class Kept(Generic[K, T]):
         return value
 
     def forget(self, keys: Collection[K]) -> None:
-        """What was read of these is over, and so is what is being read."""
+        """Make values of these keys invalid, also those that are being read now."""
         with self._lock:
             for key in keys:
                 self._editions[key] += 1
@@ -60,7 +59,7 @@ class Kept(Generic[K, T]):
 
 
 class Fleets(Kept[GroupId, tuple[Record, ...]]):
-    """The members of each group, as they were read last."""
+    """The members of each group, as of the last read."""
 
 
 class StoreSession:
@@ -90,7 +89,7 @@ class StoreSession:
 
 
 def write_note(connection: Connection, act: Event, state: GroupState | None) -> None:
-    """Write a line of history, and the state that it leads to; what that does to desired size is told by the line."""
+    """Write a line of history, and the state that it leads to; the line has the change of desired size."""
     line: dict[str, object] = {name: getattr(act, name) for name in ("group", "name", "by", "message", "at")}
     if state is not None:
         before = rows.desired_of(connection, act.group)

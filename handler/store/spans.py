@@ -1,6 +1,6 @@
-"""Run-length history of evaluations: ticks in a row with one and the same answer are one span.
+"""Run-length history of evaluations: successive ticks with the same answer are one span.
 
-Pure bookkeeping in memory; `handler.store.sqlite` writes what this says must be written.
+Pure bookkeeping in memory; `handler.store.sqlite` writes the rows that this returns.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class OpenSpan:
     shape: Hashable
     span: TickSpan
     on_disk: bool
-    """Its row exists, if perhaps with an earlier end."""
+    """Its row exists, perhaps with an earlier end."""
 
     def extended(self, tick: StoredTick) -> OpenSpan:
-        """With one more tick of the same shape."""
+        """Return the span with one more tick of the same form."""
         return self.reaching(tick.at, _values(tick.explanation))
 
     def reaching(self, at: Instant, values: tuple[float | None, ...]) -> OpenSpan:
@@ -47,7 +47,7 @@ class OpenSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanWrite:
-    """What ticks do to the book."""
+    """The changes that ticks make to the book."""
 
     new: tuple[OpenSpan, ...]
     """Rows to insert."""
@@ -58,9 +58,9 @@ class SpanWrite:
 
 
 class Book:
-    """The last span of every group, and who may extend it now.
+    """The last span of every group, with a lock for each.
 
-    Whoever holds a group's page (`holding`) is alone in changing it, from looking at it until the disk has confirmed.
+    A thread that holds a group (`holding`) is the only one to change it, from reading it until the disk has confirmed.
     """
 
     def __init__(self, next_id: Callable[[], int]) -> None:
@@ -72,7 +72,7 @@ class Book:
 
     @contextmanager
     def holding(self, groups: frozenset[GroupId]) -> Iterator[frozenset[GroupId]]:
-        """Wait until nobody else holds any of these, then hold all of them."""
+        """Wait until no other thread holds any of these, then hold all of them."""
         with self._released:
             self._released.wait_for(lambda: not self._held & groups)
             self._held |= groups
@@ -84,16 +84,16 @@ class Book:
                 self._released.notify_all()
 
     def last(self, group: GroupId) -> OpenSpan | None:
-        """The group's last span since the start, as in memory."""
+        """Return the group's last span since the start, as in memory."""
         return self._last.get(group)
 
     def behind(self) -> frozenset[GroupId]:
-        """Groups whose row on disk is behind memory."""
+        """Return the groups whose row on disk is behind memory."""
         with self._released:
             return frozenset(self._behind)
 
     def plan(self, ticks: Sequence[StoredTick]) -> SpanWrite:
-        """Say what ``ticks`` lead to, in their order, without doing it."""
+        """Return the changes that ``ticks`` make, in their order, without applying them."""
         new: dict[int, OpenSpan] = {}
         ended: list[OpenSpan] = []
         last: dict[GroupId, OpenSpan] = {}
@@ -120,7 +120,7 @@ class Book:
         )
 
     def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
-        """Take an entry over. The rows of the ``written`` groups are on disk as they are now, the others' not."""
+        """Apply changes. The rows of the ``written`` groups are on disk as they are now, the others' not."""
         with self._released:
             for group, span in last.items():
                 self._last[group] = replace(span, on_disk=True) if group in written else span
@@ -128,7 +128,7 @@ class Book:
             self._behind -= written
 
     def forget(self, group: GroupId) -> None:
-        """The group is gone; its rows stay as they are."""
+        """Forget a deleted group; its rows stay as they are."""
         with self._released:
             self._last.pop(group, None)
             self._behind.discard(group)

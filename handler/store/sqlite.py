@@ -1,7 +1,7 @@
-"""The store on SQLite: one writer with group commit, readers that wait for nobody.
+"""The store on SQLite: one writer with group commit, and readers that never wait.
 
-Implements `handler.ports.store.Store`. The file is its owner's alone (mode 0600). Who may open it is not decided
-here: the daemon holds the state directory.
+Implements `handler.ports.store.Store`. Only its owner can read the file (mode 0600). The daemon's lock on the state
+directory decides which process opens it.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from trigger.requests import FleetPause, GroupState
 
 
 class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
-    """The one place that remembers; `open` makes one."""
+    """The store over one file; `open` makes one."""
 
     @classmethod
     def open(cls, path: Path, *, installation: str) -> SqliteStore:
-        """Open the store at ``path``; create it, or bring an older release's up to date (a copy is made first).
+        """Open the store at ``path``; create it, or migrate an older release's (a copy is made first).
 
         Args:
-            path: the file; its directory must be there.
-            installation: whose store it is: the part of every launch id that tells installations apart.
+            path: the file; its directory must exist.
+            installation: the id of its installation, which is part of every launch id.
 
         Raises:
             Refused: a newer release wrote it, or it belongs to another installation.
-            StoreError: it is damaged, no store at all, or cannot be opened.
+            StoreError: it is damaged, not a store, or cannot be opened.
         """
         with translated(path), contextlib.ExitStack() as undo:
             create_file(path)
@@ -85,21 +85,21 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             self._writer.close()
 
     def generation(self) -> Claim | None:
-        """The last claim of a daemon over this store."""
+        """Return the last claim of a daemon over this store."""
         with self._snapshot() as connection:
             return fleet.read_generation(connection)
 
     def save_generation(self, claim: Claim) -> None:
-        """Write down what this daemon claims."""
+        """Write this daemon's claim."""
         self._writer.do(lambda connection: fleet.write_generation(connection, claim))
 
     def clock(self) -> ClockDifference | None:
-        """By how much the clocks differed when instants were last measured."""
+        """Return by how much the clocks differed when instants were last measured."""
         with self._snapshot() as connection:
             return difference_of(fleet.read_clock(connection))
 
     def retime(self, step: Seconds, now: Instant, difference: ClockDifference) -> int:
-        """Move what every span is measured by, and write down how the clocks differ, in one transaction."""
+        """Move every instant from which a span counts, and write the difference of the clocks, in one transaction."""
 
         def write(connection: Connection) -> int:
             fleet.write_clock(connection, difference_text(difference))
@@ -110,7 +110,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     # Groups
 
     def groups(self) -> tuple[StoredGroup, ...]:
-        """Every group ever declared and not deleted, sorted by id."""
+        """Return every group that was declared and not deleted, sorted by id."""
         with self._snapshot() as connection:
             return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
@@ -119,17 +119,17 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     ) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
-        Groups that are there keep their state; what comes, goes, returns or was edited is noted in its history.
+        Existing groups keep their state; each group's history notes that it comes, goes, returns or was edited.
         """
         self._writer.do(lambda connection: rows.declare(connection, definitions, at, edited, lost=lost))
 
     def fleet_pause(self) -> FleetPause | None:
-        """What is stopped in all groups."""
+        """Return the pause of all groups; ``None``: there is none."""
         with self._snapshot() as connection:
             return fleet.read_fleet_pause(connection)
 
     def save_fleet_pause(self, pause: FleetPause | None, act: str, by: str, message: str, at: Instant) -> None:
-        """Write it down, and a line in the history of every group, in one transaction."""
+        """Write the pause, and a line in the history of every group, in one transaction."""
 
         def write(connection: Connection) -> None:
             fleet.write_fleet_pause(connection, pause)
@@ -138,7 +138,7 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         self._writer.do(write)
 
     def save_builds(self, group: GroupId, builds: Builds) -> None:
-        """Write down how builds go."""
+        """Write a group's successes and failures of builds."""
         row: dict[str, object] = {
             "failed_builds": builds.failed,
             "back_off_until": builds.back_off_until,
@@ -147,11 +147,11 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         self._alter(group, row)
 
     def save_begun(self, group: GroupId, begun: Mapping[MemberName, StateSince], over: Collection[MemberName]) -> None:
-        """Write down since when these members are in their states, and forget those that are gone."""
+        """Write the instants at which these members entered their states, and forget those that are gone."""
         self._writer.do(lambda connection: rows.write_begun(connection, group, begun, over))
 
     def mark_deleting(self, group: GroupId) -> None:
-        """The group is to be emptied and forgotten."""
+        """Mark a group that is to be emptied and forgotten."""
         self._alter(group, {"deleting": True})
 
     def drop_group(self, group: GroupId) -> None:
@@ -179,12 +179,12 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
         self._recorder.flush()
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:
-        """What was answered to this request id, if it was ever asked."""
+        """Return the answer to this request id, if there is one."""
         with self._snapshot() as connection:
             return history.read_answer(connection, group, request)
 
     def answers_to(self, asked: Collection[tuple[GroupId, str]]) -> Mapping[tuple[GroupId, str], StoredAnswer]:
-        """What was answered to each of these (group, request id), where it was ever asked."""
+        """Return the answers to these (group, request id), where there are any."""
         with self._snapshot() as connection:
             return history.read_answers(connection, asked)
 
@@ -193,9 +193,9 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     def note(
         self, group: GroupId, name: str, by: str, message: str, at: Instant, state: GroupState | None = None
     ) -> None:
-        """Write down an act of a person or of the daemon, with the state that it leads to.
+        """Write an operation of a person or of the daemon, with the state that it leads to.
 
-        If that changes desired size, the line of history says from what to what.
+        If that changes the desired size, the line of history has the old and the new one.
         """
         act = Event(at=at, group=group, kind=EventKind.NOTE, name=name, by=by, message=message)
         self._writer.do(lambda connection: write_note(connection, act, state))
@@ -203,12 +203,12 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
     def history(
         self, group: GroupId, *, before: Instant | None, limit: int, kinds: Collection[EventKind] = EVERY_KIND
     ) -> tuple[Event, ...]:
-        """The newest events, newest first; those of one instant are never parted, so there may be a few more."""
+        """Return the newest events, newest first; those of one instant stay together, so there may be a few more."""
         with self._snapshot() as connection:
             return history.read_events(connection, group, before=before, limit=limit, kinds=kinds)
 
     def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
-        """The span that covers ``at``, or the last one before it; with what is not flushed yet."""
+        """Return the span that covers ``at``, or the last one before it; also one that is not flushed yet."""
         with self._snapshot() as connection:
             last = self._recorder.last(group)
             if last is not None and last.span.first_at <= at:
@@ -216,14 +216,14 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             return history.read_span(connection, group, at)
 
     def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
-        """The newest spans that began at ``begin`` or later and before ``end``, newest first, as they are on disk."""
+        """Return the newest spans that began at ``begin`` or later and before ``end``, newest first, as on disk."""
         with self._snapshot() as connection:
             return history.read_spans(connection, group, begin, end, limit)
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted.
 
-        The file shrinks by what was deleted. The budget is for the file; its write-ahead log may add 16 MiB.
+        The file shrinks accordingly. The budget is for the file; its write-ahead log may add 16 MiB.
         """
         deleted = retention.prune(self._writer.do, before, bytes_at_most)
         if deleted:
@@ -240,9 +240,9 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
 
 
 def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> StoredGroup:
-    """What policies advised stood until the last tick that is on disk: one that advises otherwise is written at once.
+    """Extend the policies' advice to the last tick on disk, since other advice would have been written at once.
 
-    So a tick that advises the same costs no write of its own, and is known of all the same.
+    So a tick with the same advice needs no write of its own.
     """
     observed = stored.state.observed
     last = history.last_tick(connection, stored.id) if observed.seen is not None else None

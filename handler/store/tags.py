@@ -1,4 +1,4 @@
-"""By what tags the store tells classes apart (``"type"``), whatever they are called here later."""
+"""The tags by which the store distinguishes classes (``"type"``), independent of their names in the code."""
 
 from __future__ import annotations
 
@@ -85,4 +85,4 @@ TAGS: Final[Mapping[type, str]] = {
     PolicyStreak: "Streak",
     TakenStep: "Taken",
 }
-"""Every class that can be stored. A new one gets its line here; no tag ever changes, and no two are the same."""
+"""Every class that can be stored. Add a line for a new one; a tag never changes, and no two are equal."""

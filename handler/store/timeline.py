@@ -1,4 +1,4 @@
-"""All that history tells, in the order of time: what became of sizes, who did what, who came into service and left.
+"""The complete history in the order of time: sizes, operations, and members that came into service and left.
 
 Reads the file itself, beside a running daemon or without one, and changes nothing in it.
 """
@@ -42,25 +42,25 @@ class TimelineEvent:
     at: Instant
     group: GroupId
     kind: str
-    """``decision``, ``note``, ``step``, ``member`` (what a member's record says of its life), or ``given``."""
+    """``decision``, ``note``, ``step``, ``member`` (an instant in a member's record), or ``given``."""
     name: str
-    """Reason, act, step; of a member: intended, made, in_service, leaving, gone."""
+    """Reason, operation, step; for a member: intended, made, in_service, leaving, gone."""
     by: str
-    """Cause and who; of a member that leaves: why."""
+    """Cause and the person or program; for a member that leaves: the reason."""
     member: MemberName | None
     desired_from: int | None
     desired_to: int | None
     result: str | None
     message: str
     given: str | None = None
-    """What a decision was given, as JSON (`trigger.explain.recorded_inputs`)."""
+    """The inputs of a decision, as JSON (`trigger.explain.recorded_inputs`)."""
 
 
 def read_timeline(path: Path) -> Iterator[TimelineEvent]:
-    """Everything there is, oldest first; never much of it at once.
+    """Yield all events, oldest first, with little of them in memory.
 
     Raises:
-        Refused: there is no store, or it is of another release.
+        Refused: there is no store, or another release wrote it.
         StoreError: it cannot be read.
     """
     if not path.exists():

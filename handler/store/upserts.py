@@ -1,6 +1,6 @@
-"""Rows that may be there already: insert-or-update and insert-or-ignore, for SQLite and for PostgreSQL.
+"""Statements for rows that may exist: insert-or-update and insert-or-ignore, for SQLite and for PostgreSQL.
 
-Both databases know ``ON CONFLICT``; SQLAlchemy offers it in the dialects' own ``insert``. No other module imports a
+Both databases have ``ON CONFLICT``; SQLAlchemy offers it in the dialects' own ``insert``. No other module imports a
 dialect. Statements are built once for each dialect: putting one together takes about as long as running it.
 """
 
@@ -30,7 +30,7 @@ class Upsert:
 
 
 def insert_or_ignore(table: Table) -> Upsert:
-    """Insert rows; a row that is there already, by any unique key, stays as it is."""
+    """Insert rows; a row that exists, by any unique key, stays as it is."""
     return Upsert(table, lambda insert: insert.on_conflict_do_nothing())
 
 
@@ -41,13 +41,13 @@ def insert_or_update(
     rising: Collection[str] = (),
     returning: Sequence[ColumnElement[Any]] = (),
 ) -> Upsert:
-    """Insert rows, and update the rows whose primary key is there already.
+    """Insert rows, and update the rows whose primary key exists.
 
     Args:
-        table: where the rows are.
+        table: the table of the rows.
         only: the columns that an update changes; ``None``: all but the primary key.
         rising: columns that an update never lowers (`greater`).
-        returning: the columns of inserted and updated rows to give back.
+        returning: the columns to return of inserted and updated rows.
     """
     key = list(table.primary_key)
     changed = [column for column in table.c if (column not in key if only is None else column.key in only)]
@@ -64,8 +64,8 @@ def insert_or_update(
 
 
 def greater(before: ColumnElement[Any], new: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Give the greater of two values; where one of them is null, the other.
+    """Return the greater of two values; where one of them is null, the other.
 
-    SQLite calls this ``max``, PostgreSQL ``greatest``, and they differ about null.
+    SQLite has ``max``, PostgreSQL ``greatest``, and they differ about null.
     """
     return case((before > new, before), else_=func.coalesce(new, before))

@@ -1,13 +1,13 @@
-"""The one thread that writes, and group commit.
+"""The store's one writing thread, and group commit.
 
 # Note [Group commit]
 
 A durable commit costs one sync of the disk, milliseconds, whether it carries one write or a hundred. So the thread
-takes all that waits into one transaction, each under a savepoint of its own: one that fails is undone alone, and its
-caller alone is told. Callers are woken once the commit is durable.
+takes all waiting writes into one transaction, each under a savepoint of its own: a failed write is undone alone, and
+only its caller gets the error. Callers wake once the commit is durable.
 
-If the transaction as a whole is lost (a full disk may take it away, a commit may fail), nothing of it is on disk. Each
-write is then tried once more in a transaction of its own, so that a big one does not take small ones with it. A write
+If the transaction itself is lost (the disk is full, the commit fails), none of it is on disk. Each write is then
+tried once more in a transaction of its own, so that a big one does not fail small ones. A write
 may therefore be called twice; only the last call counts.
 """
 
@@ -32,14 +32,14 @@ R_co = TypeVar("R_co", covariant=True)
 _Info = MutableMapping[Any, Any]
 
 _AT_ONCE = 256
-"""Writes in one transaction, at most."""
+"""The most writes in one transaction."""
 
 
 class StoreWriter:
     """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
 
     def __init__(self, engine: Engine, path: Path, after: Callable[[_Info], None] = lambda info: None) -> None:
-        """Make one; ``after`` gets the connection's notes when a transaction is over, before anybody is told."""
+        """Make a writer; ``after`` gets the connection's notes after each transaction, before any caller wakes."""
         self._engine = engine
         self._after = after
         self._path = path
@@ -51,14 +51,14 @@ class StoreWriter:
         """Transactions that became durable."""
 
     def start(self) -> None:
-        """Begin to take writes."""
+        """Start the thread."""
         self._thread.start()
 
     def do(self, function: Callable[[Connection], T]) -> T:
         """Run ``function`` in a transaction and return its result once that is durable.
 
         Raises:
-            StoreError: nothing of it is on disk; or the store is closed.
+            StoreError: the write failed and left nothing on disk, or the store is closed.
         """
         write = _Write(function)
         with self._gate:
@@ -68,7 +68,7 @@ class StoreWriter:
         return write.result(self._path)
 
     def close(self) -> None:
-        """Finish what waits, then end the thread and its connection."""
+        """Finish the waiting writes, then end the thread and its connection."""
         with self._gate:
             if not self._closed:
                 self._closed = True
@@ -83,7 +83,7 @@ class StoreWriter:
                 write.done.set()
 
     def _batches(self) -> Iterator[list[_Write[object]]]:
-        """All that waits, up to `_AT_ONCE`, again and again until the end is asked for."""
+        """Yield the waiting writes, up to `_AT_ONCE` at a time, until the writer is closed."""
         while (first := self._queue.get()) is not None:
             batch = [first]
             while len(batch) < _AT_ONCE and not self._queue.empty():
@@ -112,7 +112,7 @@ class StoreWriter:
 
 
 class _Attempt:
-    """Keeps whatever its block raises, for those who wait: the thread that serves everybody does not end by it."""
+    """Keeps the exception of its block for the waiting callers, so that it does not end the thread."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
@@ -127,7 +127,7 @@ class _Attempt:
 
 
 class _Write(Generic[R_co]):
-    """One caller's function, and what became of it."""
+    """One caller's function, and its result."""
 
     def __init__(self, function: Callable[[Connection], R_co]) -> None:
         self._function = function
@@ -139,7 +139,7 @@ class _Write(Generic[R_co]):
         """Call the function under a savepoint; if it fails, undo it alone.
 
         Raises:
-            SQLAlchemyError: the transaction is lost, and with it what ran before.
+            SQLAlchemyError: the transaction is lost, with the writes before this one.
         """
         attempt = _Attempt()
         connection.exec_driver_sql("SAVEPOINT write")
@@ -151,7 +151,7 @@ class _Write(Generic[R_co]):
         connection.exec_driver_sql("RELEASE write")
 
     def result(self, path: Path) -> R_co:
-        """Wait until it is durable, or raise why it is not."""
+        """Wait until the write is durable; return its result, or raise its error."""
         self.done.wait()
         if isinstance(self.error, SQLAlchemyError):
             raise explained(self.error, path) from self.error

@@ -101,7 +101,7 @@ def program(place: Path, name: str, *options: str) -> Iterator[subprocess.Popen[
 
 @contextlib.contextmanager
 def watching(place: Path, daemon: Running, load: Load, path: str) -> Iterator[None]:
-    """Prometheus and Alertmanager, on ports of their own, known to nobody else."""
+    """Prometheus and Alertmanager, on ports that no other program uses."""
     ports = {"app": load.port, "alertmanager": free_tcp_port(), "trimtab": daemon.port, "path": path}
     (place / "prometheus.yml").write_text(PROMETHEUS % ports)
     (place / "rules.yml").write_text(RULES)

@@ -74,7 +74,7 @@ def role_of(stage: FlowBedStage, service: int) -> ServiceRole:
 
 
 def nodes(stage: FlowBedStage, service: int) -> dict[int, OpennebulaMachine]:
-    """All machines of the service, whoever of OneFlow and OpenNebula knows them."""
+    """All machines of the service that OneFlow or OpenNebula lists."""
     listed = role_of(stage, service).nodes
     told = f"(service_{service})"
     return {vm.id: vm for vm in stage.machines() if vm.id in listed or vm.name.endswith(told)}

@@ -57,7 +57,7 @@ def daemon(front: Front) -> Iterator[Daemon]:
 
 
 def scaled(daemon: Daemon, size: int) -> float:
-    """Scale, and wait until everybody serves; the seconds that took."""
+    """Scale, and wait until every member serves; return the seconds that took."""
     until(lambda: daemon.trimtab("scale", "web", str(size)).code == 0, every=0.2)  # once it has looked
     begun = time.monotonic()
     daemon.settled(size, within=PATIENT)

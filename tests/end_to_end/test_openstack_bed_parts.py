@@ -78,7 +78,7 @@ def scaled(daemon: Daemon, size: int) -> None:
 
 
 def whole(stage: BedStage, daemon: Daemon, size: int) -> None:
-    """No duplicate, no orphan: every member has a part of each kind, which is its own server's, and nobody else has."""
+    """No duplicate, no orphan: every member has a part of each kind, of its own server and of no other."""
     daemon.settled(size, within=PATIENT)
     serving = set(daemon.serving())
     assert len(serving) == size

@@ -145,7 +145,7 @@ def test_every_phase_and_every_kind_of_failure_of_questions_is_met() -> None:
 
 
 @each_case
-def test_a_size_is_what_was_seen_of_the_load_and_nobody_leaves_whose_load_is_not_low(case: Case) -> None:
+def test_a_size_follows_the_observed_load_and_no_member_leaves_whose_load_is_not_low(case: Case) -> None:
     stories, column = case.stories(), COLUMNS[case.column]
     sizes = {scene: [seen.desired for _, seen in ticks_of(scene, story)] for scene, story in stories}
     assert sizes == {scene: expected_sizes(column, scene, case.cell) for scene in sizes}
@@ -154,7 +154,7 @@ def test_a_size_is_what_was_seen_of_the_load_and_nobody_leaves_whose_load_is_not
 
 @each_column
 def test_a_load_that_is_low_ends_in_a_scale_in_once_it_has_been_seen_for_long_enough(column: Column) -> None:
-    """So it is not by chance that nobody leaves before."""
+    """So it is not by chance that no member leaves before."""
     low = [
         (case.cell, scene) for case in CASES if case.column == column.name for scene, _ in case.stories() if scene.low
     ]
@@ -184,7 +184,7 @@ def test_a_failure_is_called_by_its_name_with_words_and_a_remedy_and_an_answer_i
 
 
 def _old(cell: Cell, place: int) -> bool:
-    """Whether it is this member of whom nothing new is heard."""
+    """Whether it is this member that sends nothing new."""
     return isinstance(cell, Fails) and (not cell.half or place > 0)
 
 
@@ -217,7 +217,7 @@ def test_no_secret_is_in_any_line_of_the_log(column: Column) -> None:
 
 
 @each_column
-def test_nothing_is_logged_that_nobody_meant_to(column: Column) -> None:
+def test_nothing_is_logged_by_accident(column: Column) -> None:
     lines = [line.getMessage() for story in stories_of(column) for _, line in story.lines if line.name != "trimtab"]
     assert lines == []
 
@@ -232,7 +232,7 @@ def test_no_poll_lasts_longer_than_its_deadline(column: Column) -> None:
 
 @each_column
 def test_who_answers_is_heard_at_once_whatever_becomes_of_others(column: Column) -> None:
-    """Most groups of a poll fail in one way or another: whoever answers is no later for that, by not a moment."""
+    """Most groups of a poll fail in one way or another: endpoints that answer are not delayed by it."""
     for phase in column.phases:
         story = story_of(column.name, phase, None)
         for scene in scenes_of(column, phase, None):

@@ -177,7 +177,7 @@ class Fleet(RuleBasedStateMachine):
 
     @precondition(lambda self: self.bed.machines)
     @rule(data=st.data())
-    def deleted_by_somebody(self, data: st.DataObject) -> None:
+    def deleted_by_a_person(self, data: st.DataObject) -> None:
         self.bed.cloud.go(data.draw(st.sampled_from(sorted(self.bed.machines))), 20.0)
 
     @precondition(lambda self: self.bed.machines)
@@ -206,7 +206,7 @@ class Fleet(RuleBasedStateMachine):
 
     @rule(data=st.data(), balancer=st.sampled_from([EDGE, BACK]))
     def check_health(self, data: st.DataObject, balancer: BalancerId) -> None:
-        """Checks say something else of everybody, or of some."""
+        """Health checks change their answer about all members, or about some."""
         said = data.draw(st.sampled_from([*_HEALTHS, None]))
         told = self.bed.balancers[balancer].health
         for name in sorted(self.bed.machines):
@@ -215,7 +215,7 @@ class Fleet(RuleBasedStateMachine):
     @precondition(lambda self: self.bed.machines)
     @rule(data=st.data(), size=st.integers(0, 7))
     def fail_for_long(self, data: st.DataObject, size: int) -> None:
-        """One or two fail while all others are well, or everybody does; and the size may change meanwhile."""
+        """One or two members fail while all others are healthy, or all fail; and the size may change meanwhile."""
         all_of = sorted(self.bed.machines)
         some = data.draw(st.lists(st.sampled_from(all_of), min_size=1, max_size=2))
         told = self.bed.edge.health
@@ -342,10 +342,10 @@ class Fleet(RuleBasedStateMachine):
         if rule is None or rule.at_most is None or wanted - len(serving - gone) > rule.at_most:
             self.complaints.append(f"{sorted(gone)} are replaced for their health, against {rule}")
         if not well:
-            self.complaints.append(f"everybody fails, and {sorted(gone)} are replaced for it")
+            self.complaints.append(f"all members fail, and {sorted(gone)} are replaced for it")
 
     def fails(self, name: MemberName, world: World) -> bool:
-        """Whether a balancer says so that is to be believed: it finds somebody else healthy."""
+        """Whether a credible balancer says so: one that finds another member healthy."""
         told = [seating.seats for seating in world.seatings.values() if seating.seats is not None]
         believed = [seats for seats in told if any(seat.health is Health.HEALTHY for seat in seats.values())]
         return any(name in seats and seats[name].health is Health.FAILING for seats in believed)
@@ -375,7 +375,7 @@ class Fleet(RuleBasedStateMachine):
     def staying(self) -> int:
         """Open intents, and machines that are to stay: neither leaving, nor broken, nor going, nor to be replaced.
 
-        Whoever was given by a person was there before: that one counts only against the size that it raises.
+        An adopted machine existed before: it counts only against the size that it raises.
         """
         made = [record for record in self.bed.store.members(WEB) if record.leaving is None and not record.given]
         return sum(map(self.may_serve, made))

@@ -71,7 +71,7 @@ SCENARIOS = {
 
 
 def watch(bed: Bed) -> None:
-    """Object to everybody who is destroyed without having been chosen, or before it has left."""
+    """Object to every member that is destroyed without having been chosen, or before it has left."""
 
     def check(name: MemberName) -> None:
         record, _ = bed.store.records[name]
@@ -116,7 +116,7 @@ def test_killed_anywhere_it_ends_with_the_same_fleet(name: str, build_time: floa
 
 
 def expected_removals(scenario: Scenario) -> int:
-    """How many leave: a kill adds nobody. A vanished one is not destroyed."""
+    """How many members leave: a kill adds none. A vanished one is not destroyed."""
     if scenario.begin in (break_one, replace_one):
         return 1
     return 0 if scenario.begin in (kill_one, evict_one) else max(scenario.start - scenario.end, 0)

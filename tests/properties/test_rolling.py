@@ -31,7 +31,7 @@ class RollingFleet(Fleet):
 
     @rule(release=st.integers(1, 3))
     def declare(self, release: int) -> None:
-        """Another profile: that alone moves nobody."""
+        """Declare another profile, which alone replaces no member."""
         self.bed.release(release)
 
     @rule(budgets=rolls)
@@ -54,7 +54,7 @@ class RollingFleet(Fleet):
             self.bed.clock.advance(1.0 if done.next_in is None else done.next_in)
 
     def check_roll(self, kept: StoredGroup, done: Pass) -> None:
-        """Whoever a roll makes leave, as many serve as it has to leave."""
+        """While a roll replaces members, as many serve as it has to leave in service."""
         rolled = {s.member for s in done.plan.steps if isinstance(s, MarkLeaving) and s.because == WORDS}
         if not rolled or kept.roll is None or not kept.state.desired:
             return

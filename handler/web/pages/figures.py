@@ -20,7 +20,7 @@ def number(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return ABSENT
-    if value == round(value) and abs(value) < 1e12:  # noqa: PLR2004  # beyond that nobody counts the digits
+    if value == round(value) and abs(value) < 1e12:  # noqa: PLR2004  # beyond that, digits do not matter
         return str(round(value))
     if not 1e-4 <= abs(value) < 1e12:  # noqa: PLR2004
         return f"{value:.2e}"

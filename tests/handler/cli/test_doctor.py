@@ -47,7 +47,7 @@ def test_a_problem_comes_last_with_its_fix_and_its_groups(tmp_path: Path) -> Non
     assert answer.exit_code == 1
     assert answer.output.splitlines()[-3:] == [
         "problem  profile web, template: prod: no template that the account can see in the zone is called 'nix'",
-        "         mend: put the template back, or name another in the profile (groups web)",
+        "          fix: put the template back, or name another in the profile (groups web)",
         "7 checks, 1 problem",
     ]
 

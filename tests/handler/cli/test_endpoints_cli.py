@@ -28,7 +28,7 @@ def daemon() -> Iterator[Daemon]:
         yield daemon.start()
 
 
-def test_status_why_and_metrics_name_an_endpoint_that_answers_nobody(daemon: Daemon) -> None:
+def test_status_why_and_metrics_name_an_endpoint_that_does_not_answer(daemon: Daemon) -> None:
     def says(*command: str) -> bool:
         return re.search(r"are held back: \d+ calls in a row failed since", daemon.trimtab(*command).out) is not None
 

@@ -28,7 +28,7 @@ def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None
     assert list(plan_lines({"steps": [], "waits": waits})) == [said]
 
 
-def test_a_plan_says_whom_nobody_waits_for() -> None:
+def test_a_plan_names_the_members_that_are_stuck() -> None:
     said = list(plan_lines({"group": "web", "steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
     assert said == [
         "stuck: web-k3f9ab-1 cannot be removed; trimtab converge web tries it again at once",
@@ -51,7 +51,7 @@ def test_a_member_that_is_not_ready_is_shown_with_what_its_probe_got() -> None:
     assert "probe: HTTP 404" in captured.get()
 
 
-def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
+def test_the_list_of_groups_begins_with_a_pause_of_all_groups() -> None:
     status: Any = plain(a_status())
     assert "FLEET" not in _printed(status)
     stopped = {"pause": "out", "by": "ada", "since": 0.0, "because": "quota\x1b[31m"}
@@ -60,7 +60,7 @@ def test_the_list_of_groups_says_first_that_the_whole_fleet_is_paused() -> None:
     assert "\x1b[31m" not in first
 
 
-def test_groups_in_trouble_stand_first_in_the_list() -> None:
+def test_groups_in_trouble_are_first_in_the_list() -> None:
     told = {"a": "running", "b": "warning", "c": "error", "d": "scaling"}
     groups: list[Any] = [plain(a_status()) | {"group": name, "condition": word} for name, word in told.items()]
     console = Console(width=200, highlight=False)
@@ -69,7 +69,7 @@ def test_groups_in_trouble_stand_first_in_the_list() -> None:
     assert [line[0] for line in captured.get().splitlines()[1:]] == ["c", "b", "a", "d"]
 
 
-def test_the_list_of_groups_says_first_which_endpoints_are_left_alone() -> None:
+def test_the_list_of_groups_begins_with_endpoints_that_do_not_answer() -> None:
     dead = "calls to http://nova:8774 are held back: 5 calls in a row failed"
     endpoints = [{"endpoint": "http://glance", "because": ""}, {"endpoint": "http://nova:8774", "because": dead}]
 

@@ -155,7 +155,7 @@ def test_policies_do_not_scale_in_meanwhile(scene: Scene) -> None:
     scene.house.run(play)
 
 
-def test_where_no_other_backend_is_left_nobody_leaves(scene: Scene) -> None:
+def test_where_no_other_backend_is_left_no_member_leaves(scene: Scene) -> None:
     async def play(up: Up) -> None:
         await grown(up, 3)
         scene.stage.haproxy.lose(others=False)

@@ -386,7 +386,7 @@ def mixed(daemon: Daemon, number: int) -> bytes:
     [(idle, 2000), (slow_head, 700), (slow_body, 700), (unread, 60), (mixed, 2000)],
     ids=["idle", "slow head", "slow body", "answers that are not read", "all of them"],
 )
-def test_whoever_asks_is_answered_on_both_sockets_whatever_crowd_stands_there(
+def test_a_request_is_answered_on_both_sockets_whatever_the_number_of_idle_connections(
     daemon: Daemon, crowd: Callable[[Daemon, int], bytes], count: int
 ) -> None:
     """The crowd comes from the same address as those who ask."""

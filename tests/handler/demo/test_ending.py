@@ -7,7 +7,7 @@ from handler.demo.ending import Outliving
 from tests.support.waiting import until
 
 
-def test_it_is_started_once_and_ended_by_whoever_comes_next(tmp_path: Path) -> None:
+def test_it_is_started_once_and_ended_by_the_next_demo(tmp_path: Path) -> None:
     first, second = Outliving(tmp_path / "out.log"), Outliving(tmp_path / "out.log")
     first.start(["sleep", "60"])
     pid = (tmp_path / "out.pid").read_text()

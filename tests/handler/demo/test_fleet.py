@@ -41,7 +41,7 @@ def a_member(stage: ProcessStage) -> int:
     return pid_of(driver.create(stage.launch()))
 
 
-def test_a_fleet_that_lives_is_gone_on_with(stage: ProcessStage, state: Path) -> None:
+def test_a_fleet_that_lives_is_kept(stage: ProcessStage, state: Path) -> None:
     pid = a_member(stage)
 
     assert begin(DECLARED, state / "demo.yaml", state)
@@ -50,7 +50,7 @@ def test_a_fleet_that_lives_is_gone_on_with(stage: ProcessStage, state: Path) ->
     assert pid in bearing(f"TRIMTAB_INSTALLATION={stage.here}")
 
 
-def test_a_fleet_of_which_nobody_lives_is_forgotten(state: Path) -> None:
+def test_a_fleet_without_a_living_member_is_forgotten(state: Path) -> None:
     assert not begin(DECLARED, state / "demo.yaml", state)
 
     assert not (state / "trimtab.sqlite").exists()

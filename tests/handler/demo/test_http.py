@@ -74,7 +74,7 @@ def test_no_more_are_accepted_than_there_is_room_for() -> None:
     asyncio.run(play())
 
 
-def test_what_one_door_has_no_room_for_another_takes() -> None:
+def test_one_server_takes_connections_that_another_has_no_capacity_for() -> None:
     async def play() -> None:
         full, free = Gate(), Gate()
         free.open.set()

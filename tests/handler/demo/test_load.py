@@ -91,7 +91,7 @@ def one(target: tuple[str, int]) -> LoadTally:
     return tally
 
 
-def test_nobody_there_is_refused() -> None:
+def test_a_port_without_a_listener_is_refused() -> None:
     gone, target = listening()
     gone.close()
 

@@ -71,7 +71,7 @@ def test_members_serve_answer_snmp_and_go(stage: ProcessStage) -> None:
     assert [stage.log(stage.launch(sequence)).read_text() for sequence in (1, 2)] == ["", ""]
 
 
-def test_a_member_that_is_told_to_stop_finishes_what_it_has(stage: ProcessStage) -> None:
+def test_a_member_that_stops_finishes_its_requests(stage: ProcessStage) -> None:
     box = stage.driver()
     recipe = member_recipe("--slots", "1", "--service-time", "300ms", "--listen", str(HTTP))
     server = box.create(stage.launch(recipe=recipe))
@@ -156,7 +156,7 @@ async def _with_one_leaving(target: tuple[str, int], edge: SharedListenerBalance
 
 
 def _stop_holder(directory: Path) -> None:
-    """The holder outlives everybody, as it should: end the one that keeps its control socket here."""
+    """The holder outlives all members, as it should: end the one that keeps its control socket here."""
     for pid in procfs.pids():
         process = procfs.look(pid)
         try:

@@ -119,7 +119,7 @@ def _as_text(row: dict[str, object]) -> dict[str, object]:
     return shown
 
 
-def test_recorded_files_are_parquet_for_everybody(recorded: Recorded) -> None:
+def test_recorded_files_are_ordinary_parquet(recorded: Recorded) -> None:
     (name,) = recorded.files
 
     table = pq.read_table(recorded.folder / name)

@@ -46,7 +46,7 @@ def test_what_is_written_is_what_is_read() -> None:
     assert isinstance(named, Named)
     assert named.runs == (("web", "cpu", ("m-1", "m-2")), ("web", "queue", (None,)))
     assert named.counted.tolist() == [True, False, True]
-    assert named.nobody == ("idle",)
+    assert named.idle == ("idle",)
     assert isinstance(first, RecordedScrape)
     assert (first.at, first.value.tolist(), first.uptime[0]) == (at(0), [1.5, 0.0, -0.0], 7.25)
     assert math.copysign(1, first.value[2]) == -1

@@ -13,7 +13,7 @@ LAYOUT = a_layout(("web", "cpu", "m-1"), ("api", "cpu", "a-1"))
 
 def a_piece(seconds: list[int], loaded: list[float]) -> UnreadRows:
     runs = tuple((each.group, each.counter, (each.member,)) for each in LAYOUT.series)
-    named = Named(number=0, runs=runs, counted=LAYOUT.counted, nobody=())
+    named = Named(number=0, runs=runs, counted=LAYOUT.counted, idle=())
     scrapes = [a_scrape(at(second), LAYOUT) for second in seconds]
     taken = [
         RecordedScrape(layout=0, at=s.at, value=s.value, replied_at=s.replied_at, uptime=s.uptime, reply=s.reply)

@@ -19,7 +19,7 @@ OFF_BEFORE = Switch(on=False, by="ann", until=NOW)
 @pytest.mark.parametrize(
     ("declared", "switch", "recorded", "left"),
     [
-        pytest.param(None, None, None, None, id="nobody asks for it"),
+        pytest.param(None, None, None, None, id="not requested"),
         pytest.param(OURS, None, OURS, None, id="the file does"),
         pytest.param(None, ON, DEFAULTS, ON, id="a person does"),
         pytest.param(OURS, OFF, None, OFF, id="a person forbids it"),

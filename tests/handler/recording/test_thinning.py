@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.samples import Reply
-from handler.recording.rows import MISSED, NO_REPLY, NOBODY, SampleRows, Text, joined, nothing, same
+from handler.recording.rows import MISSED, NO_REPLY, NONE_ASKED, SampleRows, Text, joined, nothing, same
 from handler.recording.thinning import thin, thinned
 from tests.support.recording import NINE
 
@@ -148,11 +148,11 @@ def test_a_member_that_warms_up_is_not_mixed_with_one_that_counts() -> None:
 
 def test_turns_without_samples_are_counted_under_their_word() -> None:
     bare = a_table([(float(second), "cpu", None, True, None) for second in range(3)])
-    words = np.array([NOBODY, MISSED, NOBODY], dtype=np.uint8)
+    words = np.array([NONE_ASKED, MISSED, NONE_ASKED], dtype=np.uint8)
     columns = {name: getattr(bare, name) for name in bare.__dataclass_fields__}
     rows = thin(SampleRows(**{**columns, "counter": coded([None] * 3), "reply": words}), 300.0)
 
-    assert dict(zip(rows.reply.tolist(), rows.asked.tolist(), strict=True)) == {NOBODY: 2.0, MISSED: 1.0}
+    assert dict(zip(rows.reply.tolist(), rows.asked.tolist(), strict=True)) == {NONE_ASKED: 2.0, MISSED: 1.0}
 
 
 def test_a_stretch_has_no_reply_of_its_own() -> None:

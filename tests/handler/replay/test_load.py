@@ -85,14 +85,14 @@ def test_members_that_warm_up_are_left_out_of_what_is_measured(warm_up: str, siz
 def test_what_a_policy_reads_must_show_something() -> None:
     load = load_of((0, 1), (60, 1))
 
-    with pytest.raises(Unreplayable, match="group web reads backlog: say what it shows of the load, --feed"):
+    with pytest.raises(Unreplayable, match="group web reads backlog: set how it shows the load with --feed"):
         under(load, declared(("busy: {counter: cpu, above: 80}", "busy: {counter: backlog, above: 80}")))
 
 
 def test_a_counter_that_rises_cannot_be_fed() -> None:
     rising = declared(("unit: percent, range: [0, 100]", "unit: percent, range: [0, 100], kind: counter"))
 
-    with pytest.raises(Unreplayable, match="cpu rises for ever"):
+    with pytest.raises(Unreplayable, match="cpu is a rising counter"):
         under(load_of((0, 1), (60, 1)), rising)
 
 

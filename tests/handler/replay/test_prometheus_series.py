@@ -202,11 +202,11 @@ def test_what_is_wrong_with_a_query_is_said(
 
 @pytest.mark.real("prometheus")
 def test_a_time_without_values_is_no_series(prometheus: Prometheus, start: int) -> None:
-    with pytest.raises(Unreplayable, match="has not one value"):
+    with pytest.raises(Unreplayable, match="has no value"):
         read(prometheus, start - 10**6, range(10))
 
 
-def test_nobody_there_is_said_without_the_address() -> None:
+def test_a_server_that_does_not_answer_is_reported_without_its_address() -> None:
     url = f"http://user:hidden@127.0.0.1:{free_tcp_port()}"
 
     with pytest.raises(Unreplayable, match="prometheus: counter") as caught:
@@ -228,5 +228,5 @@ def test_counters_of_other_sources_have_no_series_there() -> None:
         "  more: {", "  swaps: {when: [swapping], add: 1}\n  more: {"
     )
 
-    with pytest.raises(Unreplayable, match="no policy of these groups reads a counter that Prometheus answers for"):
+    with pytest.raises(Unreplayable, match="no policy of these groups reads a counter whose source is Prometheus"):
         read_prometheus("http://127.0.0.1:9", catalogue(model), (GroupId("web"),), 0.0, 100.0)

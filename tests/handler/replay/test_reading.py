@@ -42,7 +42,7 @@ FAULTS = {
     "too few columns": ((HEADER, ROW, ROW, "1,web"), r"s\.csv:4: 2 columns; expected 5, as in line 1"),
     "no group": ((HEADER, "1,,a,cpu,5"), r"s\.csv:2: no group; expected its name"),
     "no reply of ours": ((HEADER + ",reply", ROW + ",fine"), r"s\.csv:2: reply 'fine'; expected one of timeout, ok"),
-    "nothing that is declared": ((HEADER, "1,shop,a,cpu,5"), r"s\.csv: no row is of a declared group and counter"),
+    "nothing that is declared": ((HEADER, "1,shop,a,cpu,5"), r"s\.csv: no row has a declared group and counter"),
 }
 
 
@@ -99,8 +99,8 @@ def test_what_is_not_declared_is_named_once(tmp_path: Path) -> None:
 
     assert len(samples) == 1
     assert [remark.partition(": ")[2] for remark in remarks] == [
-        "group shop is not declared: its rows are passed over",
-        "counter disk is not declared: its rows are passed over",
+        "group shop is not declared: its rows are skipped",
+        "counter disk is not declared: its rows are skipped",
     ]
 
 
@@ -142,7 +142,7 @@ def test_what_an_export_adds_is_used(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples.uptime, [77, np.nan, np.nan])
     assert samples.counter.codes.tolist()[2] == -1
     assert len(remarks) == 1
-    assert "1 rows say that a tick's samples were lost" in remarks[0]
+    assert "1 rows stand for ticks whose samples were lost" in remarks[0]
 
 
 values = st.none() | st.integers(0, 100)

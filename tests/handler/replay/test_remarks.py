@@ -38,4 +38,4 @@ def test_nothing_is_said_of_a_series_that_has_everything(tmp_path: Path) -> None
 
 
 def test_a_group_that_is_off_is_named(tmp_path: Path) -> None:
-    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), "api") == ["api: mode off, nothing is decided"]
+    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), "api") == ["api: mode off, so there are no decisions"]

@@ -154,11 +154,11 @@ def test_what_is_taken_for_granted_is_said(tmp_path: Path) -> None:
     )
 
 
-def test_without_members_nobody_knows_a_share(tmp_path: Path) -> None:
+def test_without_members_shares_are_unknown(tmp_path: Path) -> None:
     rows: list[Row] = [(STEP * tick, None, 90) for tick in range(5)]
     path = written(tmp_path / "s.csv", rows, counter="backlog")
 
-    with pytest.raises(Unreplayable, match="nothing says how many members it had"):
+    with pytest.raises(Unreplayable, match="does not have its number of members"):
         replayed(path, sharing(("busy: {counter: cpu, above: 80}", "busy: {counter: backlog, above: 80}")))
 
 

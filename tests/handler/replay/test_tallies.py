@@ -21,7 +21,7 @@ def test_a_gap_counts_for_one_and_a_half_intervals() -> None:
     assert meter.tally(()).short_minutes == 0.75
 
 
-def test_without_a_load_nobody_knows_who_is_short() -> None:
+def test_without_a_load_the_time_over_capacity_is_unknown() -> None:
     meter = TickMeter(30.0)
     meter.tick(0, 2, None)
 

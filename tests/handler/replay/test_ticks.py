@@ -66,7 +66,7 @@ def test_two_readings_of_one_series_and_instant_are_refused(tmp_path: Path) -> N
         ticks_in(written(tmp_path / "s.csv", [(0, "a", 1), (0, "a", 2)]))
 
 
-def test_the_layout_is_the_same_object_until_somebody_comes_or_goes(tmp_path: Path) -> None:
+def test_the_layout_is_the_same_object_until_a_member_comes_or_goes(tmp_path: Path) -> None:
     rows = [*flat(1, 3, members=2), *flat(1, 2, members=3, since=3)]
 
     layouts = [poll.scrape.layout for poll in polls_in(written(tmp_path / "s.csv", rows))]

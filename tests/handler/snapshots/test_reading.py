@@ -64,7 +64,7 @@ def test_the_document_names_every_field() -> None:
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 
 
-def test_the_least_world_is_of_nobody() -> None:
+def test_the_smallest_world_has_no_member() -> None:
     answer = read({"desired": 2, "world": {}}).plan()
     assert (answer.steps, answer.waits) == ((Create(member=None), Create(member=None)), ())
 
@@ -126,15 +126,15 @@ def test_every_problem_is_told_with_its_line_its_field_and_what_was_expected() -
         "world.json:3: definition.drain: '60' is not a duration: seconds, or one with a unit, such as 30s",
         "world.json:6: world.members[1].name: needs a record, a server, or both",
         "world.json:7: world.members[2].record.phase: 'mad' is not one of intended, made, in_service, leaving, gone",
-        "world.json:8: world.members[3].name: stands twice",
+        "world.json:8: world.members[3].name: is given twice",
         "world.json:8: world.members[3].server: state is missing: write, for example, running",
         "world.json:9: world.members[4]: name is missing: write, for example, web-k3f9ab-1",
         "world.json:10: world.members[5].record.made_at: NaN is not a moment or duration within thirty thousand years",
         "world.json:10: world.members[5].record.protect: unknown key; the nearest is protected",
-        "world.json:13: world.seatings.edge.seats.nobody: nobody among the members has this name",
+        "world.json:13: world.seatings.edge.seats.nobody: no member has this name",
         "world.json:14: world.seatings.edge.seats.a.state: 'asleep' is not one of parked, serving, draining, partly",
         'world.json:15: world.seatings.back: is empty: write {"seats": {}}, or {"seats": null} if it could not be read',
-        "world.json:18: limits.creates: stands twice",
+        "world.json:18: limits.creates: is given twice",
         "world.json:18: limits.accept_vanished: 1 is not true or false",
     ]  # fmt: skip
 
@@ -155,7 +155,7 @@ def test_a_name_is_told_once_by_what_holds_it() -> None:
         pytest.param(b"\n\xff", "w:2: byte 0xff is not UTF-8", id="no text"),
         pytest.param(b"[" * 500_000, "w:1: nested too deeply", id="deep"),
         pytest.param(b'{"at": ' + b"9" * 5000 + b"}", "w:1: a number of thousands of digits", id="long number"),
-        pytest.param(b" " * (LONGEST + 1), "w:1: longer than 64 MiB: too long to be read whole", id="long"),
+        pytest.param(b" " * (LONGEST + 1), "w:1: longer than 64 MiB: too long to read", id="long"),
         pytest.param(
             b'{"desired": 1000001, "world": {}}', "w:1: desired: 1000001 is not 0 to 1000000 members", id="many"
         ),

@@ -1,4 +1,4 @@
-"""A snapshot that was written down plans as it did, and tells nobody's secrets."""
+"""A snapshot that was written and read plans as before, and contains no secret."""
 
 from __future__ import annotations
 

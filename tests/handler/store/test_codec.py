@@ -138,7 +138,7 @@ def test_a_plain_field_that_becomes_a_union_reads_what_was_stored_before():
         ({"balancers": [{"type": "BalancerUse", "balancer": "edge"}]}, "balancers.0.port: is missing"),
         ({"balancers": {}}, "balancers: expected an array, found dict"),
         ({"budget": None}, "budget: expected an object, found None"),
-        ({"type": "Profile"}, "the whole: expected Group, found 'Profile'"),
+        ({"type": "Profile"}, "the top level: expected Group, found 'Profile'"),
     ],
     ids=lambda change: str(change)[:40],
 )

@@ -55,11 +55,11 @@ def test_reading_waits_for_no_writer_and_sees_the_last_commit(store):
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
-        ("SQLITE_FULL", "free space on its disk"),
+        ("SQLITE_FULL", "free space on it"),
         ("SQLITE_IOERR_FSYNC", "its disk fails or is full"),
         ("SQLITE_BUSY_SNAPSHOT", "end that program"),
-        ("SQLITE_READONLY_DBMOVED", "look at its owner and permissions"),
-        ("SQLITE_CANTOPEN", "look at its owner and permissions"),
+        ("SQLITE_READONLY_DBMOVED", "check its owner and permissions"),
+        ("SQLITE_CANTOPEN", "check its owner and permissions"),
         ("SQLITE_NOTADB", "not an SQLite database; restore a backup, or move it away"),
         ("SQLITE_CORRUPT_INDEX", "it is damaged; restore a backup, or move it away"),
     ],

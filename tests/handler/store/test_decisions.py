@@ -33,7 +33,7 @@ def test_a_change_is_one_line_with_its_cause_and_its_clamps():
     )
 
 
-def test_a_change_that_nobody_asked_for_has_no_author():
+def test_a_change_without_a_request_has_no_author():
     assert names(an_explanation(reason=Reason.BOUNDS, sizes=(12, 10))) == [("bounds", "")]
 
 

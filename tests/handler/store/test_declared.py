@@ -149,7 +149,7 @@ def test_all_of_it_goes_with_the_group(store: SqliteStore) -> None:
 
 
 def test_balancers_that_members_are_still_behind_make_no_revision(store: SqliteStore) -> None:
-    """They stay in a definition for as long as somebody is behind them."""
+    """They stay in a definition for as long as a member is registered with them."""
     store.declare((replace(a_definition(), balancers={**essence(a_definition()).balancers}),), at(1))
     assert numbers(store) == [1]
 

@@ -102,9 +102,9 @@ def many(first: int) -> list:
 
 
 def test_on_a_full_disk_nothing_is_half_written_and_reading_goes_on(store, full):
-    with pytest.raises(StoreError, match="no room left: free space on its disk"):
+    with pytest.raises(StoreError, match="the disk is full: free space on it"):
         store.intend(WEB, LOCAL, 500, (EDGE,), NOW)
-    with pytest.raises(StoreError, match="no room left"):
+    with pytest.raises(StoreError, match="the disk is full"):
         store.begin_step(WEB, "create", None, NOW, many(100), LOCAL)
     assert store.members(WEB) == (a_record(1),)
     assert [event.name for event in store.history(WEB, before=None, limit=10)] == ["declared"]

@@ -230,7 +230,7 @@ def test_schedules_of_groups_of_schema_0006_are_new(sixth):
     store.close()
 
 
-def test_nobody_of_schema_0007_waits_for_a_turn_and_anybody_can(seventh):
+def test_no_group_of_schema_0007_waits_for_a_turn_and_every_group_can(seventh):
     store = opened(seventh)
     assert store.groups()[0].state == replace(full_state(), turn=ServiceTurn())
     store.record((a_tick(state=full_state()),))
@@ -238,7 +238,7 @@ def test_nobody_of_schema_0007_waits_for_a_turn_and_anybody_can(seventh):
     store.close()
 
 
-def test_of_members_of_schema_0008_nobody_knows_what_they_were_made_of(eighth):
+def test_the_profile_of_members_of_schema_0008_is_unknown(eighth):
     store = opened(eighth)
     assert (store.groups()[0].state, len(store.members(WEB))) == (full_state(), 3)
     assert {record.profile for record in store.members(WEB)} == {None}
@@ -248,7 +248,7 @@ def test_of_members_of_schema_0008_nobody_knows_what_they_were_made_of(eighth):
     store.close()
 
 
-def test_nobody_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
+def test_no_member_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
     store = opened(ninth)
     assert [group.attachments for group in store.groups()] == [(), ()]
     assert store.members(WEB)[-1] == record_of(9)
@@ -259,7 +259,7 @@ def test_nobody_of_schema_0009_is_attached_or_about_to_leave_a_balancer(ninth):
     store.close()
 
 
-def test_nobody_of_schema_0011_is_known_to_fail_and_anybody_may(eleventh):
+def test_no_member_of_schema_0011_is_known_to_fail_and_every_member_can(eleventh):
     store = opened(eleventh)
     assert store.members(WEB)[-1] == record_of(11)
     store.save((full_record(),), LOCAL)
@@ -275,7 +275,7 @@ def test_of_members_of_schema_0012_no_call_is_known_to_have_failed(twelfth):
     store.close()
 
 
-def test_members_of_schema_0013_were_all_made_here_and_nobody_was_abandoned(thirteenth):
+def test_members_of_schema_0013_were_all_made_here_and_none_was_abandoned(thirteenth):
     store = opened(thirteenth)
     assert (len(store.members(WEB)), store.members(WEB)[-1]) == (3, record_of(13))
     assert (store.abandoned(), store.abandoned_of(WEB)) == ((), frozenset())
@@ -399,7 +399,7 @@ def test_a_damaged_file_is_refused_with_what_to_do(first):
 def test_a_database_of_something_else_is_refused(tmp_path):
     path = tmp_path / "trimtab.sqlite"
     alter(path, "CREATE TABLE songs (name TEXT)")
-    with pytest.raises(StoreError, match="a database of something else"):
+    with pytest.raises(StoreError, match="a database of another program"):
         opened(path)
 
 

@@ -4,7 +4,7 @@ from handler.store.session import Kept
 
 
 class Shelf:
-    """What lies on the disk, and how often somebody looked."""
+    """The content of the disk, and the number of reads."""
 
     def __init__(self) -> None:
         self.content = "old"
@@ -34,7 +34,7 @@ def test_after_a_write_it_is_read_anew_and_others_are_not() -> None:
     assert (web.looks, api.looks) == (2, 1)
 
 
-def test_who_reads_while_somebody_writes_keeps_nothing_that_is_over() -> None:
+def test_a_read_during_a_write_keeps_no_outdated_value() -> None:
     shelf, kept = Shelf(), Kept[str, str]()
 
     def overtaken() -> str:

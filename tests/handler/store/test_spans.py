@@ -88,7 +88,7 @@ def test_a_forgotten_group_begins_a_new_span():
     assert len(book.plan(ticks_of(50.0, start=1)).new) == 1
 
 
-def test_whoever_holds_a_group_is_alone_with_it():
+def test_only_one_thread_at_a_time_holds_a_group():
     book, other = a_book(), GroupId("other")
     entered = threading.Event()
 

@@ -370,7 +370,7 @@ def test_members_are_read_anew_after_every_kind_of_write(store):
         seen.append(store.members(WEB))
         write()
     seen.append(store.members(WEB))
-    assert len(set(seen)) == len(seen) - 1, "each write shows; before the first and after the last nobody is there"
+    assert len(set(seen)) == len(seen) - 1, "each write shows; before the first and after the last there is no member"
     assert seen[0] == seen[-1] == ()
 
 

@@ -1,4 +1,4 @@
-"""Where groups stand among those of their service: who scales, and which wishes wait for their turn."""
+"""The turns of groups in their service: which group scales, and which requests wait."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Add the column; before it nobody waited."""
+    """Add the column; no earlier request waits."""
     op.add_column("groups", sa.Column("turn", sa.Text, nullable=False, server_default='{"type":"Turn"}'))

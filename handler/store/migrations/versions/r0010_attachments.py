@@ -10,7 +10,7 @@ down_revision = "0009"
 
 
 def upgrade() -> None:
-    """Add the table and the column; before them nobody was attached or detached."""
+    """Add the table and the column; no earlier member was attached or detached."""
     op.add_column("members", sa.Column("detaching", sa.Text, nullable=False, server_default="[]"))
     op.create_table(
         "attachments",

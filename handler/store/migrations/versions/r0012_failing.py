@@ -10,5 +10,5 @@ down_revision = "0011"
 
 
 def upgrade() -> None:
-    """Add the column; nobody of before was known to fail."""
+    """Add the column; no earlier member counts as failing."""
     op.add_column("members", sa.Column("failing_since", sa.REAL))

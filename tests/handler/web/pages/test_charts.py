@@ -77,14 +77,14 @@ def test_values_below_zero_have_room() -> None:
     assert re.findall(r"<span>([-\d.]+)</span>", markup)[:3] == ["12", "-9", "-30"]
 
 
-def test_whoever_points_gets_numbers_and_absence_for_what_is_not_known() -> None:
+def test_a_person_who_points_gets_numbers_and_absence_for_unknown_values() -> None:
     told = numbers(drawn(a_trace((10, 71.23456), (20, None))))
     assert told["at"] == [10.0, 20.0]
     assert told["columns"] == [{"label": "load", "values": [71.23, None]}]
     assert told["unit"] == "%"
 
 
-def test_a_mark_can_be_reached_and_leads_to_what_says_it_in_full() -> None:
+def test_a_mark_can_be_reached_and_leads_to_its_full_text() -> None:
     markup = drawn(a_trace((10, 1.0)), marks=[a_mark(when=50)], lane=True)
     link = re.search(r"<a [^>]*>", markup)
     assert link is not None

@@ -77,7 +77,7 @@ def settled(page: Page, daemon: Daemon, path: str) -> Page:
     ("width", "dark"), [(390, False), (390, True), (1200, False), (1200, True)],
     ids=["phone, light", "phone, dark", "wide, light", "wide, dark"],
 )  # fmt: skip
-def test_the_pages_show_without_a_complaint_and_ask_nobody_else(
+def test_the_pages_show_without_an_error_and_load_nothing_from_elsewhere(
     daemon: Daemon, browser: Browser, tmp_path: Path, width: int, dark: bool
 ) -> None:
     daemon.settled(1, "last")
@@ -133,7 +133,7 @@ def test_a_mark_is_reached_by_keyboard_and_keeps_the_focus_through_ticks(daemon:
     page.close()
 
 
-def test_the_page_is_whole_without_a_script(daemon: Daemon, browser: Browser) -> None:
+def test_the_page_is_complete_without_a_script(daemon: Daemon, browser: Browser) -> None:
     daemon.settled(1, "last")
     page = browser.page(script=False)
     page.go(f"http://127.0.0.1:{daemon.port}/groups/last")

@@ -155,7 +155,7 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
     play(scene, tmp_path)
 
 
-def test_the_overview_hears_of_the_groups_that_have_news_and_of_new_groups(tmp_path: Path) -> None:
+def test_the_overview_gets_events_of_changed_and_of_new_groups(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         async with site.events() as events:
             assert (await events.next("tick"))["parts"].keys() == {"summary", "groups", "fleet"}
@@ -184,7 +184,7 @@ def test_without_news_there_is_a_heartbeat(tmp_path: Path) -> None:
     play(scene, tmp_path, model(interval="1h"))
 
 
-def test_the_streams_end_with_the_daemon_and_nobody_waits_for_them(tmp_path: Path) -> None:
+def test_the_streams_end_with_the_daemon_without_delaying_its_end(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         async with site.events() as one, site.events("/events?group=web") as two:
             await asyncio.gather(one.next("beat"), two.next("beat"))
@@ -208,7 +208,7 @@ def test_a_group_that_is_deleted_ends_its_stream_with_a_word(tmp_path: Path) -> 
     play(scene, tmp_path)
 
 
-def test_only_so_many_may_listen_and_who_goes_makes_room(tmp_path: Path) -> None:
+def test_listeners_are_limited_and_one_that_leaves_frees_a_place(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         site.up.engine.telling.recent.pulse = Pulse(listeners_at_most=1)
         async with site.events() as events:
@@ -238,7 +238,7 @@ def test_the_series_are_columns_of_one_length_with_null_for_what_is_not_known(tm
         for curve in body["curves"]:
             assert len(curve["values"]) == len(curve["thresholds"]) == len(body["judged_at"])
         assert [curve["condition"] for curve in body["curves"]] == ["high", "low"]
-        assert body["curves"][0]["values"][0] is None  # nobody had been asked yet
+        assert body["curves"][0]["values"][0] is None  # no member had been asked yet
         assert body["curves"][0]["values"][-1] == 50.0
         assert {mark["name"] for mark in body["marks"]} >= {"first_listing"}
         described = json.loads((await site.get("/api/v1/openapi.json"))[2])
