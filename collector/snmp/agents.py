@@ -1,4 +1,4 @@
-"""Whom to ask, and as whom: what a session is kept for."""
+"""Which agent to ask, and with which identity: what a session is kept for."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Identities:
         self._keys: dict[tuple[AuthProtocol, bytes], bytes] = {}
 
     def of(self, access: SnmpAccess, read_secret: Callable[[SecretRef], str]) -> Identity | str:
-        """Say as whom a profile's members are asked; a text: why that cannot be said.
+        """Return the identity with which a profile's members are asked; a text: why there is none.
 
         Args:
             access: of the profile.

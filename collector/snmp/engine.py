@@ -31,7 +31,7 @@ class Cure(enum.Enum):
     PATIENCE = enum.auto()
     """To ask once more, and to wait longer."""
     RENEWAL = enum.auto()
-    """A new session: the agent is not the one with whom this session was begun."""
+    """A new session: the agent is not the one with which this session was begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Library(Protocol):
         """Begin to speak with an agent.
 
         Args:
-            agent: as whom to ask it.
+            agent: its address, and the identity to ask it with.
             address: of the agent, numeric.
             patience: for each request that this may take.
         """
@@ -79,7 +79,7 @@ class Library(Protocol):
 
 
 def silence(agent: Agent) -> Trouble:
-    """Say what no answer may mean: an agent does not answer those whom it does not know."""
+    """Say what silence may mean: an agent does not answer identities that it does not know."""
     return Trouble(reply=Reply.TIMEOUT, said=agent.identity.silence, cure=Cure.PATIENCE)
 
 

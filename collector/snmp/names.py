@@ -1,4 +1,4 @@
-"""Names of agents: looked up on threads of their own, so that a slow name server holds nobody else back."""
+"""Names of agents: looked up on threads of their own, so that a slow name server delays no other agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SnmpNameLookup:
         return name if is_numeric(name) else await self._found(name, patience)
 
     def close(self) -> None:
-        """Wait for nobody; a look-up that is under way ends by itself."""
+        """Do not wait; a look-up that is under way ends by itself."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None

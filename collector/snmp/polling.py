@@ -57,7 +57,7 @@ async def get_all(get: Get, oids: Sequence[str], habits: Habits) -> Found | Trou
         habits: of the agent; what happens here is added.
 
     Returns:
-        Each object with its value or why it has none, or why nobody answers.
+        Each object with its value or why it has none, or why the agent does not answer.
     """
     apart = [oid for oid in habits.apart if oid in oids]
     together = [oid for oid in oids if oid not in habits.apart]
@@ -105,7 +105,7 @@ async def _split(get: Get, questions: Sequence[Sequence[str]]) -> _Answers | Tro
 
 
 def _learn(habits: Habits, answers: _Answers, *, doubted: str | None) -> None:
-    """Remember who spoils requests; if nobody does and they were refused all the same, they were too large."""
+    """Remember which objects spoil requests; if none does, refused requests were too large."""
     if doubted is not None:
         del habits.apart[doubted]  # and, if it spoils them still, to the end of the queue
         if not isinstance(answers.found[doubted], Trouble):

@@ -37,7 +37,7 @@ _TROUBLES: dict[type[errind.ErrorIndication], str] = {
 
 
 def credentials(identity: Identity) -> hlapi.CommunityData | hlapi.UsmUserData:
-    """Say as whom to ask; the keys are master keys."""
+    """Return the identity to ask with; the keys are master keys."""
     match identity:
         case Community(version=version, name=name):
             return hlapi.CommunityData(name, mpModel=0 if version is SnmpVersion.V1 else 1)

@@ -73,7 +73,7 @@ _RESTARTED = Trouble(reply=Reply.INCOMPLETE, said="the agent restarted while it 
 
 
 class AgentReadings:
-    """Fills the rows of one agent; nobody else may use its line meanwhile.
+    """Fills the rows of one agent; no other task may use its line meanwhile.
 
     Args:
         line: to the agent.

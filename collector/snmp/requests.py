@@ -76,10 +76,10 @@ class PollPlan:
     catalogue: Catalogue
     targets: Sequence[Target]
     identities: Mapping[ProfileId, Identity | str]
-    """A text: why it cannot be said as whom to ask."""
+    """A text: why no identity is known to ask with."""
     requests: Mapping[Agent, AgentRequest]
     refused: Mapping[int, str]
-    """Rows of the sheet that nobody can be asked for, and why."""
+    """Rows of the sheet for which no agent can be asked, and why."""
 
 
 class Plans:
