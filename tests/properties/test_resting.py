@@ -69,6 +69,7 @@ groups:
   days: {profile: web, min: 2, max: 9, interval: 30s, policies: [out, days]}
   cold:
     {profile: web, min: 2, max: 9, interval: 30s, policies: [out], freeze: [{schedule: "*/3 * * * *", duration: 1m}]}
+  calm: {profile: web, min: 2, max: 9, interval: 30s, policies: [in]}
   bare: {profile: web, min: 2, max: 9, interval: 30s, policies: []}
 """,
     "x",
@@ -230,3 +231,8 @@ def test_a_repeated_tick_leaves_what_one_leaves_that_is_worked_out(story: list) 
 
 def test_ticks_of_quiet_groups_are_repeated() -> None:
     assert asyncio.run(_both([(("none", 30.0, QUIET), 6)])) > 0
+
+
+def test_a_group_at_rest_that_lacks_an_aggregate_tells_of_no_value() -> None:
+    silent = {**QUIET, (GroupId("calm"), "queue"): (None, None)}
+    asyncio.run(_both([(("none", 30.0, silent), 6)]))
