@@ -73,5 +73,5 @@ def mending(cause: FailureCause, thing: str) -> str:
     return MENDING[cause].replace(f"the {cause.value.replace('_', ' ')} ", f"the {thing} ", 1)
 
 
-READABLE = "keep the secret where the file says that it is, for Trimtab to read and for nobody else"
-"""How to mend a secret that is not there, or is no secret."""
+READABLE = "keep the secret at the place that the file names, readable for Trimtab only"
+"""What to do about a secret that is missing or invalid."""

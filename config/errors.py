@@ -6,7 +6,7 @@
     ├── DeclarationError      the YAML cannot be read as a catalogue; carries every Problem
     ├── DriverError           a cloud or a balancer did not do what was asked
     │   ├── Transient         try again, after `retry_after`; also everything unknown
-    │   │   ├── Unsent        its endpoint answers nobody, so nothing was sent there now
+    │   │   ├── Unsent        its endpoint does not answer, so nothing was sent now
     │   │   └── Engaged       what it would change is at something else, and will be free by itself
     │   └── Permanent         trying again cannot help until a person changes something
     │       ├── Full          no room for another machine now: a quota, which a removal or a person raises
@@ -83,7 +83,7 @@ class DriverError(TrimtabError):
 
 
 class Transient(DriverError):
-    """It may work later. ``retry_after`` is the other side's own wish, in seconds, if it has one."""
+    """It may work later. ``retry_after`` is what the other side asks for, in seconds, if it does."""
 
     def __init__(
         self, message: str, *, retry_after: Seconds | None = None, cause: FailureCause | None = None, mend: str = ""
@@ -93,14 +93,14 @@ class Transient(DriverError):
 
 
 class Unsent(Transient):
-    """A call was not sent: its endpoint answers nobody, and is tried again after ``retry_after`` (`clients.circuit`).
+    """A call was not sent: its endpoint does not answer, and is tried again after ``retry_after`` (`clients.circuit`).
 
     What a driver did before that call stands: of a change that takes several calls, some may have been made.
     """
 
 
 class Engaged(Transient):
-    """What a call would change is at something that ends by itself, however long that takes: nobody has failed.
+    """The object of a call is busy with an operation that ends by itself, however long that takes: no failure.
 
     It is asked for again after ``retry_after``. Whatever else the same cloud has is served meanwhile.
     """

@@ -118,9 +118,9 @@ def _read_file(name: str) -> str:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
         raise Refused(f"the secret's file {name} cannot be read: {why}") from error
     if mode & stat.S_IROTH:
-        raise Refused(f"the secret's file {name} can be read by everybody: chmod o-r {name}")
+        raise Refused(f"the secret's file {name} can be read by every user: chmod o-r {name}")
     if mode & stat.S_IWOTH:
-        raise Refused(f"the secret's file {name} can be changed by everybody: chmod o-w {name}")
+        raise Refused(f"the secret's file {name} can be changed by every user: chmod o-w {name}")
     return _secret_in(content, name)
 
 

@@ -2,8 +2,8 @@
 
 `keep` becomes two policies, `keep.out` and `keep.in`, each with the one condition of its name: the value is further
 above the target, or below it, than is tolerated. So holds, quiet times, guards, explanations and history treat them as
-what anybody could have written, and only the size is another: `config.model.adjustments.Tracking`. AWS makes two alarms
-likewise. No name in the file has a dot, so these stand in nobody's way.
+policies of the file, and only the size differs: `config.model.adjustments.Tracking`. AWS makes two alarms likewise. No
+name in the file has a dot, so these names cannot collide.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ ENTRY_POINTS = "trimtab.sources"
 
 
 def installed(catalogue: Catalogue) -> AbstractSet[str]:
-    """The plugins that are installed here, by name; none of them is imported. Empty where nobody asks for one."""
+    """Return the names of installed plugins, without importing any. Empty if no counter uses a plugin."""
     if not any(isinstance(counter.source, PluginValue) for counter in catalogue.counters.values()):
         return frozenset()
     return {found.name for found in entry_points(group=ENTRY_POINTS)}

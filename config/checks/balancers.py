@@ -1,4 +1,4 @@
-"""Balancers and the clouds that they belong to: where Trimtab makes them itself, for whom, and at what address."""
+"""Check balancers against clouds: where Trimtab makes them itself, for which groups, and at what address."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def check(
     Args:
         catalogue: as declared; of what was refused it may hold anything or nothing.
         refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
-        installed: the plugins that there are; ``None``: nobody has looked.
+        installed: the plugins that are installed; ``None``: unknown, and not checked.
     """
     found = chain.from_iterable(rule(catalogue) for rule in _RULES)
     missing = () if installed is None else answering.missing_plugins(catalogue, installed)
@@ -113,7 +113,7 @@ def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str
 
 
 def _named_by_alerts(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
-    """As `_named`: what alerts name, and who names alerts."""
+    """As `_named`: the entries that alerts name, and the entries that name alerts."""
     for counter in catalogue.counters.values():
         if isinstance(counter.source, AlertedValue):
             yield ("counters", counter.id, "alert"), "alerts", counter.source.alert

@@ -91,7 +91,7 @@ _OF_MACHINES = tuple(dict.fromkeys(key for kind in _KINDS.values() for key in ki
 _OF_PLAYED = {
     **dict.fromkeys(PROGRAM, "run no program"),
     **dict.fromkeys(_OF_MACHINES, "have no template or image"),
-    "snmp": "answer nobody",
+    "snmp": "answer no agent requests",
     "ready": "answer no probe, and are ready as soon as they are built",
 }
 

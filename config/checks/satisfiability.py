@@ -35,7 +35,7 @@ def ways(catalogue: Catalogue, policy: Policy, *, expressions: bool = True) -> t
 
     Args:
         catalogue: of the conditions.
-        policy: whose.
+        policy: that has the conditions.
         expressions: look into them; else each is something else that must hold.
     """
     known = [catalogue.conditions[name] for name in policy.when if name in catalogue.conditions]

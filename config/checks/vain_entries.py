@@ -27,7 +27,7 @@ _WITHOUT_EFFECT: Mapping[str, str] = {
     "balancers": "no group uses it",
     "profiles": "no group uses it",
 }
-"""Section → why an entry that nobody names has no effect. Groups and alerts have one by themselves."""
+"""Section → why an entry that no other entry names has no effect. Groups and alerts have one by themselves."""
 
 
 def unused(catalogue: Catalogue) -> Iterator[Finding]:
@@ -61,25 +61,25 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
 
 
 def unchecked(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose unhealthy members are to be replaced, and whose balancers check nobody's health."""
+    """Find groups that replace unhealthy members, and have no balancer that checks members' health."""
     for group in catalogue.groups.values():
         if group.repair.unhealthy is None or any(
             _may_check(catalogue.balancers[use.balancer]) for use in group.balancers
         ):
             continue
         named = ", ".join(use.balancer for use in group.balancers)
-        whom = f"no balancer of the group checks its members ({named})" if named else "the group has no balancer"
+        reason = f"no balancer of the group checks its members ({named})" if named else "the group has no balancer"
         message = (
-            f"{whom}, so no failure is ever detected: remove it, or put the members behind a balancer "
+            f"{reason}, so no failure is ever detected: remove it, or put the members behind a balancer "
             "that checks them (haproxy, netscaler, octavia, or managed with a health_monitor)"
         )
         yield Finding(("groups", group.id, "repair", "unhealthy"), message)
 
 
 def unheard(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose members only their cloud can tell of: when it says that many are gone, a person is needed.
+    """Find groups with no evidence of their members but the cloud's: if it reports many as gone, a person must decide.
 
-    The kernel is believed of processes, and members of a simulated cloud are only played.
+    The kernel's word on processes is enough, and a simulated cloud has no real members.
     """
     for group in catalogue.groups.values():
         profile = catalogue.profiles[group.profile]
@@ -104,7 +104,7 @@ def _asks_members(group: Group, catalogue: Catalogue) -> bool:
 
 
 def _may_check(balancer: Balancer) -> bool:
-    """Whether a balancer may know who is healthy; most of them are told elsewhere whether they check."""
+    """Whether a balancer may know which members are healthy; most are configured outside Trimtab to check or not."""
     if isinstance(balancer, ManagedBalancer):
         return balancer.health_monitor is not None
     return not isinstance(balancer, SharedListener | CloudstackRuleBalancer)

@@ -1,6 +1,6 @@
 """Schedules that do nothing, or not what they say: warnings of `config.checks.lint`.
 
-Bounds are looked at by themselves; what is past, and which limits meet, depends on the instant at which somebody asks.
+Each bound is checked by itself; which times are past, and which limits meet, depends on the instant of the check.
 """
 
 from __future__ import annotations

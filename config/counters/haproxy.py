@@ -131,7 +131,7 @@ TOGETHER: Mapping[str, Reduce] = MappingProxyType(
 )
 """How lines of several backends become one number, where it is not their sum.
 
-Averages and peaks cannot be added: nobody knows how many requests are behind an average, and peaks are not of one
+Averages and peaks cannot be added: it is unknown how many requests are behind an average, and peaks are not of one
 moment; so the worst counts. Members that sit on several balancers are the same members, so ``act``, ``bck`` and weights
 are not added either. The last session is the latest of all.
 """

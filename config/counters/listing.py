@@ -19,13 +19,13 @@ class Listed:
     """One name, and how it is written into a counter."""
 
     group: str
-    """Whose name it is: CloudStack, a MIB, HAProxy, NetScaler, OpenNebula, Nova."""
+    """Where the name comes from: CloudStack, a MIB, HAProxy, NetScaler, OpenNebula, Nova."""
     key: str
     """The key of the counter that takes the name: ``snmp``."""
     name: str
     """As it is written; of a column of a table, without an instance."""
     per: tuple[Per, ...]
-    """Who can answer."""
+    """What a value can belong to."""
     table: bool = False
     """A column of a table: write an instance (``.1``) after the name, or ``rows`` beside it."""
     shape: ObjectShape
@@ -79,5 +79,5 @@ def _of_both(
     group: str, key: str, members: Mapping[str, ObjectShape], groups: Mapping[str, ObjectShape]
 ) -> Iterator[Listed]:
     for name in sorted(members.keys() | groups.keys()):
-        per = tuple(who for who, table in ((Per.MEMBER, members), (Per.GROUP, groups)) if name in table)
+        per = tuple(scope for scope, table in ((Per.MEMBER, members), (Per.GROUP, groups)) if name in table)
         yield Listed(group=group, key=key, name=name, per=per, shape=members.get(name) or groups[name])

@@ -9,7 +9,7 @@ from typing import Any
 from config.counters.mib_syntax import Leaf, Module
 
 _FORMAT = 1
-"""Of the bytes, and of what `config.counters.mib_syntax` takes out of a MIB: whoever changes either counts on."""
+"""Of the bytes, and of what `config.counters.mib_syntax` takes out of a MIB: a change of either raises it by 1."""
 
 
 def dump_modules(modules: Iterable[Module]) -> bytes:

@@ -1,7 +1,7 @@
 """MIB modules → the objects that they name: OIDs from the root, and what the readings are. Pure.
 
-What the SMI itself defines is known here, and so are the types that most MIBs import, since nobody has the files of
-RFC 2578 and its companions at hand. Everything else that a MIB imports must be among the modules.
+What the SMI itself defines is known here, and so are the types that most MIBs import, since the files of RFC 2578 and
+its companions are rarely at hand. Everything else that a MIB imports must be among the modules.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class Gap:
     """Something that a module needs, and that is nowhere; ``wanted`` is ``module``: it leads back to itself."""
 
     module: str
-    """Who needs it."""
+    """The module that needs it."""
     wanted: str
-    """The module that should define it; empty: it is not said where it comes from."""
+    """The module that should define it; empty: the MIB does not name one."""
     symbol: str
 
 

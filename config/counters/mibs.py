@@ -48,7 +48,7 @@ class _File:
 
 @dataclass(slots=True, kw_only=True)
 class _Shelf:
-    """The modules that were found so far, and whose each of them is."""
+    """The modules that were found so far, and the file of each."""
 
     modules: dict[str, Module] = field(default_factory=dict)
     files: dict[str, _File] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """The SNMP objects that operators of virtual machines ask for, by the names of their MIBs.
 
-Neither SNMP library ships these MIBs, and nobody remembers that user CPU is 1.3.6.1.4.1.2021.11.9.0. Sources:
+Neither SNMP library ships these MIBs, and a name is easier than 1.3.6.1.4.1.2021.11.9.0 for user CPU. Sources:
 UCD-SNMP-MIB, UCD-DISKIO-MIB, LM-SENSORS-MIB and NET-SNMP-EXTEND-MIB of Net-SNMP 5.9, HOST-RESOURCES-MIB (RFC 2790),
 IF-MIB (RFC 2863), SNMPv2-MIB (RFC 3418), TCP-MIB (RFC 4022) and UDP-MIB (RFC 4113). The units are what agents send:
 what Net-SNMP calls kB is 1,024 bytes, and shares of CPU and disks are percentages though the MIB gives no unit.
@@ -243,7 +243,7 @@ _INTERFACES: tuple[KnownObject, ...] = (
             ("ifInNUcastPkts", "12", _rising("packets/s"), "Other than unicast packets received."),
             ("ifInDiscards", "13", _rising("packets/s"), "Packets received and dropped for want of room."),
             ("ifInErrors", "14", _rising("packets/s"), "Packets received with errors."),
-            ("ifInUnknownProtos", "15", _rising("packets/s"), "Packets received of protocols that nobody speaks."),
+            ("ifInUnknownProtos", "15", _rising("packets/s"), "Packets received of unknown protocols."),
             ("ifOutOctets", "16", _rising("bytes/s"), "Bytes sent; wraps within 34 s at 1 Gbit/s."),
             ("ifOutUcastPkts", "17", _rising("packets/s"), "Unicast packets sent."),
             ("ifOutNUcastPkts", "18", _rising("packets/s"), "Other than unicast packets sent."),

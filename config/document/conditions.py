@@ -53,9 +53,9 @@ class ConditionDocument(Declared):
         left_out="it is held against the value as it is",
     )
     quorum: Annotated[Share | None, Given] = key(
-        "With this share of members heard, the unheard are left out and not held against the answer.",
+        "If this share of members has answered, the result counts without the others.",
         "95%",
-        left_out="all must be heard, or their range must decide",
+        left_out="all must answer, or the range must decide",
     )
 
     @property

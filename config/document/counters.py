@@ -183,7 +183,9 @@ class CounterDocument(Declared):
     )
     lag: Span = key("How much later than it happened the value can be had.", "60s", default=0)
     per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
-        "Who answers: every member, or the group as a whole.", "member", left_out="it follows from the source"
+        "What a value belongs to: each member, or the group as a whole.",
+        "member",
+        left_out="it follows from the source",
     )
     kind: Annotated[Annotated[CounterKind, _Lax] | None, Given] = key(
         "gauge: the reading is the value. counter: it rises for ever and becomes a rate per second.",
@@ -205,7 +207,7 @@ class CounterDocument(Declared):
         unit=NO_UNIT,
     )
     range: Annotated[Annotated[list[Number], Field(min_length=2, max_length=2)] | None, Given] = key(
-        "Least and greatest possible value: lets an answer count while some members are unheard.",
+        "Least and greatest possible value: lets a result count while some members have no value.",
         [0, 100],
         left_out="known for well-known names, else none",
     )
@@ -254,7 +256,7 @@ class CounterDocument(Declared):
 
     @property
     def answers(self) -> Per:
-        """Who answers, whether it is written or follows from the source."""
+        """What a value belongs to, whether it is written or follows from the source."""
         return self.per or _natural(self)
 
     @property
@@ -294,16 +296,16 @@ def _keys_of_source(entry: CounterDocument) -> _Wrong | None:
 
 
 def _natural(entry: CounterDocument) -> Per:
-    """Who answers unless it is written."""
+    """What a value belongs to unless it is written."""
     if entry.alert is not None or (entry.prometheus is not None and entry.label is None):
         return Per.GROUP
     return Per.GROUP if entry.http is not None and entry.http.url is not None else Per.MEMBER
 
 
-_WHO_ANSWERS: Mapping[str, str] = {
+_WHY_NO_PER: Mapping[str, str] = {
     "alert": "an alert brings one value for the whole group, not one per member: remove per",
     "snmp": "an SNMP value is always per member: remove per",
-    "http": "it follows from port or url who answers: remove per",
+    "http": "port or url decides whether a value is per member: remove per",
     "opennebula": "an OpenNebula value is always per member: remove per",
     "cloudstack": "a CloudStack value is always per member: remove per",
     "nova": "Nova answers for every member: remove per",
@@ -322,7 +324,7 @@ def _who_answers(entry: CounterDocument) -> _Wrong | None:
         return "per", "one value per member needs label: the label that names the member"
     if entry.prometheus is not None:
         return "per", "one value for the group needs no label: remove label, or per"
-    said = next((said for source, said in _WHO_ANSWERS.items() if getattr(entry, source) is not None), None)
+    said = next((said for source, said in _WHY_NO_PER.items() if getattr(entry, source) is not None), None)
     return None if said is None else ("per", said)
 
 

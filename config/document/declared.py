@@ -86,7 +86,7 @@ class Declared(BaseModel):
     later: ClassVar[Mapping[str, str]] = {}
     """Keys that this version does not serve yet → the feature that each belongs to."""
     refused: ClassVar[Mapping[str, str]] = {}
-    """Keys that somebody may well expect here → why there are none."""
+    """Keys that users may expect here → why they do not exist."""
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Keys whose value may be, or hold, a secret: never repeated in a message."""
     choice: ClassVar[tuple[str, ...]] = ()

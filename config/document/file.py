@@ -78,7 +78,7 @@ class AlertDocument(Declared):
         "depth",
     )
     ttl: PositiveSpan = must(
-        "How long it counts without being told again, since its end may never be told: longer than the sender's "
+        "How long it counts without being sent again, since its end may never arrive: longer than the sender's "
         "repeat interval.",
         "15m",
     )
@@ -89,7 +89,7 @@ _Lax = Strict(False)
 
 
 class NotifyDocument(Declared):
-    """Who is told when a group comes into trouble, and when it is over."""
+    """Where notifications go when a group is in trouble, and when the trouble is over."""
 
     choice: ClassVar[tuple[str, ...]] = ("command", "url")
     choice_of: ClassVar[str] = "the receiver"
@@ -209,9 +209,9 @@ class GroupDocument(Declared):
         "Groups of the same service scale one at a time, and take turns.", "shop", left_out="it scales by itself"
     )
     notify: Annotated[NotifyDocument | None, Given] = key(
-        "Who is told of this group's trouble, instead of the one for all groups.",
+        "Where notifications about this group go, instead of the receiver for all groups.",
         {"command": ["/usr/local/bin/page", "web"]},
-        left_out="the one for all groups",
+        left_out="the receiver for all groups",
     )
 
 
@@ -257,7 +257,7 @@ class Document(Declared):
         default={},
     )
     notify: Annotated[NotifyDocument | None, Given] = key(
-        "Who is told when a group comes into trouble; a group may name its own.",
+        "Where notifications about groups in trouble go; a group may name its own receiver.",
         {"command": ["/usr/local/bin/page"]},
         left_out="nothing is sent",
     )

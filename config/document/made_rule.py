@@ -97,7 +97,7 @@ class StickinessDocument(Declared):
 
 
 class HealthCheckDocument(Declared):
-    """How the provider looks after members. Not every provider does: the virtual router does not."""
+    """How the provider checks members. Not every provider does: the virtual router does not."""
 
     refused: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("http_method", "expected_codes"), "CloudStack decides that: GET, and any answer of 200"),
@@ -161,7 +161,7 @@ class MadeRuleDocument(Declared):
         "203.0.113.10",
         left_out="Trimtab acquires one, and releases it",
     )
-    public_port: Port = key("The port that clients come to.", 443, default=80)
+    public_port: Port = key("The port that clients connect to.", 443, default=80)
     private_port: Port = must("The port at which members serve, as the group says it.", 8080)
     protocol: Annotated[Annotated[RuleProtocol, _Lax] | None, Given] = key(
         "What is taken in.", "tcp-proxy", left_out="tcp"
@@ -177,7 +177,7 @@ class MadeRuleDocument(Declared):
         "Keep each client with one member.", {"method": "SourceBased"}, left_out="any member"
     )
     health_check: Annotated[HealthCheckDocument | None, Given] = key(
-        "How the provider looks after members.", {"path": "/healthz"}, left_out="not at all"
+        "How the provider checks members.", {"path": "/healthz"}, left_out="not at all"
     )
 
     @model_validator(mode="after")

@@ -115,7 +115,7 @@ class ListenerDocument(Declared):
     """What is taken in."""
 
     protocol: Annotated[Protocol, _Lax] = key("What clients speak.", "HTTP", default="HTTP")
-    port: Port = key("The port that clients come to.", 443, default=80)
+    port: Port = key("The port that clients connect to.", 443, default=80)
     connection_limit: Annotated[Annotated[int, Field(ge=1, le=2**31 - 1)] | None, Given] = key(
         "How many connections there may be at once.", 2000, left_out="no limit", unit="connections"
     )
@@ -155,7 +155,7 @@ class PersistenceDocument(Declared):
 
 
 class PoolDocument(Declared):
-    """Who gets it."""
+    """The members behind the listener, and how they are addressed."""
 
     id: Annotated[Text | None, Given] = key(
         "A pool that exists, by its id; it is used, never deleted.", "4bbc9fbf", left_out="Trimtab makes one"
@@ -193,7 +193,7 @@ class PoolDocument(Declared):
 
 
 class HealthMonitorDocument(Declared):
-    """How the balancer looks after the members."""
+    """How the balancer checks the members."""
 
     id: Annotated[Text | None, Given] = key(
         "A monitor that exists, by its id; it is used, never deleted.", "72c5ed97", left_out="Trimtab makes one"
@@ -273,14 +273,12 @@ class ManagedDocument(Declared):
     rule: Annotated[MadeRuleDocument | None, Given] = key(
         "Instead, on CloudStack: a load-balancer rule.", {"network": "web-tier", "private_port": 8080}
     )
-    listener: ListenerDocument = key(
-        "What clients speak, and where they come to.", {"protocol": "HTTP", "port": 80}, default={}
-    )
+    listener: ListenerDocument = key("The protocol and port for clients.", {"protocol": "HTTP", "port": 80}, default={})
     pool: PoolDocument = key(
-        "Who is next, and how members are spoken to.", {"lb_method": "LEAST_CONNECTIONS"}, default={}
+        "How a member is chosen, and how the balancer connects to it.", {"lb_method": "LEAST_CONNECTIONS"}, default={}
     )
     health_monitor: Annotated[HealthMonitorDocument | None, Given] = key(
-        "How the balancer looks after members.", {"type": "HTTP", "url_path": "/healthz"}, left_out="not at all"
+        "How the balancer checks members.", {"type": "HTTP", "url_path": "/healthz"}, left_out="not at all"
     )
     lb_status_timeout: PositiveSpan = key(
         "How long a part of it may be pending before the group says so.", "10m", default="5m"

@@ -106,7 +106,7 @@ User = Annotated[str, PlainValidator(read_user), worded("name of a user", type="
 
 
 class OpennebulaMachines(TrustingDocument):
-    """What is said of machines of a user of OpenNebula, whoever makes them."""
+    """How machines of a user of OpenNebula are reached, with or without OneFlow."""
 
     user: User = must("The user that members belong to.", "fleet")
     password: SecretDocument = must(

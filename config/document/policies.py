@@ -99,16 +99,18 @@ class PolicyDocument(Declared):
     pass_through: Annotated[PassThroughDocument | None, Given] = key(
         "Have as many members as a counter says.", {"counter": "wanted"}
     )
-    by: Annotated[Name | None, Given] = key("Whose threshold steps go by.", "busy", left_out="the first of when")
+    by: Annotated[Name | None, Given] = key(
+        "The condition with the threshold that steps count from.", "busy", left_out="the first of when"
+    )
     at_least: _AtLeast = key(
         "Add or remove this many members at least; for percentages.", 2, left_out="no least change", unit="members"
     )
     rounding: Annotated[Rounding, _Lax] = key(
         "How a part of a member is rounded. careful: out up, in down but at least 1.", "careful", default="careful"
     )
-    quiet_time: Span = key("After it fired, how long the group is left in peace.", "5m", default="5m")
+    quiet_time: Span = key("How long the quiet time lasts after it fired.", "5m", default="5m")
     quiet_scope: Annotated[QuietScope, _Lax] = key(
-        "Who is quiet: the group, or only this policy.", "group", default="group"
+        "What a quiet time applies to: the group, or only this policy.", "group", default="group"
     )
     schedule: Annotated[Cron | None, Given] = key(
         "Instead of conditions: when it is due, in five fields as cron has them.",

@@ -92,7 +92,7 @@ def brought(quantity: Quantity, counter: Counter | None, *, counts: bool = False
 
     Args:
         quantity: as written.
-        counter: what is measured; ``None``: it is not declared, and nobody can say.
+        counter: what is measured; ``None``: it is not declared, so its unit is unknown.
         counts: what is compared counts members or ticks, and has no unit at all.
     """
     if quantity.unit is None or counter is None:

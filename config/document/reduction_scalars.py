@@ -37,7 +37,7 @@ def read_across(value: object) -> Reduction:
         ValueError: says what was expected.
     """
     if value == Reduce.LAST.value:
-        raise ValueError("a reduction across members, who have no order: avg, min, max, sum, count, p95 or highest 3")
+        raise ValueError("a reduction across members, which have no order: avg, min, max, sum, count, p95 or highest 3")
     return read_reduction(value)
 
 

@@ -57,7 +57,9 @@ class ResourceLimitsDocument(Declared):
         "Memory that it may write to for itself (RLIMIT_DATA).", "512MiB", left_out=_AS_TRIMTAB
     )
     cpu_time: Annotated[PositiveSpan | None, Given] = key(
-        "Time on processors until it is told to end (RLIMIT_CPU): a bound for what spins.", "12h", left_out=_AS_TRIMTAB
+        "Processor time until it is told to end (RLIMIT_CPU): a bound for a program that spins.",
+        "12h",
+        left_out=_AS_TRIMTAB,
     )
     open_files: Annotated[Annotated[int, Field(ge=16, le=_MOST_FILES)] | None, Given] = key(
         "Descriptors that it may have open (RLIMIT_NOFILE).", 1024, left_out=_AS_TRIMTAB, unit="descriptors"

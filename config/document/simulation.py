@@ -70,7 +70,7 @@ Boot = Annotated[
 
 
 class ListingDocument(Declared):
-    """Listings that are slow, old or not whole."""
+    """Listings that are slow, old or incomplete."""
 
     takes: Span = key("What a listing takes, on top of every call.", "2s", default="0s")
     lag: Span = key("How old what a listing shows is.", "10s", default="0s")
@@ -129,9 +129,11 @@ class IncidentDocument(Declared):
     hide: Annotated[Shrinkage | None, Given] = key(
         "So many servers are missing from listings, and no call by name is answered for them.", 2, "50%"
     )
-    deny: Annotated[Shrinkage | None, Given] = key("So many servers are there, and said not to exist.", 2, "50%")
+    deny: Annotated[Shrinkage | None, Given] = key(
+        "This many servers exist, and the cloud answers that they do not.", 2, "50%"
+    )
     deleting: Annotated[Shrinkage | None, Given] = key(
-        "So many servers are left alone, and said to be being deleted.", 2, "50%"
+        "This many servers are shown as being deleted, and are not.", 2, "50%"
     )
     lasts: PositiveSpan = key("How long `hide`, `deny` or `deleting` lasts.", "5m", default="5m")
 

@@ -46,7 +46,7 @@ class OutDocument(Declared):
     at_most: Annotated[Growth | None, Given] = key(
         "Add so many at once at most; or a percentage.", 4, "50%", left_out="no limit"
     )
-    quiet_time: Span = key("After it grew, how long the group is left in peace.", "5m", default="5m")
+    quiet_time: Span = key("How long the quiet time lasts after it grew.", "5m", default="5m")
 
 
 class InDocument(Declared):
@@ -71,9 +71,9 @@ class FollowedDocument(Declared):
     )
     aggregate: Aggregating = key("How the values of the window become one.", "avg", "max", default="avg")
     quorum: Annotated[Share | None, Given] = key(
-        "With this share of members heard, the unheard are left out and not held against the answer.",
+        "If this share of members has answered, the result counts without the others.",
         "95%",
-        left_out="all must be heard, or their range must decide",
+        left_out="all must answer, or the range must decide",
     )
     out: OutDocument = key("How fast the group grows.", {"duration": "60s"}, default={})
     in_: InDocument = key("How fast the group shrinks.", {"duration": "10m", "at_most": "10%"}, default={}, alias="in")

@@ -97,7 +97,7 @@ PUBLIC = SnmpAccess()
 """As agents are delivered."""
 
 
-# HTTP: who we say we are, and whom we believe.
+# HTTP: credentials that Trimtab sends, and certificates that it trusts.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +120,12 @@ Credentials = Basic | BearerToken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Whose certificates are believed."""
+    """Which server certificates are trusted."""
 
     ca: str | None = None
     """A file of certificates in PEM; ``None``: those that the system trusts."""
     insecure: bool = False
-    """Believe anybody: for appliances that nobody gave a certificate. Never together with ``ca``."""
+    """Accept any certificate: for appliances without a valid one. Never together with ``ca``."""
 
 
 BY_SYSTEM = Trust()
@@ -184,7 +184,7 @@ class NetscalerStats:
     virtual_server: str | None = None
     """The lbvserver that answers for the group."""
     service_group: str | None = None
-    """Whose members answer for ours. ``None``: services that are bound to the virtual server."""
+    """The service group that holds our members. ``None``: services that are bound to the virtual server."""
     trust: Trust = BY_SYSTEM
     timeout: Seconds = 5.0
 

@@ -64,7 +64,7 @@ class Steps:
     """Sizes by how far the threshold of one condition is passed. Source: step scaling of AWS."""
 
     by: ConditionId
-    """Whose threshold it is: one of the policy's conditions."""
+    """The condition with that threshold: one of the policy's."""
     steps: tuple[Step, ...]
     """At least one; ``over`` begins with 0 and ascends; all add, or all remove."""
 
@@ -83,9 +83,9 @@ class TargetLoad(enum.Enum):
     """What a target is held against, and so how a measured value becomes a number of members."""
 
     EACH = "each"
-    """A level that each member is at: those who were measured bear it together."""
+    """A level of each member, such as CPU: the measured members share the load."""
     WHOLE = "whole"
-    """One level for the whole group, which falls as members come: those in service bear it together."""
+    """One level of the whole group, which falls as members are added: members in service share the load."""
     TOTAL = "total"
     """An amount that is shared out: each member bears so much of it."""
 
@@ -115,7 +115,10 @@ Action: TypeAlias = Adjustment | Steps | Tracking
 
 
 def outright(action: Action) -> Adjustment | None:
-    """What somebody outside carries out, who has measured nothing: of steps the first, of a target nothing."""
+    """Return the change that a request from outside makes, without measurements: of steps the first.
+
+    ``None`` for a target: its change depends on measured values.
+    """
     match action:
         case Adjustment():
             return action

@@ -60,7 +60,7 @@ class ServerTemplate:
     prefix: str
     """Its servers are called this and a number."""
     map: str
-    """HAProxy's map of who is where: ``address:port`` → member."""
+    """HAProxy's map of addresses to members: ``address:port`` → member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

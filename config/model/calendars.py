@@ -104,7 +104,7 @@ def last_before(calendar: Calendar, instant: Instant) -> Instant | None:
 
 @lru_cache(maxsize=256)
 def longest_gap(calendar: Calendar) -> Seconds:
-    """The longest time from one occurrence to the next, by a wall clock that nobody changes; infinite if it comes once.
+    """The longest time between two occurrences, on a wall clock without shifts; infinite if there is only one.
 
     >>> longest_gap(Calendar(cron="0 9 * * mon-fri")) / 3600
     72.0

@@ -94,7 +94,7 @@ class Condition:
     per_member: bool = False
     """The threshold is what one member bears: times the desired size, it is what the value is held against."""
     quorum: float | None = None
-    """0 < quorum ≤ 1: with this share of members heard, the unheard are left out and not held against the answer."""
+    """0 < quorum ≤ 1: if this share of members has answered, the answer counts without the others."""
 
     @property
     def counters(self) -> tuple[CounterId, ...]:
@@ -338,7 +338,7 @@ class Catalogue:
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]
-    """``("groups", "web")`` → where it is declared: who owns it. ``("groups", "web", "min")`` → where that value is."""
+    """``("groups", "web")`` → where it is declared; ``("groups", "web", "min")`` → where that value is."""
 
     _granted: dict[CloudId, Granted] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What `granted` has worked out before: a replay asks at every tick."""

@@ -59,7 +59,7 @@ class CloudstackCloud:
     expunge: bool = False
     """Removed machines cannot be recovered."""
     project: str | None = None
-    """Whose they are, by name or id; ``None``: the account's own, of no project."""
+    """The project that owns them, by name or id; ``None``: the account's own, of no project."""
     budget: Budget = STOCK
     calls: Calls | None = None
     """``None``: as many as come."""
@@ -93,7 +93,7 @@ class OneflowCloud:
     endpoint: str
     """OneFlow's server."""
     nebula: OpennebulaCloud
-    """Where its machines are, and whose: the user's that owns the services. OneFlow knows it by the same name."""
+    """The cloud of its machines, and the user that owns the services. OneFlow knows the user by the same name."""
     vm_name: str
     """How OneFlow's server names machines: its ``vm_name_template``."""
     budget: Budget = STOCK

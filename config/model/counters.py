@@ -13,7 +13,7 @@ from config.units import AlertId, CounterId, Seconds, SourceId
 
 
 class Per(enum.Enum):
-    """Who answers: every member, or the group as a whole."""
+    """What a value belongs to: each member, or the group as a whole."""
 
     MEMBER = "member"
     GROUP = "group"
@@ -123,7 +123,7 @@ class HttpValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginValue:
-    """A number from a source that somebody else wrote: an entry point of the group ``trimtab.sources``."""
+    """A number from a plugin: an entry point of the group ``trimtab.sources``."""
 
     plugin: str
     """The entry point's name."""
@@ -224,7 +224,7 @@ class Counter:
     scale: float = 1.0
     """Reading (or its rate per second) × scale = value in ``unit``."""
     range: tuple[float, float] | None = None
-    """Least and greatest possible value, in ``unit``; lets an answer count while members are unheard."""
+    """Least and greatest possible value, in ``unit``; lets an answer count while some members have no value."""
     lag: Seconds = 0.0
     """How much later than it happened a reading can be had: windows end so long ago, and age allows for it."""
     shared: bool = False

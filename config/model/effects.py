@@ -93,9 +93,9 @@ class Alert:
     match: Mapping[str, str]
     """Label → exact value; all must be there. Never empty."""
     groups: tuple[GroupId, ...]
-    """Whom it may affect."""
+    """The groups that it may affect."""
     group_label: str | None = None
     """The label that names the one group of ``groups`` that is affected; ``None``: all of them are."""
     effect: Effect
     ttl: Seconds
-    """A signal ends after this long without being told again: "resolved" may never come."""
+    """A signal ends after this long without being sent again: "resolved" may never arrive."""

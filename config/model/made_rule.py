@@ -26,7 +26,7 @@ class RuleProtocol(enum.Enum):
     TCP = "tcp"
     UDP = "udp"
     TCP_PROXY = "tcp-proxy"
-    """TCP, with the client's address told to members by the PROXY protocol."""
+    """TCP; members learn the client's address by the PROXY protocol."""
     SSL = "ssl"
     """Decrypted by the provider, with a certificate that a person assigns."""
 
@@ -50,7 +50,7 @@ class Stickiness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """How the provider looks after members: by asking for a page. In whole seconds."""
+    """How the provider checks members: it requests a page. Times are whole seconds."""
 
     path: str = "/"
     interval: Seconds = 5.0
@@ -75,7 +75,7 @@ class MadeRule:
     """``None``: the provider's own, which is TCP."""
     algorithm: Algorithm = Algorithm.ROUNDROBIN
     cidrs: tuple[str, ...] = ()
-    """Who may come; empty: everybody."""
+    """Networks from which clients may connect; empty: every network."""
     open_firewall: bool | None = None
     """Whether the address's firewall is opened for it; ``None``: as CloudStack does, not in a VPC and else yes."""
     stickiness: Stickiness | None = None

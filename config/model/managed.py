@@ -115,7 +115,7 @@ class SessionPersistence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSpec:
-    """Who gets it."""
+    """The members behind the listener, and how they are addressed."""
 
     id: str | None = None
     """One that exists; the rest but ``subnet`` is then as it is there."""
@@ -129,7 +129,7 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthMonitor:
-    """How the balancer looks after the members. In seconds, whole ones."""
+    """How the balancer checks the members. Times are whole seconds."""
 
     id: str | None = None
     """One that exists; the rest is then as it is there."""

@@ -1,8 +1,8 @@
-"""Who the next nodes of a role are to be, told to OneFlow before it makes them. Pure.
+"""Which members the next nodes of a role will be, given to OneFlow before it makes them. Pure.
 
 OneFlow gives all machines of one scaling the same attributes, and each a name with a number of its own, which is known
-beforehand. So the order that stands in the role says which name is which member, and every newcomer bears the whole
-order from birth: with its own name it says who it is, to the driver and to whoever measures it.
+beforehand. So the order in the role maps each name to a member, and every new machine carries the whole order from its
+creation: the order and the machine's own name identify the member, for the driver and for the collector.
 """
 
 from __future__ import annotations

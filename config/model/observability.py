@@ -1,4 +1,4 @@
-"""What is told and kept of what goes on: notices of groups in trouble, and recorded samples."""
+"""Notifications about groups in trouble, and the recording of samples."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ NotifyTarget = NotifyCommand | NotifyUrl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
-    """Who is told, and of what."""
+    """Where notifications go, and at which severities."""
 
     target: NotifyTarget
     on: tuple[Severity, ...] = (Severity.WARNING, Severity.ERROR)
-    """The lesser first. Never WARNING alone; empty: nobody is told of anything."""
+    """The lesser first. Never WARNING alone; empty: no notification is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ _RELATIONS: Final = (
     ("<", Relation.BELOW),
 )
 _DEEPEST = 100
-"""Levels of nesting; deeper ones are nobody's rule."""
+"""Levels of nesting; no rule in use is nested deeper."""
 
 
 def parse(text: str) -> Expression:

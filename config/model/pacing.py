@@ -18,11 +18,11 @@ class Select(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """So many members in any span of time, in one direction. At least one of ``count`` and ``percent`` is given."""
+    """The most members per span of time, in one direction. At least one of ``count`` and ``percent`` is given."""
 
     count: int | None = None
     percent: float | None = None
-    """Of the size before; rounded up, so that it is never nobody."""
+    """Of the size before the change; rounded up, so that at least one member may change."""
     per: Seconds
     select: Select = Select.MAX
     """Only where both are given."""

@@ -9,11 +9,11 @@ from config.units import PartName
 
 
 class OnDelete(enum.Enum):
-    """What becomes of a part when its member has gone."""
+    """What happens to a part when its member is removed."""
 
     DESTROY = "destroy"
     RETAIN = "retain"
-    """It stays where it is, without our mark: from then on it is nobody's of Trimtab's."""
+    """It stays, without our mark: from then on it belongs to no member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

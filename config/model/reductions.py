@@ -16,9 +16,9 @@ class Reduce(enum.Enum):
     MAX = "max"
     SUM = "sum"
     LAST = "last"
-    """Not across members, who have no order."""
+    """Not across members, which have no order."""
     COUNT = "count"
-    """Members (or samples) that were heard."""
+    """Members (or samples) that have a value."""
 
 
 class Statistic(enum.Enum):

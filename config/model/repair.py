@@ -1,4 +1,4 @@
-"""What is repaired of a group without anybody asking, as the core sees it."""
+"""Automatic repair of a group's members, as the core sees it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _A_FIFTH = Fraction(0.2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRepair:
-    """When a member that does not answer the health checks of its balancers is replaced, and when rather not."""
+    """When a member that fails the health checks of its balancers is replaced, and when it is kept."""
 
     after: Seconds = 120.0
     """How long it must have failed."""
     warm_up: Seconds = 300.0
-    """After it came into service it is not judged for so long: the grace period of others."""
+    """After a member came into service it is not judged for this long; elsewhere called the grace period."""
     at_most: int | None = None
-    """As soon as more members fail at once nobody is replaced, and a person is asked. ``None``: the share says."""
+    """If more members fail at once, none is replaced and a person must act. ``None``: ``at_most_share`` decides."""
     at_most_share: Fraction = _A_FIFTH
     """The same, of the desired size."""
 
@@ -44,10 +44,10 @@ class Repair:
     unbuilt: bool = True
     """They never came into service: in error, gone, too late, or never ready."""
     unhealthy: HealthRepair | None = None
-    """They run, and do not answer; ``None``: nobody is replaced for that."""
+    """They run and fail health checks; ``None``: no member is replaced for that."""
     passing: Seconds | None = None
-    """Members that served, and have been on their way from one state to another for so long, are as good as broken;
-    ``None``: that they take long is only said."""
+    """Members that served, and have been changing state for this long, count as broken; ``None``: they are only
+    reported as slow."""
 
 
 DEFAULTS = Repair()

@@ -17,7 +17,7 @@ from config.units import Instant, PolicyId, Seconds
 
 
 class QuietScope(enum.Enum):
-    """Who is quiet after a policy fired."""
+    """Which policies are quiet after a policy fired."""
 
     GROUP = "group"
     POLICY = "policy"

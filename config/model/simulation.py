@@ -55,9 +55,9 @@ class ScriptedEvent(enum.Enum):
     HIDE = "hide"
     """Listings that pass for complete lack servers that are there, and asked for by name they are not answered for."""
     DENY = "deny"
-    """Listings lack servers that are there, and asked for by name they are said not to exist."""
+    """Listings lack existing servers, and a look-up by name answers that they do not exist."""
     DELETING = "deleting"
-    """Servers that are left alone are said to be being deleted."""
+    """Listings show servers as being deleted that are not."""
 
 
 LIES = frozenset({ScriptedEvent.HIDE, ScriptedEvent.DENY, ScriptedEvent.DELETING})

@@ -40,7 +40,7 @@ def test_problems_read_as_file_line_message() -> None:
     [("missing.yaml", "cannot be read: No such file or directory"), (".", "cannot be read: Is a directory")],
     ids=["no-such-file", "a-directory"],
 )
-def test_what_cannot_be_read_is_one_problem(tmp_path: Path, name: str, message: str) -> None:
+def test_an_unreadable_file_is_one_problem(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         load(tmp_path / name)
     assert caught.value.problems == (Problem(file=str(tmp_path / name), line=1, column=1, message=message),)
@@ -87,7 +87,7 @@ def test_a_wrong_range_leaves_thresholds_alone() -> None:
     assert [line.split(": ")[1] for line in problems(text)] == ["counters.cpu.range"]
 
 
-def test_a_wrong_threshold_contradicts_nobody() -> None:
+def test_a_wrong_threshold_contradicts_no_policy() -> None:
     text = DECLARATION.replace("above: 80", "above: high").replace("below: 30", "below: 90")
     assert [line.split(": ")[1] for line in problems(text)] == ["conditions.busy.above"]
 
@@ -122,7 +122,7 @@ def test_the_rest_of_an_entity_is_judged_beside_its_fault() -> None:
         ("max: 8", "max: 8, notify: hunter2"),
     ],
 )
-def test_what_may_be_a_secret_is_never_repeated(change: tuple[str, str]) -> None:
+def test_a_possible_secret_is_never_repeated(change: tuple[str, str]) -> None:
     with pytest.raises(DeclarationError) as caught:
         declared(change)
     assert "hunter2" not in str(caught.value)

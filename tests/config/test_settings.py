@@ -39,8 +39,8 @@ def test_a_file_that_its_group_can_read_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "mode", "why"),
     [
-        (b"hunter2", 0o604, "can be read by everybody: chmod o-r"),
-        (b"hunter2", 0o602, "can be changed by everybody: chmod o-w"),
+        (b"hunter2", 0o604, "can be read by every user: chmod o-r"),
+        (b"hunter2", 0o602, "can be changed by every user: chmod o-w"),
         (b"\n", 0o600, "is empty"),
         (b"hunter2\xff", 0o600, "is not UTF-8 text"),
         (b"hunter2" * 10_000, 0o600, "is larger than 65536 bytes"),
@@ -92,7 +92,7 @@ def test_a_secret_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) 
     assert loose_secrets(parse(MODEL % (tmp_path / "missing"), "model.yaml")) == ()
 
 
-def test_secrets_that_cannot_be_read_here_are_told_at_their_entries_and_never_shown(tmp_path: Path) -> None:
+def test_secrets_that_cannot_be_read_are_reported_at_their_entries_and_never_shown(tmp_path: Path) -> None:
     file, missing = secret_file(tmp_path / "s", mode=0o600), tmp_path / "missing"
 
     def told(file: Path, environ: dict[str, str]) -> list[tuple[int, str]]:
@@ -108,7 +108,7 @@ def test_secrets_that_cannot_be_read_here_are_told_at_their_entries_and_never_sh
     ]
 
 
-def test_a_secret_that_several_entries_share_is_told_once() -> None:
+def test_a_secret_that_several_entries_share_is_reported_once() -> None:
     text = MODEL.replace("{file: %s}", "{env: COMMUNITY}")
     assert [each.line for each in unread_secrets(parse(text, "model.yaml"), {})] == [3]
 

@@ -75,7 +75,9 @@ def _of_opennebula(name: str, entry: Entry) -> Note:
 
 def _pushed(name: str, attribute: str) -> Note:
     if attribute in _MEASURED:
-        said = f"{attribute}: {_MEASURED[attribute]}. Nobody pushes it yet: do so, or give counters.{name} a source"
+        said = (
+            f"{attribute}: {_MEASURED[attribute]}. No member pushes it yet: push it, or give counters.{name} a source"
+        )
         return Note(fate=Fate.UNMAPPED, where=(), said=said)
     said = f"{attribute} → counters.{name}: pushed by members, as to OneGate, at least once in an interval"
     return Note(fate=Fate.MAPPED, where=(), said=said)

@@ -71,8 +71,8 @@ def _of_policies(groups: Sequence[ImportedGroup]) -> Iterator[str]:
             yield f"{group.name} loses members only when all of these are ready, not one: {', '.join(names)}"
     if shrinking:
         yield (
-            "nobody leaves because a value is absent: a policy that may remove members waits until every member was "
-            f"heard; quorum in its condition says how many are enough ({', '.join(shrinking)})"
+            "no member is removed because a value is absent: a policy that may remove members waits until every member "
+            f"has answered; quorum in its condition says how many are enough ({', '.join(shrinking)})"
         )
     if policies:
         yield "a new member counts in averages only after warm_up, 60s unless written; in OneFlow at once"

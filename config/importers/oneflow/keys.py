@@ -8,7 +8,7 @@ from typing import Final
 
 _OF_PROFILE = "belongs to what a member is made of: see to it in the profile"
 _NETWORKS = "networks are not Trimtab's: members come to theirs by what they are made of"
-_INPUTS = "nobody is asked when a group begins: write values into the profile"
+_INPUTS = "Trimtab asks for no values when a group begins: write them into the profile"
 
 SERVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -56,7 +56,7 @@ RUN_TIME: Final[Set[str]] = frozenset(
         "last_eval", "true_evals", "expression_evaluated",
     }
 )  # fmt: skip
-"""What OneFlow itself writes into a running service; no part of what somebody wants."""
+"""Keys that OneFlow itself writes into a running service; they are no part of its template."""
 
 UNKNOWN: Final = "not a key that OneFlow knows"
 

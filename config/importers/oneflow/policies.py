@@ -62,7 +62,7 @@ def action(adjust: Adjust) -> Action | Unmappable:
 
 def _percentage(adjust: Adjust) -> Action | Unmappable:
     if adjust.amount == 0:
-        return Unmappable(why="OneFlow takes a VM away for 0 % each time, which nobody means")
+        return Unmappable(why="OneFlow takes a VM away for 0 % each time, which is hardly intended")
     if adjust.amount > _MOST_GROWTH:
         return Unmappable(why=f"more than {_MOST_GROWTH} % cannot be written: write how many to add, with CHANGE")
     verb = AdjustmentVerb.ADD if adjust.amount > 0 else AdjustmentVerb.REMOVE

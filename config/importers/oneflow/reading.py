@@ -34,7 +34,7 @@ _MOST = 10**6
 _LONGEST = 366 * 86400
 _MOST_TIMES = 1000
 _MOST_PROBLEMS = 100
-"""Nobody reads more of them."""
+"""More of them do not help the reader."""
 _ROLE: Final = re.compile(r"[A-Za-z0-9_]{1,80}")
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,40}\s*")
 

@@ -15,7 +15,7 @@ from config.importers.oneflow.imported import Imported
 from config.importers.oneflow.policies import Entry
 
 _WIDTH = 4096
-"""Nothing is folded, least of all what somebody else wrote."""
+"""No line is folded, least of all text from the OneFlow service."""
 
 
 def declaration(imported: Imported, base: str = "") -> str:

@@ -42,14 +42,14 @@ def test_how_a_file_is_written_changes_nothing() -> None:
     assert parse(noted, "c.yaml").digest == declared().digest
 
 
-def test_what_a_file_declares_changes_the_digest() -> None:
+def test_a_change_of_the_declaration_changes_the_digest() -> None:
     changes = [("min: 2", "min: 3"), ("above: 80", "at_least: 80"), ("{haproxy: scur}", "{haproxy: stot}")]
     digests = {declared().digest, *(declared(change).digest for change in changes)}
     assert len(digests) == 4
     assert parse(EXAMPLE.read_text(encoding="utf-8"), "web.yaml").digest not in digests
 
 
-def test_what_alerts_do_is_part_of_the_digest() -> None:
+def test_the_effects_of_alerts_are_part_of_the_digest() -> None:
     alert = "alerts:\n  a: {match: {alertname: Slow}, groups: [web], ttl: 1m, EFFECT}\ngroups:\n"
     effects = ["fire: out", "fire: in", "floor: 3", "floor: 4", "shield: true", "freeze: in", "freeze: out", "value: x"]
     digests = {declared(("groups:\n", alert.replace("EFFECT", effect))).digest for effect in effects}

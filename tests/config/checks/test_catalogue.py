@@ -64,7 +64,7 @@ def findings(*changes: tuple[str, str]) -> list[str]:
         "haproxy-counter-behind-haproxy",
     ],
 )
-def test_what_fits_is_accepted(changes: tuple[tuple[str, str], ...]) -> None:
+def test_a_consistent_declaration_is_accepted(changes: tuple[tuple[str, str], ...]) -> None:
     assert findings(*changes) == []
 
 
@@ -126,7 +126,7 @@ def test_alerts_of_different_groups_never_contradict_each_other() -> None:
     assert findings(("groups:\n", f"{entries}groups:\n"), group) == []
 
 
-def test_each_group_that_an_alert_does_not_fit_is_told() -> None:
+def test_each_group_that_an_alert_does_not_fit_is_reported() -> None:
     small = ("  web: {profile: web, min", "  api: {profile: web, min: 1, max: 2}\n  web: {profile: web, min")
     entries = "alerts:\n  a: {match: {alertname: Slow}, groups: [web, api], floor: 9, ttl: 1m}\n"
     assert findings(("groups:\n", f"{entries}groups:\n"), small) == ["alerts.a.floor"] * 2
@@ -194,7 +194,7 @@ def test_a_problem_with_a_default_points_at_what_is_written() -> None:
     assert "groups.web.build_timeout" in str(caught.value)
 
 
-def test_nothing_is_said_of_what_leans_on_something_refused() -> None:
+def test_an_entry_that_depends_on_a_refused_one_has_no_problem() -> None:
     catalogue = declared()
     orphaned = dataclasses.replace(catalogue, counters={}, profiles={})
     assert {problem.message.split(": ")[0] for problem in check(orphaned)} == {

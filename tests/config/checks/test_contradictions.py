@@ -31,7 +31,7 @@ def warned(*changes: tuple[str, str]) -> list[str]:
     [
         pytest.param("[busy, many]", "[idle, few]", False, id="each-keeps-them-apart"),
         pytest.param("[busy, many], match: any", "[idle, few]", False, id="each-way-is-kept-apart"),
-        pytest.param("[busy, many], match: any", "[few]", False, id="of-another-counter-nobody-knows"),
+        pytest.param("[busy, many], match: any", "[few]", False, id="another-counter-may-differ"),
         pytest.param("[busy, many]", "[idle, few], match: any", False, id="one-of-two-keeps-them-apart"),
         pytest.param("[busy], match: any", "[calm, few], match: any", True, id="a-way-of-the-scale-in"),
         pytest.param("[busy, hot], match: any", "[calm]", True, id="a-way-of-growth"),
@@ -116,7 +116,7 @@ def test_conditions_that_no_value_meets_together_never_hold(when: str, remedy: s
     assert message == f"policies.out.when: no value of cpu is above 80 (busy) and below 20 (low): {remedy}"
 
 
-def test_what_is_proposed_works() -> None:
+def test_the_proposed_change_works() -> None:
     assert said("[busy, low], match: any") == []
     assert said("[busy]") == []
 

@@ -47,7 +47,7 @@ def warned(*changes: tuple[str, str]) -> list[str]:
         "another-condition-keeps-apart", "policies-of-two-groups",
     ],
 )  # fmt: skip
-def test_thresholds_with_room_between_them(changes: tuple[tuple[str, str], ...]) -> None:
+def test_thresholds_with_a_gap_between_them_are_accepted(changes: tuple[tuple[str, str], ...]) -> None:
     assert warned(*changes) == []
 
 
@@ -68,7 +68,7 @@ def test_thresholds_with_room_between_them(changes: tuple[tuple[str, str], ...])
         "average", "maximum", "to-one", "never-to-none", "half", "both-edges", "the-largest-of-steps", "small-numbers",
     ],
 )  # fmt: skip
-def test_thresholds_that_overlap_after_the_step_are_told_one_that_works(
+def test_thresholds_that_overlap_after_the_step_get_one_that_works(
     changes: tuple[tuple[str, str], ...], step: str, works: str
 ) -> None:
     (message,) = warned(*changes)
@@ -147,7 +147,7 @@ def test_without_a_probe_only_the_warm_up_counts(quiet: str, expected: list[str]
     assert [message.split("; ")[1] for message in warned(("add: 2", f"add: 2, quiet_time: {quiet}"))] == expected
 
 
-def test_scale_ins_wait_for_nobody_to_be_ready() -> None:
+def test_scale_ins_wait_for_no_member_to_be_ready() -> None:
     assert warned(("remove: 10%", "remove: 10%, quiet_time: 1s")) == []
 
 
@@ -177,7 +177,7 @@ _HAPROXY = "haproxy: {socket: /run/haproxy.sock, backend: web}"
         pytest.param(None, "the group has no balancer, so no failure is ever detected", id="there is none"),
     ],
 )
-def test_health_is_waited_for_only_where_somebody_checks_it(kind: str | None, said: str | None) -> None:
+def test_health_is_waited_for_only_where_a_balancer_checks_it(kind: str | None, said: str | None) -> None:
     behind = "" if kind is None else "balancers: [{use: edge, port: 8080}], "
     balancers = "balancers: {}\n" if kind is None else f"balancers:\n  edge: {{{kind}}}\n"
     changes = (
@@ -233,13 +233,13 @@ def test_a_size_that_bounds_always_change(size: str, comes_to: str | None) -> No
     ],
     ids=lambda text: text if ":" not in text else "",
 )
-def test_what_nobody_names_has_no_effect(section: str, entry: str) -> None:
+def test_an_entry_that_no_other_entry_names_has_no_effect(section: str, entry: str) -> None:
     (message,) = warned((f"{section}:\n", f"{section}:\n  {entry}\n"))
     assert message.startswith(f"{section}.spare: no ")
     assert message.endswith(": use it, or remove it")
 
 
-def test_balancers_and_servers_that_nobody_asks() -> None:
+def test_balancers_and_servers_that_no_entry_names() -> None:
     catalogue = declared(
         ("counters:\n", "sources:\n  prom: {prometheus: {url: 'http://prom:9090'}}\ncounters:\n"),
         ("  sessions: {haproxy: scur}\n", ""),

@@ -39,7 +39,7 @@ def said(*changes: tuple[str, str]) -> list[str]:
         "enough-in-one-of-two-groups",
         "enough-in-short-intervals",
         "the-average-over-the-duration-is-asked-instead",
-        "nobody-asks",
+        "no-group-uses-it",
     ],
 )
 def test_ranks_that_can_be_reached(changes: list[tuple[str, str]]) -> None:
@@ -92,13 +92,13 @@ def test_a_rank_of_an_expression_needs_a_counter_of_members() -> None:
     assert said(*group, ("counter: cpu, above: 80", mixed)) == []
 
 
-def test_a_window_that_is_too_short_for_its_rank_is_told_how_long_it_must_be() -> None:
+def test_the_message_of_a_window_too_short_for_its_rank_names_the_least_window() -> None:
     (message,) = said(("above: 80", "window: 60s, aggregate: highest 3, above: 80"))
     assert message.endswith("needs a window of 1m30s")
     assert said(("above: 80", "window: 1m30s, aggregate: highest 3, above: 80")) == []
 
 
-def test_nothing_is_said_of_a_rank_while_a_group_that_might_have_enough_is_refused() -> None:
+def test_a_rank_is_no_problem_while_a_group_that_might_have_enough_is_refused() -> None:
     assert [
         message.split(": ")[0] for message in said(("above: 80", "across: highest 9, above: 80"), ("max: 8", "max: x"))
     ] == ["groups.web.max"]

@@ -90,7 +90,7 @@ def test_what_is_calculated_is_judged_and_left_out(expression: str, comparison: 
     "expression",
     ["cpu > 30", "sessions > 800", "cpu.sum > 800", "cpu.count > 51", "(cpu ?? 99) > 60", "cpu * sessions > 9000"],
 )
-def test_where_there_is_a_choice_nothing_is_said(expression: str) -> None:
+def test_an_expression_with_a_choice_has_no_warning(expression: str) -> None:
     assert said(f"expression: '{expression}'") == []
 
 

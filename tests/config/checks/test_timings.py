@@ -14,7 +14,7 @@ def test_a_stabilisation_window_holds_at_least_two_ticks(window: str) -> None:
     assert declared(("max: 8", f"max: 8, stabilisation: {window}")).groups
 
 
-def test_a_stabilisation_window_shorter_than_the_interval_is_told_what_fits() -> None:
+def test_the_message_of_a_stabilisation_window_shorter_than_the_interval_names_one_that_fits() -> None:
     with pytest.raises(DeclarationError) as caught:
         declared(("max: 8", "max: 8, interval: 1m, stabilisation: 59s"))
     (problem,) = caught.value.problems

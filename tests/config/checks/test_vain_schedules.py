@@ -50,7 +50,7 @@ def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
         pytest.param("add: 20", None, id="many"),
     ],
 )
-def test_what_bounds_cancel(does: str, said: str | None) -> None:
+def test_only_a_schedule_that_bounds_cancel_has_a_warning(does: str, said: str | None) -> None:
     messages = warned(days=f'{{schedule: "0 9 * * *", {does}}}')
     assert len(messages) == (said is not None)
     assert said is None or said in messages[0]
@@ -66,7 +66,7 @@ def test_what_bounds_cancel(does: str, said: str | None) -> None:
         ('{schedule: "0 9 * * *", add: 1}', False),
     ],
 )
-def test_what_is_past(policy: str, past: bool) -> None:
+def test_only_a_schedule_that_is_past_has_a_warning(policy: str, past: bool) -> None:
     said = warned_at(days=policy)
     assert [message.partition(" and ")[0] for message in said] == (
         ["policies.days: it is past since 2025-12-31 00:00 UTC"] if past else []

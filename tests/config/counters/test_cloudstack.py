@@ -39,7 +39,7 @@ def test_a_counter_of_cloudstacks_measures_the_same_here(name: str, source: str,
     assert counter.scale == pytest.approx(scale)
 
 
-def test_the_table_above_is_whole() -> None:
+def test_the_table_above_is_complete() -> None:
     assert len(MEASURED) == 5
 
 
@@ -47,7 +47,7 @@ def test_a_name_is_found_in_any_capitals_and_spaces() -> None:
     assert cpu("{builtin: linux user CPU  -  percentage}") == cpu("{builtin: Linux User CPU - percentage}")
 
 
-def test_what_stands_beside_the_name_wins() -> None:
+def test_a_value_written_beside_the_name_wins() -> None:
     counter = cpu("{builtin: Response Time - microseconds, unit: s, server: ns}")
 
     assert (counter.unit, counter.scale) == ("s", pytest.approx(0.001))

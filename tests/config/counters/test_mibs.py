@@ -115,15 +115,15 @@ def test_only_mibs_are_looked_at_in_a_folder(tmp_path: Path) -> None:
 # What is wrong.
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_a_problem(tmp_path: Path) -> None:
     assert faults_of(f"{tmp_path}/no") == [f"the folder {tmp_path}/no cannot be read: No such file or directory"]
 
 
-def test_a_folder_without_mibs_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_mibs_is_a_problem(tmp_path: Path) -> None:
     assert faults_of(str(tmp_path)) == [f"the folder {tmp_path} holds no MIB"]
 
 
-def test_a_mib_that_does_not_parse_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mib_that_does_not_parse_is_a_problem_with_its_line(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, bad_mib=QUEUE_MIB.replace("SYNTAX TimeTicks", "SYNTACKS TimeTicks"))
 
     line = QUEUE_MIB[: QUEUE_MIB.index("SYNTAX TimeTicks")].count("\n") + 1
@@ -134,7 +134,7 @@ def test_a_mib_that_does_not_parse_is_told_with_its_line(tmp_path: Path) -> None
     assert faults_of(folder) == [f"{tmp_path}/bad.mib:{line}: not understood near '{written}': {remedy}"]
 
 
-def test_a_file_that_calls_itself_a_mib_and_is_none_is_told(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_a_mib_that_is_none_is_a_problem(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, queue=QUEUE_MIB, empty_mib="")
 
     assert faults_of(folder) == [
@@ -173,19 +173,21 @@ def test_a_file_that_calls_itself_a_mib_and_is_none_is_told(tmp_path: Path) -> N
     ],
     ids=["import-of-a-place", "import-of-a-type", "import-of-another-age", "no-import", "circle"],
 )
-def test_what_a_mib_needs_and_does_not_find_is_told(tmp_path: Path, imports: str, definitions: str, said: str) -> None:
+def test_an_import_that_is_needed_and_missing_is_a_problem(
+    tmp_path: Path, imports: str, definitions: str, said: str
+) -> None:
     folder = folder_of(tmp_path, queue=QUEUE_MIB, x=a_mib("X-MIB", definitions, imports))
 
     assert faults_of(folder) == [f"{tmp_path}/x{said.format(folder=folder)}"]
 
 
-def test_what_is_imported_and_not_needed_may_be_missing(tmp_path: Path) -> None:
+def test_an_import_that_is_not_needed_may_be_missing(tmp_path: Path) -> None:
     text = a_mib("X-MIB", a_gauge("x", "enterprises 1"), "enterprises FROM SNMPv2-SMI  acmeIndex FROM ACME-SMI")
 
     assert objects_of(tmp_path, x=text).keys() == {"X-MIB::x"}
 
 
-def test_two_mibs_of_one_name_are_told(tmp_path: Path) -> None:
+def test_two_mibs_of_one_name_are_a_problem(tmp_path: Path) -> None:
     other = a_mib("ACME-QUEUE-MIB", a_gauge("x", "enterprises 1"))
     folders = [folder_of(tmp_path / "a", queue=QUEUE_MIB), folder_of(tmp_path / "b", queue=other)]
 
@@ -194,7 +196,7 @@ def test_two_mibs_of_one_name_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_without_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mibs, "_LARGEST", 10)
 
     assert faults_of(folder_of(tmp_path, queue=QUEUE_MIB)) == [
@@ -335,7 +337,7 @@ def test_a_counter_reads_a_column_of_a_mib(tmp_path: Path) -> None:
     ],
     ids=["object", "column", "two-mibs"],
 )  # fmt: skip
-def test_a_name_that_leads_nowhere_is_told_with_the_nearest(tmp_path: Path, counter: str, said: str) -> None:
+def test_an_unknown_name_is_a_problem_that_shows_the_nearest(tmp_path: Path, counter: str, said: str) -> None:
     more = a_mib("MORE-MIB", a_gauge("sysUpTime", "enterprises 5"))
     folder = folder_of(tmp_path / "mibs", queue=QUEUE_MIB, more=more)
 
@@ -369,7 +371,7 @@ def test_nothing_in_place_of_folders_raises(written: str) -> None:
     assert all(problem.startswith("web.yaml:1: mibs") for problem in found)
 
 
-def test_nobody_pays_for_pysmi_who_names_no_mibs() -> None:
+def test_pysmi_is_not_imported_without_mibs() -> None:
     code = "import sys; from config.load import load; from pathlib import Path; load(Path('config/examples/web.yaml'))"
     code += "; import handler.cli.main; sys.exit('pysmi' in sys.modules or 'config.counters.mibs' in sys.modules)"
 

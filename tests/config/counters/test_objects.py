@@ -71,7 +71,7 @@ def test_an_object_is_found_by_its_name_and_again_by_its_oid(name: str, oid: str
         "1.3.6.1.2.1.2.2.1.10.1.2",
     ],
 )
-def test_what_is_not_an_object_is_not_found(name: str) -> None:
+def test_a_name_that_is_no_object_is_not_found(name: str) -> None:
     assert LEXICON.resolve(name) is None
 
 
@@ -99,7 +99,7 @@ def test_a_name_of_several_objects_is_asked_back_in_full() -> None:
         ("OTHER-MIB::cpuload.0", "OTHER-MIB::cpuLoad.0"),
     ],
 )
-def test_the_nearest_name_can_be_written_as_it_is_told(mistaken: str, meant: str) -> None:
+def test_the_nearest_name_can_be_written_as_it_is_shown(mistaken: str, meant: str) -> None:
     nearest = LEXICON.nearest(mistaken)[0]
 
     assert nearest == meant

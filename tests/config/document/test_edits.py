@@ -113,12 +113,12 @@ CASES = (
 """What stands there, what stands there instead, the edit in words, and the groups that it touches."""
 
 
-def test_every_section_of_the_file_has_an_edit_that_is_told() -> None:
+def test_every_section_of_the_file_has_an_edit_that_is_reported() -> None:
     assert {words.split(":")[0].split(".")[0] for _, _, words, _ in CASES} == set(Document.model_fields)
 
 
 @pytest.mark.parametrize(("before", "after", "words", "groups"), CASES)
-def test_an_edit_is_told_by_its_key_with_the_groups_that_it_touches(
+def test_an_edit_is_reported_by_its_key_with_the_groups_that_it_touches(
     before: str, after: str, words: str, groups: str, tmp_path: Path
 ) -> None:
     assert before in FILE
@@ -128,7 +128,7 @@ def test_an_edit_is_told_by_its_key_with_the_groups_that_it_touches(
     assert (edit.words, " ".join(edit.groups)) == (words, groups)
 
 
-def test_what_was_removed_is_told_with_the_groups_that_it_touched() -> None:
+def test_a_removed_entry_is_reported_with_the_groups_that_it_touched() -> None:
     with_alert = FILE.replace("alerts:\n", f"alerts:\n{ALERT}")
     (edit,) = found(with_alert, FILE)
     assert (edit.key, edit.act, edit.groups, edit.file) == ("alerts.slow", Act.REMOVED, ("web",), "model.yaml")
@@ -149,12 +149,12 @@ def test_an_edit_says_where_the_value_stands_now() -> None:
     ],
     ids=["a comment", "another spelling", "another order"],
 )
-def test_what_means_the_same_is_no_edit(same: str) -> None:
+def test_another_spelling_of_the_same_value_is_no_edit(same: str) -> None:
     assert same != FILE
     assert found(FILE, same) == ()
 
 
-def test_no_value_that_may_be_a_secret_is_kept_or_told() -> None:
+def test_no_value_that_may_be_a_secret_is_kept_or_shown() -> None:
     secret = "hunter2"
     after = FILE.replace(secret, "hunter3").replace("[sleep, ", f"[sleep, {secret}, ")
     catalogue = parse(after, "model.yaml")

@@ -85,13 +85,13 @@ def alert(**written: object) -> Alert:
     return build(Document.model_validate(document), {}).alerts[AlertId("a")]
 
 
-def test_what_is_left_out_of_a_group_has_the_default_of_the_model() -> None:
+def test_a_key_left_out_of_a_group_has_the_default_of_the_model() -> None:
     assert group() == Group(id=GroupId("g"), profile=ProfileId("web"), minimum=2, maximum=8)
     assert (group().interval, group().quiet_time, group().drain, group().grace) == (30.0, 300.0, 60.0, 120.0)
     assert (group().build_timeout, group().warm_up, group().freshness) == (900.0, 60.0, 3)
 
 
-def test_what_is_left_out_elsewhere_has_the_default_of_the_model() -> None:
+def test_a_key_left_out_elsewhere_has_the_default_of_the_model() -> None:
     assert policy(add=2) == Policy(
         id=PolicyId("p"), when=(ConditionId("busy"),), adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=2.0)
     )
@@ -152,7 +152,7 @@ def test_values_of_a_well_known_object_are_converted_to_the_unit_that_is_written
     assert (share.scale, share.range) == (0.01, (0.0, 1.0))
 
 
-def test_what_is_written_wins_over_what_is_known() -> None:
+def test_a_written_value_wins_over_a_known_one() -> None:
     scaled = counter(snmp="ssCpuUser.0", unit="tenths", scale=0.1)
     assert (scaled.unit, scaled.scale, scaled.range) == ("tenths", 0.1, None)
     changed = counter(snmp="ssCpuUser.0", kind="counter")
@@ -218,7 +218,7 @@ def notifying(for_all: object, own: object) -> Notify | None:
     return build(Document.model_validate(document), {}).groups[GroupId("g")].notify
 
 
-def test_without_notify_nobody_is_told() -> None:
+def test_without_notify_no_notification_is_sent() -> None:
     assert notifying(None, None) is None
 
 
@@ -232,7 +232,7 @@ def test_a_groups_own_notify_replaces_the_one_for_all() -> None:
 @pytest.mark.parametrize(
     ("on", "severities"), [(["error", "warning"], BOTH), (["error"], (Severity.ERROR,)), ([], ())], ids=str
 )
-def test_what_is_told_of_stands_in_order(on: list[str], severities: tuple[Severity, ...]) -> None:
+def test_severities_of_notifications_stand_in_order(on: list[str], severities: tuple[Severity, ...]) -> None:
     notify = notifying({"command": ["/bin/page"], "on": on}, None)
     assert notify is not None
     assert notify.on == severities
@@ -395,7 +395,7 @@ def test_every_key_has_a_description_and_an_example_that_it_accepts(mapping: typ
             mapping.model_validate(given | {key: example})
 
 
-def test_keys_of_later_versions_and_hidden_keys_are_told_apart_from_what_is_served() -> None:
+def test_keys_of_later_versions_and_hidden_keys_are_distinct_from_served_ones() -> None:
     for mapping in mappings():
         assert not set(mapping.later) & set(mapping.model_fields), mapping
         assert set(mapping.hidden) <= set(mapping.model_fields), mapping

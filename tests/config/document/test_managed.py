@@ -80,7 +80,7 @@ def test_every_property_of_a_rule_is_taken() -> None:
     assert made_parts(made) == (ManagedPart.RULE, ManagedPart.STICKINESS, ManagedPart.HEALTHCHECK)
 
 
-def test_only_the_place_has_to_be_said() -> None:
+def test_only_the_place_is_required() -> None:
     made = managed(vip={"network": "public"})
     assert (made.vip, made.listener, made.pool) == (Vip(network="public"), ListenerSpec(), PoolSpec())
     assert (made.on, made.cloud and made.cloud.id, made.lb_status_timeout) == ("lab", "lab", 300.0)
@@ -154,5 +154,5 @@ def test_every_property_is_taken() -> None:
         ),
     ],
 )
-def test_what_exists_is_not_made(written: dict[str, object], own: tuple[ManagedPart, ...]) -> None:
+def test_a_part_that_exists_is_not_made(written: dict[str, object], own: tuple[ManagedPart, ...]) -> None:
     assert made_parts(managed(**written)) == own

@@ -46,7 +46,7 @@ def test_parts_are_made_volumes_first_and_addresses_after_the_ports_that_they_le
         pytest.param([_DATA.replace("retain", "keep")], "one of destroy, retain", id="unknown fate"),
     ],
 )
-def test_what_no_part_can_be_is_refused_at_its_line(written: list[str], message: str) -> None:
+def test_an_invalid_part_is_refused_at_its_line(written: list[str], message: str) -> None:
     with pytest.raises(DeclarationError, match=message) as caught:
         _parts(*written)
     assert [problem.line for problem in caught.value.problems] == [5]

@@ -43,7 +43,7 @@ def test_a_misspelt_key_that_is_needed_is_one_problem() -> None:
 
 
 @pytest.mark.parametrize("cloud", ["openstack: {cloud: lab}, process: {}", "opnestack: {cloud: lab}"])
-def test_while_nobody_knows_which_kind_of_cloud_it_is_every_key_may_be_meant(cloud: str) -> None:
+def test_while_the_kind_of_cloud_is_unknown_every_key_is_accepted(cloud: str) -> None:
     said = [line for line in told(cloud, "image: i, flavor: f, templat: a") if "profiles.web" in line]
     assert said == ["4: profiles.web: unknown key 'templat'; the nearest is template"]
 

@@ -60,18 +60,18 @@ def test_what_is_written_is_read(number: float, space: str, unit: str) -> None:
 @pytest.mark.parametrize(
     "value", ["", "80", "ms", "1.2.3 s", "1 2", "nan ms", "1e999 s", True, None, [80], float("nan")]
 )
-def test_what_is_no_quantity_is_refused(value: object) -> None:
+def test_an_invalid_quantity_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="number"):
         read_quantity(value)
 
 
 @pytest.mark.parametrize("written", ["1e308 s", "-1e101 s", "1e-323 us", 5e-324, 10**400])
-def test_what_would_come_to_infinity_or_to_nothing_is_refused(written: object) -> None:
+def test_a_quantity_that_overflows_or_underflows_is_refused(written: object) -> None:
     with pytest.raises(ValueError, match=r"a number from 1e-100 to 1e\+100"):
         read_positive_quantity(written)
 
 
-def test_of_an_undeclared_counter_nobody_knows_the_unit() -> None:
+def test_the_unit_of_an_undeclared_counter_is_unknown() -> None:
     assert brought(Quantity(number=3, unit="furlong"), None) == (3, None)
     declared = Counter(id=CounterId("x"), source=HaproxyField(field="scur"), unit="s")
     assert brought(Quantity(number=3, unit="furlong"), declared) == (3, "furlong")

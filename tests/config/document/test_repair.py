@@ -48,7 +48,7 @@ def test_each_cause_is_switched_by_itself(written: str, expected: Repair) -> Non
     assert read(written) == expected
 
 
-def test_a_group_that_says_nothing_replaces_what_is_lost_and_nobody_for_health() -> None:
+def test_by_default_a_group_replaces_lost_members_and_none_for_health() -> None:
     silent = parse(_GROUP.removesuffix("    repair: "), "a.yaml")
     assert [group.repair for group in silent.groups.values()] == [Repair()]
     assert Repair().unhealthy is None
@@ -65,7 +65,7 @@ def test_a_group_that_says_nothing_replaces_what_is_lost_and_nobody_for_health()
         pytest.param("{broken: 1}", "1 is not true or false", id="no switch"),
     ],
 )
-def test_what_is_wrong_is_said(written: str, said: str) -> None:
+def test_each_wrong_repair_has_its_message(written: str, said: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         read(written)
     assert said in str(refused.value)

@@ -37,6 +37,6 @@ def test_limits_are_bytes_and_seconds(written: dict[str, object], expected: Reso
     ],
     ids=str,
 )
-def test_what_no_program_could_start_with_is_refused(written: dict[str, object]) -> None:
+def test_limits_with_which_no_program_could_start_are_refused(written: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ResourceLimitsDocument.model_validate(written)

@@ -13,7 +13,7 @@ def test_the_schema_that_is_kept_is_the_one_of_the_document() -> None:
     assert SCHEMA.read_text(encoding="utf-8") == schema_text()
 
 
-def test_a_stale_schema_is_told_with_its_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_schema_is_reported_with_its_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "schema.json"
     assert main(["--check"], path) == 1
     assert "make schema" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def said(instant: Instant | None, timezone: str = "UTC") -> str | None:
         pytest.param("0 9 * * *", "2026-01-01T08:59:59.5", "2026-01-01T09:00", id="half a second before"),
     ],
 )
-def test_what_people_write(cron: str, after: str, then: str) -> None:
+def test_common_calendars_have_the_right_next_time(cron: str, after: str, then: str) -> None:
     calendar = Calendar(cron=read_cron(cron))
     found = next_after(calendar, utc(after))
     assert found == utc(then)
@@ -93,7 +93,7 @@ def test_clocks_that_change(cron: str, after: str, then: str) -> None:
         (900, "five fields"),
     ],
 )
-def test_what_no_calendar_is(text: object, reason: str) -> None:
+def test_an_invalid_calendar_is_refused_with_the_reason(text: object, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_cron(text)
 
@@ -109,7 +109,7 @@ def test_garbage_is_refused_or_understood(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["Europe", "Europe/Pariss", "../etc/passwd", "/etc/localtime", "", "a\0b", 3, "é"])
-def test_what_no_time_zone_is(text: object) -> None:
+def test_an_invalid_time_zone_is_refused(text: object) -> None:
     with pytest.raises(ValueError, match="Europe/Paris"):
         read_timezone(text)
 
@@ -182,7 +182,7 @@ def _every(cron: str, timezone: str, begin: datetime) -> Iterator[Instant]:
     weekday=st.sampled_from(["*", "*", "0", "1-5", "6"]),
     asked=st.floats(min_value=86_400, max_value=3 * 86_400),
 )
-def test_it_agrees_with_one_who_looks_at_every_minute(
+def test_it_agrees_with_a_search_of_every_minute(
     place: tuple[str, str], minute: str, hour: str, day: str, weekday: str, asked: float
 ) -> None:
     timezone, begin = place

@@ -93,7 +93,7 @@ def test_a_file_says_when_a_group_is_frozen() -> None:
         ('schedule: "@daily"', "duration"),
     ],
 )
-def test_a_file_that_says_something_else_is_told_so_at_its_line(told: str, message: str) -> None:
+def test_a_file_with_other_content_is_a_problem_at_its_line(told: str, message: str) -> None:
     with pytest.raises(DeclarationError, match=r"^f\.yaml:9: .*") as refused:
         parse(FILE.format(told), "f.yaml")
     assert message in str(refused.value)

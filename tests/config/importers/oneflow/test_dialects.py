@@ -51,7 +51,7 @@ from config.model import native_dialect, oneflow_dialect
         ),
     ],
 )
-def test_other_readings_are_told(text: str, said: tuple[str, ...]) -> None:
+def test_other_readings_are_reported(text: str, said: tuple[str, ...]) -> None:
     assert tuple(other_readings(oneflow_dialect.parse(text))) == said
 
 
@@ -83,7 +83,7 @@ def test_with_all_its_parentheses_an_expression_reads_the_same_in_both_dialects(
 
 
 @given(texts)
-def test_where_nothing_is_told_both_dialects_read_the_same(text: str) -> None:
+def test_without_a_note_both_dialects_read_the_same(text: str) -> None:
     expression = oneflow_dialect.parse(text)
 
     if not any(other_readings(expression)):

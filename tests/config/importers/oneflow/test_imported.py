@@ -74,7 +74,7 @@ def test_a_policy_without_a_cooldown_takes_its_roles() -> None:
         pytest.param(elastic("A" * 81 + " > 2"), "a name of more than 80 letters", id="a long name"),
     ],
 )
-def test_a_policy_that_cannot_be_said_is_left_out_and_told(policy: Object, why: str) -> None:
+def test_a_policy_that_cannot_be_expressed_is_left_out_and_reported(policy: Object, why: str) -> None:
     made = imported_from(a_service(a_role(elastic(adjust=3), policy)))
 
     assert [*made.document["policies"]] == ["web-out"]
@@ -101,7 +101,7 @@ def test_attributes_become_pushed_counters_once_and_those_that_are_declared_do_n
     assert [*imported_from(service, counters=["Cpu", "orders"]).document["counters"]] == ["att"]
 
 
-def test_what_opennebula_measured_from_outside_is_told_to_be_without_a_source() -> None:
+def test_a_value_that_opennebula_measured_from_outside_is_reported_as_without_a_source() -> None:
     made = imported_from(a_service(a_role(elastic("CPU > 80"), elastic("NETRX > 5"))))
 
     assert [line.split(":")[0] for line in said(made, Fate.UNMAPPED)] == ["CPU", "NETRX"]
@@ -121,14 +121,14 @@ def test_on_opennebula_attributes_are_read_where_oneflow_reads_them_and_with_its
     assert "NETTX → counters.nettx" in said(made, Fate.KEPT)[0]
 
 
-def test_virtual_routers_are_told_and_left_out() -> None:
+def test_virtual_routers_are_reported_and_left_out() -> None:
     made = imported_from(a_service(a_role(), a_role(name="router", type="vr")))
 
     assert [*made.document["groups"]] == ["web"]
     assert said(made, Fate.UNMAPPED) == ["the role router is of virtual routers, which do not scale"]
 
 
-def test_where_a_role_begins_above_min_the_command_that_brings_it_there_is_told() -> None:
+def test_initial_is_written_for_a_role_that_begins_above_min() -> None:
     made = imported_from(a_service(a_role(cardinality=4)))
 
     assert said(made, Fate.UNMAPPED) == []
@@ -144,13 +144,13 @@ def test_groups_of_one_service_name_it(name: str, service: str) -> None:
     assert [group["service"] for group in made.document["groups"].values()] == [service, service]
 
 
-def test_a_single_group_waits_for_nobody() -> None:
+def test_a_single_group_waits_for_no_other() -> None:
     made = imported_from(a_service(a_role(), a_role(name="router", type="vr")))
 
     assert "service" not in made.document["groups"]["web"]
 
 
-def test_only_readings_that_matter_are_told() -> None:
+def test_only_readings_that_matter_are_reported() -> None:
     quiet = imported_from(a_service(a_role()))
     two_ways = imported_from(a_service(a_role(elastic(adjust=-1), elastic("B < 1", "CARDINALITY", 2))))
 
@@ -161,7 +161,7 @@ def test_only_readings_that_matter_are_told() -> None:
     assert not any("rounding" in line for line in said(two_ways, Fate.KEPT))
 
 
-def test_an_expression_that_the_native_dialect_reads_otherwise_is_told_at_its_place() -> None:
+def test_an_expression_that_the_native_dialect_reads_otherwise_is_reported_at_its_place() -> None:
     made = imported_from(a_service(a_role(elastic("A = 1 && B = 1 || C = 1"))))
 
     (note,) = [note for note in made.of(Fate.KEPT) if note.where]

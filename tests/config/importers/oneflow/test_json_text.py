@@ -72,7 +72,7 @@ def test_keys_and_values_know_their_places() -> None:
         pytest.param(b'{\n"a": "\xff"}', 2, "byte 0xff is not UTF-8", id="other letters"),
     ],
 )
-def test_a_fault_is_told_with_line_and_column(text: bytes, line: int, said: str) -> None:
+def test_a_fault_is_reported_with_line_and_column(text: bytes, line: int, said: str) -> None:
     with pytest.raises(DeclarationError) as raised:
         read_json(text, "f")
 

@@ -144,7 +144,7 @@ def test_expressions_are_judged_as_oneflow_judges_them(expression: str, values: 
     assert sizes(service, 3, [values]) == [4 if fires else 3]
 
 
-def test_nobody_leaves_because_a_value_is_absent() -> None:
+def test_no_member_is_removed_because_a_value_is_absent() -> None:
     """Here Trimtab is stricter than OneFlow, and the report says so."""
     service = a_service(a_role(elastic("!(ATT > 5)", adjust=-1)))
 

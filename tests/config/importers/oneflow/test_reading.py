@@ -112,7 +112,7 @@ def test_what_oneflow_would_refuse_is_refused_once(role: Object, said: str) -> N
     assert message.startswith(said)
 
 
-def test_all_problems_are_told_at_once_and_each_with_its_line() -> None:
+def test_all_problems_are_reported_at_once_and_each_with_its_line() -> None:
     text = '{"roles": [\n{"name": "a", "cardinality": "x"},\n{"name": "a",\n"cooldown": []}]}'
 
     with pytest.raises(DeclarationError) as raised:
@@ -136,7 +136,7 @@ def test_a_flood_of_problems_is_cut() -> None:
     assert len(refusals(json.dumps({"roles": [1] * 50_000}))) == 100
 
 
-def test_keys_that_are_not_carried_over_are_told_by_name_and_those_that_mean_nothing_are_not() -> None:
+def test_keys_that_are_not_carried_over_are_reported_by_name_and_meaningless_ones_are_not() -> None:
     role = a_role(
         elastic(expresion="x", true_evals=2, last_eval=5),
         parents=["db"], template_contents={}, nodes=[1], state=2, colour="red",

@@ -54,7 +54,7 @@ def test_what_says_no_zone_is_read_in_that_of_the_server(policy: Object, entry: 
     assert entry_of(policy, timezone="Europe/Paris") == {"missed": "once", "set": 6, **entry}
 
 
-def test_that_times_are_utc_is_told_only_where_it_matters() -> None:
+def test_the_note_that_times_are_utc_appears_only_where_it_matters() -> None:
     def told(policy: Object, **options: object) -> bool:
         made = imported_from(a_service(a_role(scheduled_policies=[policy])), **options)
         return any(line.startswith("times are UTC") for line in said(made, Fate.DIFFERS))
@@ -72,7 +72,7 @@ def test_that_times_are_utc_is_told_only_where_it_matters() -> None:
         pytest.param(scheduled("CHANGE", 0, recurrence="0 9 * * *"), "adjust is 0", id="no change"),
     ],
 )
-def test_what_cannot_be_said_is_left_out_and_told(policy: Object, why: str) -> None:
+def test_a_schedule_that_cannot_be_expressed_is_left_out_and_reported(policy: Object, why: str) -> None:
     made = imported_from(a_service(a_role(scheduled_policies=[policy])))
 
     assert not made.document["policies"]
@@ -88,7 +88,7 @@ def test_what_cannot_be_said_is_left_out_and_told(policy: Object, why: str) -> N
         (scheduled(start_time="20271002"), "nothing but digits are seconds since 1970: 1970-08-23T14:50:02+00:00"),
     ],
 )
-def test_what_oneflow_reads_otherwise_than_people_do_is_told_at_its_place(policy: Object, surprise: str) -> None:
+def test_a_schedule_that_oneflow_reads_unexpectedly_is_reported_at_its_place(policy: Object, surprise: str) -> None:
     made = imported_from(a_service(a_role(scheduled_policies=[policy])))
 
     (note,) = [note for note in made.of(Fate.KEPT) if note.where]
@@ -131,7 +131,7 @@ def recurring(recurrence: str) -> Object:
         ("@Daily", "one field: it wants five"),
     ],
 )
-def test_what_oneflow_does_not_read_is_a_problem_of_the_template(recurrence: str, unread: str) -> None:
+def test_a_recurrence_that_oneflow_does_not_read_is_a_problem_of_the_template(recurrence: str, unread: str) -> None:
     assert refusal(recurrence) == unread
     with pytest.raises(DeclarationError) as refused:
         imported_from(recurring(recurrence))
@@ -152,7 +152,7 @@ def test_what_oneflow_does_not_read_is_a_problem_of_the_template(recurrence: str
         "@annually",
     ],
 )
-def test_what_oneflow_reads_is_taken(recurrence: str) -> None:
+def test_a_recurrence_that_oneflow_reads_is_taken(recurrence: str) -> None:
     assert refusal(recurrence) == ""
     assert imported_from(recurring(recurrence)).document["policies"]
 
