@@ -1,4 +1,4 @@
-"""How much one file may hold, and how much of what is wrong with it is said: `docs/checking.md` lists these.
+"""How much one file may hold, and how many of its problems are reported: `docs/checking.md` lists these.
 
 Whatever its bytes are, a file is then judged within seconds and in bounded memory. Each bound lies far above what the
 largest fleets declare.

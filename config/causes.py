@@ -14,7 +14,7 @@ class FailureCause(enum.Enum):
     """One sort of trouble with the other side."""
 
     LAUNCH_CONFIGURATION = "launch_configuration"
-    """What members are made of is refused as a whole."""
+    """The cloud refuses the profile as a whole."""
     IMAGE = "image"
     FLAVOR = "flavor"
     NETWORK = "network"
@@ -25,16 +25,16 @@ class FailureCause(enum.Enum):
     CAPACITY = "capacity"
     CREDENTIALS = "credentials"
     LIBRARY = "library"
-    """What its driver is made with is not installed here."""
+    """A library that the driver needs is not installed here."""
     SERVICE = "service"
-    """A whole service of the cloud is not there for this account."""
+    """The account has no access to a service of the cloud."""
     BALANCER = "balancer"
     BALANCER_GOING = "balancer_going"
     BALANCER_BUSY = "balancer_busy"
     BALANCER_FULL = "balancer_full"
     POOL = "pool"
     SEAT = "seat"
-    """A member's own place on a balancer."""
+    """A member's registration with a balancer."""
     HEALTH_MONITOR = "health_monitor"
 
 

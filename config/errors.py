@@ -72,8 +72,8 @@ def first_lines(lines: Sequence[str], kind: str) -> tuple[str, ...]:
 class DriverError(TrimtabError):
     """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses.
 
-    A driver that knows the ``cause`` says it, and what to do in its message; of the others it is looked for in the
-    message. Where more can be done than `config.causes.MENDING` says of the cause, the message ends with ``mend``.
+    A driver that knows the ``cause`` gives it, and what to do in its message; otherwise the cause is looked for in the
+    message. Where a better remedy than the one in `config.causes.MENDING` is known, the message ends with ``mend``.
     """
 
     def __init__(self, message: str = "", *, cause: FailureCause | None = None, mend: str = "") -> None:

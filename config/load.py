@@ -96,7 +96,7 @@ def _bounded(found: Iterable[Problem], *, more: bool = False) -> tuple[Problem, 
         return tuple(problems)
     problems = problems[:MOST_PROBLEMS]
     last = problems[-1]
-    message = f"there may be more problems than these {len(problems):,}: mend these, and check again"
+    message = f"there may be more problems than these {len(problems):,}: correct these, and check again"
     return (*problems, replace(last, column=last.column + 1, message=message))
 
 

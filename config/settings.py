@@ -31,7 +31,7 @@ def read_secret(ref: SecretRef, environ: Mapping[str, str]) -> str:
 
 
 def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:
-    """Find files of secrets that are open to a group that does not need them; each is a warning, told once.
+    """Find files of secrets that are open to a group that does not need them; each is a warning, reported once.
 
     A group that reads a file of another account is how this account gets to it. So it is a warning where Trimtab's
     account owns the file, or where a group may change it. What cannot be looked at is left to `read_secret`.
@@ -44,7 +44,7 @@ def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:
 
 
 def unread_secrets(catalogue: Catalogue, environ: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Find secrets that cannot be read here and now, in the order of the file; each is a warning, told once.
+    """Find secrets that cannot be read here and now, in the order of the file; each is a warning, reported once.
 
     The file may be checked on another machine, or by another account, than those that it is written for.
     """

@@ -47,7 +47,7 @@ _AN_HOUR: Seconds = 3600.0
 
 
 def schedule_of(id: PolicyId, entry: PolicyDocument) -> Schedule:
-    """What the core sees of a policy that goes by a schedule."""
+    """Return a policy with a schedule as the core sees it."""
     times: Times = _times(entry.schedule, entry.timezone) if entry.at is None else _once(entry.at, entry.timezone)
     size = entry.ceiling if entry.floor is None else entry.floor
     if size is not None and entry.until is not None:
@@ -194,7 +194,7 @@ def _schedules(names: Sequence[str], document: written.Document) -> tuple[Schedu
 
 
 def _followed(name: str, document: written.Document) -> tuple[PolicyId, ...]:
-    """The policies that one name in a group's list stands for; none for one that goes by a schedule."""
+    """Return the policies that one name in a group's list stands for; none for a policy with a schedule."""
     entry = document.policies.get(name)
     if entry is not None and entry.is_scheduled:
         return ()

@@ -1,4 +1,4 @@
-"""Target tracking as written → the policies and conditions that it comes to.
+"""Target tracking as written → its policies and conditions.
 
 `keep` becomes two policies, `keep.out` and `keep.in`, each with the one condition of its name: the value is further
 above the target, or below it, than is tolerated. So holds, quiet times, guards, explanations and history treat them as

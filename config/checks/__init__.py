@@ -1,1 +1,1 @@
-"""What the parts of a file may say about each other: what is refused, and what is warned of."""
+"""Rules between the parts of a file: errors and warnings."""

@@ -100,7 +100,7 @@ def _affected(catalogue: Catalogue) -> Iterator[tuple[Alert, Group]]:
 
 
 def _read_by(catalogue: Catalogue, name: PolicyId) -> Iterator[Alert]:
-    """The alerts whose values a policy needs, by id."""
+    """Return the alerts that bring values for a policy, by id."""
     policy = catalogue.policies.get(name)
     conditions = (catalogue.conditions.get(condition) for condition in (policy.when if policy else ()))
     names = (counter for condition in conditions if condition for counter in condition.counters)

@@ -43,7 +43,7 @@ def makers(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def shapes(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find rules that are to be made elsewhere than on CloudStack, and what is no rule there."""
+    """Find rules to be made outside CloudStack, and managed balancers on CloudStack that are no rule."""
     for balancer in made(catalogue):
         if not isinstance(balancer.cloud, _MAKERS):
             continue
@@ -59,7 +59,7 @@ def shapes(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def ports(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose members serve on another port than the one that the rule made for them leads to."""
+    """Find groups with members that serve on another port than the one that their rule leads to."""
     for group, where, balancer in _uses(catalogue):
         use = group.balancers[int(where[-2])]
         if balancer.rule is not None and balancer.rule.private_port != use.port:
@@ -69,7 +69,7 @@ def ports(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def networks(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose members are not in the network of the rule that is made for them, as far as names tell."""
+    """Find groups with members outside the network of their rule, as far as names tell."""
     for group, where, balancer in _uses(catalogue):
         profile = catalogue.profiles.get(group.profile)
         recipe = None if profile is None else profile.recipe
@@ -101,7 +101,7 @@ def owners(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def elsewhere(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose members are on another cloud than the balancer that is made for them."""
+    """Find groups with members on another cloud than the balancer that is made for them."""
     for group, where, balancer in _uses(catalogue):
         profile = catalogue.profiles.get(group.profile)
         if profile is not None and balancer.cloud is not None and profile.cloud != balancer.on:

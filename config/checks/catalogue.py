@@ -1,7 +1,7 @@
 """What each part of a catalogue may say about the others.
 
 `config.document.file` judges one value at a time; the rules here see several at once. Each yields findings, which point
-at one value and may lean on others: a finding that leans on what was refused already has no cause of its own, so it is
+at one value and may depend on others: a finding that depends on a refused value has no cause of its own, so it is
 dropped.
 """
 
@@ -32,7 +32,7 @@ def check(
 
     Args:
         catalogue: as declared; of what was refused it may hold anything or nothing.
-        refused: sections, entities or values that have a problem already: nothing that leans on them is reported.
+        refused: sections, entities or values that have a problem already: no finding that depends on them is reported.
         installed: the plugins that are installed; ``None``: unknown, and not checked.
     """
     found = chain.from_iterable(rule(catalogue) for rule in _RULES)
@@ -44,7 +44,7 @@ def check(
 
 
 def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where], holders: AbstractSet[Where]) -> bool:
-    """Whether the place of a finding, or anything at, around or in what it leans on, was refused.
+    """Whether the place of a finding, or any value that it depends on, was refused.
 
     ``holders`` are all places at or around what was refused.
     """
@@ -158,7 +158,7 @@ def _counted(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _durations(catalogue: Catalogue) -> Iterator[Finding]:
-    """Shorter than the interval it could not be told from 0s (DESIGN.md, Judging)."""
+    """Shorter than the interval it would have the same effect as 0s (DESIGN.md, Judging)."""
     slowest: dict[PolicyId, Group] = {}
     for group, policy in _followed(catalogue):
         if 0 < policy.duration < group.interval:

@@ -116,7 +116,7 @@ def _compared(condition: Condition) -> str:
 
 
 def unreachable_counts(catalogue: Catalogue) -> Iterator[Finding]:
-    """More than there are can never hold; and steps go by a condition that must."""
+    """More conditions than there are can never hold; and steps follow a condition that must hold."""
     for policy in catalogue.policies.values():
         if policy.enough is not None and policy.enough > len(policy.when):
             message = f"at least {policy.enough} can never hold: when names {len(policy.when)}"

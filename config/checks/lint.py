@@ -1,4 +1,4 @@
-"""What is allowed and hardly meant: warnings, where `config.checks.catalogue` refuses.
+"""Find settings that are valid but probably mistakes: warnings, where `config.checks.catalogue` refuses.
 
 A warning says where, why it hurts, and a value that works. A file with warnings loads and runs. Pure.
 """
@@ -20,7 +20,7 @@ from config.units import PolicyId, Seconds, format_span
 
 
 def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Problem, ...]:
-    """Find what a sound catalogue says in vain, or to its own harm, in the order of the file.
+    """Find settings of a valid catalogue that have no effect or do harm, in the order of the file.
 
     Args:
         catalogue: one that `config.checks.catalogue` has nothing against.
@@ -49,7 +49,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
 
 
 def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:
-    """New members must have taken up their share before anybody judges whether they were enough."""
+    """Find quiet times that end before new members take their share of the load."""
     slowest: dict[PolicyId, tuple[Seconds, Group, Profile]] = {}
     for group, policy in _followed(catalogue):
         profile = catalogue.profiles[group.profile]

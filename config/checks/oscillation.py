@@ -45,7 +45,7 @@ class _Shrinking(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """How many times its load each of those that stay bears."""
+        """By how much the load of each remaining member is multiplied."""
         return self.before / self.after
 
 
@@ -75,7 +75,7 @@ def _of_group(catalogue: Catalogue, group: Group, resize: Resize) -> Iterator[tu
 
 
 def _worst(group: Group, shrink: Policy, resize: Resize) -> _Shrinking | None:
-    """The one step that loads those who stay the most; ``None``: the group never shrinks to a size above 0."""
+    """The step that most loads the remaining members; ``None``: the group never shrinks to a size above 0."""
     least = max(1, group.minimum)
     sizes = {*range(least + 1, min(group.maximum, least + _SIZES) + 1), group.maximum}
     steps = [

@@ -1,6 +1,7 @@
-"""What members of a cloud run, and that none of it is two groups' at once.
+"""Check what the members of a cloud run, and that no two groups share it.
 
-A program those of a process cloud, an image those of others, nothing the played, and the nodes of a role of OneFlow.
+Members of a process cloud run a program, nodes of a role of OneFlow what the role says, members of other clouds an
+image; simulated members run nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from config.units import CloudId, GroupId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Machines:
-    """A kind of cloud whose members are machines."""
+    """A kind of cloud with machines as members."""
 
     recipe: type
     what: str
@@ -178,13 +179,13 @@ def _leans(profile: Profile) -> tuple[Where, ...]:
 
 
 def shared_roles(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find groups whose members would be nodes of the same role."""
-    whose: dict[tuple[CloudId, OneflowRecipe], GroupId] = {}
+    """Find groups that share a role of OneFlow, so that their members would be its nodes."""
+    first_users: dict[tuple[CloudId, OneflowRecipe], GroupId] = {}
     for group in catalogue.groups.values():
         profile = catalogue.profiles.get(group.profile)
         if profile is None or not isinstance(profile.recipe, OneflowRecipe):
             continue
-        first = whose.setdefault((profile.cloud, profile.recipe), group.id)
+        first = first_users.setdefault((profile.cloud, profile.recipe), group.id)
         if first != group.id:
             role = f"role {profile.recipe.role} of service {profile.recipe.service}"
             message = f"{role} is that of group {first}: a role has the members of one group"

@@ -1,4 +1,4 @@
-"""Comparisons that always come to the same, since the declared range of a counter leaves them no choice.
+"""Find comparisons that are always true or always false, because of the declared range of a counter.
 
 A threshold outside the range is refused (`config.checks.catalogue`). Here are those that touch its end, such as
 ``above: 100`` of a percentage, and comparisons inside expressions. They are judged by the code that decides, with each
@@ -69,7 +69,7 @@ def certainties(catalogue: Catalogue, certain: Certain) -> Iterator[Finding]:
 def _comparisons(condition: AnyCondition) -> Iterator[Comparison]:
     match condition:
         case Condition(per_member=True):
-            return  # how many members bear a total is not said
+            return  # how many members share a total is not declared
         case Condition(counter=counter, compare=compare, threshold=threshold):
             name = Name(name=counter, column=1)
             yield Comparison(relation=_RELATION[compare.value], left=name, right=NumberLiteral(value=threshold))

@@ -69,7 +69,7 @@ def _of(condition: AnyCondition, *, expressions: bool) -> Iterator[PassedThresho
 
 
 def _alternatives(condition: ExpressionCondition, tree: Proposition, *, opposite: bool) -> Sequence[PassedThresholds]:
-    """What a proposition, or its opposite, comes to: by De Morgan, down to comparisons."""
+    """Reduce a proposition, or its opposite, to comparisons, by De Morgan's laws."""
     match tree:
         case Comparison():
             return (_threshold(condition, tree, opposite=opposite),)

@@ -26,7 +26,7 @@ def quorums(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def ranges(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find thresholds that no value of the counter ever comes to."""
+    """Find thresholds that no value of the counter ever reaches."""
     for condition, counter in _judged(catalogue):
         reductions = {condition.across, condition.aggregate}
         if counter.range is None or condition.per_member or condition.in_unit or reductions & OUTGROWING:
@@ -71,7 +71,7 @@ _NO_LEVEL = {Reduce.COUNT, Statistic.STDDEV}
 
 
 def shared(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find conditions ``per_member`` of what is no total."""
+    """Find conditions ``per_member`` of a counter that is no total."""
     for condition in catalogue.conditions.values():
         if not isinstance(condition, Condition) or not condition.per_member or "." in condition.id:
             continue

@@ -1,4 +1,4 @@
-"""What is declared in vain: nothing that counts names it, or no part of the file will ever tell what it waits for."""
+"""Find entries without effect: no used entry names them, or no part of the file provides the data that they need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WITHOUT_EFFECT: Mapping[str, str] = {
 
 
 def unused(catalogue: Catalogue) -> Iterator[Finding]:
-    """Find every entry that nothing names, and alerts whose value no counter takes."""
+    """Find every entry that no other entry names, and alerts with a value that no counter takes."""
     named = _named(catalogue)
     for section, why in _WITHOUT_EFFECT.items():
         entries = getattr(catalogue, section)

@@ -41,7 +41,7 @@ CLOUDSTACK_FIELDS: Mapping[str, ObjectShape] = MappingProxyType(
         "diskiopstotal": _gauge("operations", f"Operations of disks {_CYCLE}"),
     }
 )
-"""Field → shape. What has moved is told for one collection, if CloudStack is asked not to add it up."""
+"""Field → shape. Traffic is reported for one collection, if CloudStack is asked not to add it up."""
 
 CLOUDSTACK_MOVED = frozenset(name for name in CLOUDSTACK_FIELDS if name.startswith(("network", "disk")))
 """Fields that CloudStack before 4.17 adds up, whatever it is asked."""

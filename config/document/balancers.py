@@ -87,7 +87,7 @@ class CloudstackRuleDocument(TrustingDocument):
     project: Annotated[Text | None, Given] = key(PROJECT, "shop", left_out=NO_PROJECT)
     rule: Text = must("The rule's name or id.", "web-https")
     timeout: PositiveSpan = key("How long an answer may take.", "15s", default="15s")
-    job_timeout: PositiveSpan = key("How long a change is waited for; it goes on after that.", "2m", default="2m")
+    job_timeout: PositiveSpan = key("How long to wait for a change; it continues after that.", "2m", default="2m")
 
     def balancer(self, id: BalancerId) -> CloudstackRuleBalancer:
         """As the core sees it."""
@@ -112,9 +112,9 @@ class NetscalerBalancerDocument(TrustingDocument):
     url: BaseUrl = must("Its management address, that of the primary of a pair.", "https://192.0.2.10")
     user: Text = must("A user who may change the service group.", "trimtab")
     password: SecretDocument = must("Where the user's password is kept.", {"env": "NS_PASSWORD"})
-    service_group: Text = must("The service group whose members are ours.", "web")
+    service_group: Text = must("The service group with our members.", "web")
     delay: Annotated[PositiveSpan | None, Given] = key(
-        "After so long the appliance closes what a drained member has left, whatever becomes of Trimtab.",
+        "After this long the appliance closes a drained member's remaining connections, even without Trimtab.",
         "10m",
         left_out="Trimtab alone ends them",
     )

@@ -1,4 +1,4 @@
-"""A cloud as it is written: its kind, and how much may be asked of it."""
+"""A cloud as it is written: its kind, and the limits of calls to it."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class GroupBudgetDocument(Declared):
 
 
 class CallsDocument(Declared):
-    """How much may be asked of a cloud: creates, removals, questions by name."""
+    """The most calls to a cloud: creates, removals, look-ups by name."""
 
     count: Annotated[int, Field(ge=2, le=10**6)] = must(
-        "So many calls in a burst, and then evenly so many …", 10, unit="calls"
+        "The most calls in a burst, and then evenly this many …", 10, unit="calls"
     )
     per: PositiveSpan = key("… in so long.", "1s", default="1s")
     at_once: Annotated[int, Field(ge=1, le=1000)] = key("Calls side by side.", 8, default=8, unit="calls")
@@ -66,7 +66,7 @@ class CloudDocument(Declared):
         "Members are processes of this machine, each on a loopback address.", {}
     )
     simulated: Annotated[SimulatedDocument | None, Given] = key(
-        "Members are only played: for trying a declaration without a cloud.", {"boot": "30s"}
+        "Members are simulated: for trying a declaration without a cloud.", {"boot": "30s"}
     )
     cloudstack: Annotated[CloudstackDocument | None, Given] = key(
         "Members are virtual machines, deployed and destroyed over the API of CloudStack.",
@@ -98,5 +98,5 @@ class CloudDocument(Declared):
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
     calls: Annotated[CallsDocument | None, Given] = key(
-        "How much may be asked of this cloud, by all groups.", {"count": 10, "per": "1s"}, left_out="no limit"
+        "The most calls to this cloud, by all groups together.", {"count": 10, "per": "1s"}, left_out="no limit"
     )

@@ -48,7 +48,7 @@ class ConditionDocument(Declared):
         "How the expression is read: native, or as OneFlow does.", "native", implied="native"
     )
     per_member: Annotated[Yes | None, Given] = key(
-        "The number is what one member bears; a total of the group is held against it times the desired size.",
+        "The number is one member's share; the group's total is compared with it times the desired size.",
         True,
         left_out="it is held against the value as it is",
     )

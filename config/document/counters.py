@@ -181,7 +181,7 @@ class CounterDocument(Declared):
         "sum",
         left_out="an answer has one row; counts of nova are added up",
     )
-    lag: Span = key("How much later than it happened the value can be had.", "60s", default=0)
+    lag: Span = key("How long after the event the value is available.", "60s", default=0)
     per: Annotated[Annotated[Per, _Lax] | None, Given] = key(
         "What a value belongs to: each member, or the group as a whole.",
         "member",

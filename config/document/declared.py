@@ -37,7 +37,7 @@ def sentence_of(left_out: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Further:
-    """What editors and the reference are told of a key beside its type and description."""
+    """What editors and the reference show of a key beside its type and description."""
 
     unit: str = ""
     """Of a number: what it counts."""
@@ -54,7 +54,7 @@ class Further:
             schema |= {IF_LEFT_OUT: self.left_out, "description": schema["description"] + sentence_of(self.left_out)}
 
 
-def key(  # all that a key can be told of
+def key(  # everything that a key can declare
     description: str,
     *examples: object,
     default: Any = None,  # noqa: ANN401 a value of YAML
@@ -88,7 +88,7 @@ class Declared(BaseModel):
     refused: ClassVar[Mapping[str, str]] = {}
     """Keys that users may expect here → why they do not exist."""
     hidden: ClassVar[frozenset[str]] = frozenset()
-    """Keys whose value may be, or hold, a secret: never repeated in a message."""
+    """Keys with a value that may be, or hold, a secret: never repeated in a message."""
     choice: ClassVar[tuple[str, ...]] = ()
     """Keys that exclude each other: exactly one must be written."""
     choice_of: ClassVar[str] = ""

@@ -15,10 +15,10 @@ def edits(before: Statement, after: Statement, sites: Mapping[Where, Site], file
     """Return what an edit changed, in the order of keys.
 
     Args:
-        before: what the file said.
-        after: what it says now.
-        sites: where everything stands now.
-        file: its name, for what stands nowhere any more.
+        before: the file before the edit.
+        after: the file after the edit.
+        sites: file and line of every value now.
+        file: its name, for values that were removed.
     """
     users = _users(before, after)
     found = sorted(set(_differing(before.values, after.values)), key=lambda each: each[0])

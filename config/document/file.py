@@ -6,7 +6,7 @@ This is the one place where pydantic is used for the file. `config.build.catalog
 
 Every field has a description and an example; the example also stands in for a wrong value while the rest of the file
 is still judged. `later` names keys that Trimtab's design has and this version does not serve yet, and the feature that
-each belongs to: they are refused by name. `hidden` names keys whose value may be a secret: no message repeats it.
+each belongs to: they are refused by name. `hidden` names keys with values that may be secret: no message repeats them.
 """
 
 from __future__ import annotations
@@ -158,13 +158,13 @@ class GroupDocument(Declared):
         "A member that vanished is replaced, or shrinks the desired size.", "replace", default="replace"
     )
     repair: RepairDocument = key(
-        "Which members are replaced without anybody asking; off: none.", {"unhealthy": {"after": "2m"}}, default={}
+        "Which members are replaced automatically; off: none.", {"unhealthy": {"after": "2m"}}, default={}
     )
     victims: Annotated[Victims, _Lax] = key(
-        "Which members leave first, of those that are alike.", "zone_balance", default="oldest"
+        "Which members are removed first, of those that are alike.", "zone_balance", default="oldest"
     )
     distrust: Share = key(
-        "A listing that lacks a greater share of the members is not believed until that is confirmed.",
+        "A listing that lacks a greater share of the members is not used until the loss is confirmed.",
         "30%",
         default="30%",
     )
@@ -191,9 +191,9 @@ class GroupDocument(Declared):
         left_out="no limit",
     )
     flap_damping: Annotated[FlapDampingDocument | None, Given] = key(
-        "When the size goes to and fro, hold it high for a while.",
+        "When the size keeps changing direction, hold it high for a while.",
         {"reversals": 4, "within": "1h", "hold": "30m"},
-        left_out="it may go to and fro",
+        left_out="it may keep changing",
     )
     stabilisation: Annotated[PositiveSpan | None, Given] = key(
         "Policies shrink the group to no fewer members than the most that were advised in so long.",
@@ -236,7 +236,9 @@ class Document(Declared):
         "What can be measured.", {"cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"}}, default={}
     )
     conditions: dict[Name, ConditionDocument] = key(
-        "What is true, false or unknown.", {"busy": {"counter": "cpu", "above": 80}}, default={}
+        "Comparisons of counters with thresholds: true, false or unknown.",
+        {"busy": {"counter": "cpu", "above": 80}},
+        default={},
     )
     policies: dict[Name, PolicyDocument] = key(
         "When to adjust the size, and how.", {"out": {"when": ["busy"], "duration": "120s", "add": 2}}, default={}
@@ -246,7 +248,7 @@ class Document(Declared):
         "What spreads work over members.", {"edge": {"shared_listener": {"listen": "127.0.0.1:8080"}}}, default={}
     )
     profiles: dict[Name, ProfileDocument] = key(
-        "What members are made of.", {"web": {"cloud": "local", "command": ["/usr/bin/web"]}}, default={}
+        "Recipes that new members are made from.", {"web": {"cloud": "local", "command": ["/usr/bin/web"]}}, default={}
     )
     groups: dict[GroupName, GroupDocument] = key(
         "The fleets.", {"web": {"profile": "web", "min": 2, "max": 40, "policies": ["out"]}}, default={}

@@ -114,8 +114,8 @@ class HealthCheckDocument(Declared):
     timeout: PositiveSpan = key(
         "How long an answer may take: whole seconds, 2 to 60, no more than interval.", "5s", default="2s"
     )
-    healthy: _SOME = key("So many answers in a row make a member well.", 3, default=2, unit="answers")
-    unhealthy: _SOME = key("So many failures in a row make it ill.", 3, default=10, unit="failures")
+    healthy: _SOME = key("This many answers in a row make a member healthy.", 3, default=2, unit="answers")
+    unhealthy: _SOME = key("This many failures in a row make a member unhealthy.", 3, default=10, unit="failures")
 
     @model_validator(mode="after")
     def _in_time(self) -> Self:
@@ -164,7 +164,7 @@ class MadeRuleDocument(Declared):
     public_port: Port = key("The port that clients connect to.", 443, default=80)
     private_port: Port = must("The port at which members serve, as the group says it.", 8080)
     protocol: Annotated[Annotated[RuleProtocol, _Lax] | None, Given] = key(
-        "What is taken in.", "tcp-proxy", left_out="tcp"
+        "The protocol of clients.", "tcp-proxy", left_out="tcp"
     )
     algorithm: Annotated[Algorithm, _Lax] = key("Which member is next.", "leastconn", default="roundrobin")
     cidrs: Annotated[Annotated[list[Cidr], Field(min_length=1)] | None, Given] = key(

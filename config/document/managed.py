@@ -112,7 +112,7 @@ class VipDocument(Declared):
 
 
 class ListenerDocument(Declared):
-    """What is taken in."""
+    """The protocol and port that the balancer accepts."""
 
     protocol: Annotated[Protocol, _Lax] = key("What clients speak.", "HTTP", default="HTTP")
     port: Port = key("The port that clients connect to.", 443, default=80)
@@ -198,7 +198,7 @@ class HealthMonitorDocument(Declared):
     id: Annotated[Text | None, Given] = key(
         "A monitor that exists, by its id; it is used, never deleted.", "72c5ed97", left_out="Trimtab makes one"
     )
-    type: Annotated[Probe, _Lax] = key("How members are asked.", "HTTP", default="PING")
+    type: Annotated[Probe, _Lax] = key("How the balancer probes members.", "HTTP", default="PING")
     delay: PositiveSpan = key("How long from one probe to the next.", "10s", default="10s")
     timeout: PositiveSpan = key("How long a probe waits for an answer.", "5s", default="5s")
     max_retries: Annotated[int, Field(ge=1, le=10)] = key(

@@ -39,7 +39,7 @@ class PaceDocument(Declared):
     """How many members policies and alarms may add, or take away, in any span of time."""
 
     count: Annotated[Annotated[int, Field(ge=1)] | None, Given] = key(
-        "At most so many members.", 4, left_out="percent alone", unit="members"
+        "The most members.", 4, left_out="percent alone", unit="members"
     )
     percent: Annotated[Percent | None, Given] = key(
         "At most this share of the size before, rounded up.", "50%", left_out="count alone"
@@ -62,7 +62,7 @@ class PaceDocument(Declared):
 
 
 class FlapDampingDocument(Declared):
-    """After so many reversals of direction the size is held high for a while."""
+    """After this many reversals of direction the size is held high for a while."""
 
     reversals: Annotated[int, Field(ge=2, le=100)] = must(
         "How often policies and alarms turned round.", 4, unit="reversals"

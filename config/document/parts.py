@@ -56,7 +56,7 @@ class PartDocument(Declared):
         "It is an address that leads to one of the ports.", {"network": "public", "port": "front"}
     )
     on_delete: Annotated[OnDelete, Strict(False)] = key(
-        "What becomes of it when its member has gone: destroy, or retain, without our mark.",
+        "What happens to it when its member is removed: destroy, or retain, without our mark.",
         "retain",
         default="destroy",
     )

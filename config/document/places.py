@@ -52,7 +52,7 @@ class ParsedText:
 
 
 def read_places(text: str, file: str) -> ParsedText:
-    """Read a YAML text whose top level is a mapping.
+    """Read a YAML text with a mapping at the top level.
 
     Raises:
         DeclarationError: with one problem, where the text is no YAML, is empty, or is no mapping.
@@ -99,7 +99,7 @@ class _Unfolding:
                 return _scalar(node)
 
     def mapping(self, node: MappingNode, where: Where) -> dict[str, Plain]:
-        """Keys in their order; what a merge key brings in yields to what is written out."""
+        """Keys in their order; a written key wins over one from a merge key."""
         result: dict[str, Plain] = {}
         for key, value in node.pairs():
             if key.tag == MERGE:
@@ -117,7 +117,7 @@ class _Unfolding:
         return result
 
     def _merge(self, node: MappingNode, where: Where, into: dict[str, Plain], *, depth: int) -> None:
-        """Follow the merge keys of a mapping; what is nearer wins."""
+        """Follow the merge keys of a mapping; the nearer value wins."""
         for source in _merged(node):
             self._count(source, depth=depth)
             if not isinstance(source, MappingNode):

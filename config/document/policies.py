@@ -49,7 +49,7 @@ class StepDocument(Declared):
 
 
 class InARowDocument(Declared):
-    """So many evaluations in a row instead of a duration: OneFlow's period_number and period."""
+    """A number of evaluations in a row instead of a duration: OneFlow's period_number and period."""
 
     times: Annotated[int, Field(ge=1, le=1000)] = must(
         "How often in a row the conditions must hold.", 3, unit="evaluations"
@@ -74,11 +74,11 @@ class PolicyDocument(Declared):
         left_out="none, with a target or a schedule; else it is needed",
     )
     match: Match = key(
-        "How many of them must hold: all, any, or at_least so many.", "any", {"at_least": 2}, default="all"
+        "How many of them must hold: all, any, or at_least a number.", "any", {"at_least": 2}, default="all"
     )
     duration: Span = key("How long they must hold. 0s: at once.", "120s", default=0)
     in_a_row: Annotated[InARowDocument | None, Given] = key(
-        "Instead of a duration: in so many evaluations in a row.",
+        "Instead of a duration: a number of evaluations in a row.",
         {"times": 3, "every": "60s"},
         left_out="the duration counts",
     )
@@ -180,7 +180,7 @@ class PolicyDocument(Declared):
         return self
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
-        """Which key, and what is wrong with it; the first is told."""
+        """Yield wrong keys with their faults; only the first is reported."""
         if self.steps is None:
             if self.by is not None:
                 yield "by", "by names the condition of the steps, and there are no steps: write steps, or remove by"
@@ -205,7 +205,7 @@ class PolicyDocument(Declared):
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether it goes by a schedule, and not by conditions."""
+        """Whether the policy has a schedule instead of conditions."""
         return self.schedule is not None or self.at is not None
 
     @property

@@ -85,7 +85,7 @@ class ProfileDocument(OpenstackKeys):
         "OneFlow: the service, by name or id.", "shop", left_out="none; a cloud of this kind needs it"
     )
     role: Annotated[RoleName | None, Given] = key(
-        "OneFlow: the role whose nodes are members.", "frontend", left_out="none; a cloud of this kind needs it"
+        "OneFlow: the role with the members as nodes.", "frontend", left_out="none; a cloud of this kind needs it"
     )
     parts: dict[Name, PartDocument] = key(
         "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",

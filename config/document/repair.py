@@ -44,7 +44,7 @@ class UnhealthyDocument(Declared):
     after: PositiveSpan = key("How long it must have failed.", "2m", default="2m")
     warm_up: Span = key("After it came into service, how long it is not judged by its health.", "5m", default="5m")
     at_most: Shrinkage = key(
-        "As soon as more members fail at once, none is replaced and a person is asked.", "20%", 2, default="20%"
+        "If more members fail at once, none is replaced and a person must act.", "20%", 2, default="20%"
     )
 
     @property
@@ -66,7 +66,7 @@ class UnhealthyDocument(Declared):
 
 
 class RepairDocument(Declared):
-    """Which members are replaced without anybody asking; others are left alone and count, until a person converges."""
+    """Which members are replaced automatically; others stay and count, until a person runs trimtab converge."""
 
     vanished: bool = key("Members that served and are gone. on_vanish says what then.", False, default=True)
     broken: bool = key("Members that served, and are in error or stopped, says their cloud.", False, default=True)

@@ -34,7 +34,7 @@ class Salvage:
 
 
 def salvage(data: dict[str, Plain], errors: Sequence[ErrorDetails], lexicon: Lexicon) -> Salvage:
-    """Mend a file's data as far as it goes. ``data`` is left as it is, and objects are called as in ``lexicon``."""
+    """Repair a file's data as far as possible. ``data`` is left as it is, and objects are called as in ``lexicon``."""
     mended, refused = copy.deepcopy(data), set[Where]()
     for error in errors:
         refused |= _mend(mended, error)

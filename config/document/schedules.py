@@ -142,7 +142,7 @@ class ScheduledStart(Protocol):
 
 
 def misfits(entry: ScheduledStart) -> Iterator[tuple[str, str]]:
-    """Which key does not go with how the policy is begun, and why; the first is told."""
+    """Yield keys that do not fit the policy's trigger, and why; only the first is reported."""
     if entry.is_scheduled:
         yield from _strays(entry, _OF_CONDITIONS, "belongs to conditions, and a schedule has none: leave it out")
         if entry.schedule is not None and entry.at is not None:

@@ -90,7 +90,7 @@ class ListingDocument(Declared):
 
 
 class CallDocument(Declared):
-    """What is wrong with answers to calls that change something."""
+    """Faults of answers to calls that change something."""
 
     error: Annotated[Share | None, Given] = key("An error is answered, and nothing was done.", "2%", left_out="never")
     false_error: Annotated[Share | None, Given] = key("An error is answered, and all was done.", "2%", left_out="never")
@@ -111,7 +111,7 @@ class CallDocument(Declared):
 class CallRateDocument(Declared):
     """The rate limit of the cloud."""
 
-    calls: Annotated[int, Field(ge=1, le=10**6)] = must("At most so many calls.", 100, unit="calls")
+    calls: Annotated[int, Field(ge=1, le=10**6)] = must("The most calls.", 100, unit="calls")
     per: PositiveSpan = must("In any span of so long.", "1m")
 
 
@@ -122,12 +122,12 @@ class IncidentDocument(Declared):
     choice_of: ClassVar[str] = "the kind of event"
 
     at: Span = must("How long after the cloud began.", "10m")
-    error: Annotated[Shrinkage | None, Given] = key("So many servers go to error.", 2, "50%")
-    vanish: Annotated[Shrinkage | None, Given] = key("So many servers are gone, without a trace.", 2, "50%")
+    error: Annotated[Shrinkage | None, Given] = key("This many servers go to error.", 2, "50%")
+    vanish: Annotated[Shrinkage | None, Given] = key("This many servers are gone, without a trace.", 2, "50%")
     outage: Annotated[PositiveSpan | None, Given] = key("For so long no call is answered, and nothing is done.", "2m")
 
     hide: Annotated[Shrinkage | None, Given] = key(
-        "So many servers are missing from listings, and no call by name is answered for them.", 2, "50%"
+        "This many servers are missing from listings, and no call by name is answered for them.", 2, "50%"
     )
     deny: Annotated[Shrinkage | None, Given] = key(
         "This many servers exist, and the cloud answers that they do not.", 2, "50%"
@@ -151,7 +151,7 @@ class IncidentDocument(Declared):
 
 
 class SimulatedDocument(Declared):
-    """A cloud that is only played, inside Trimtab. Nothing goes wrong by default."""
+    """A cloud that is simulated inside Trimtab. It has no faults by default."""
 
     seed: Annotated[int, Field(ge=0, le=2**31)] = key(
         "The same seed, the same misfortunes.", 7, default=1, unit=NO_UNIT
@@ -169,9 +169,9 @@ class SimulatedDocument(Declared):
     rate_limit: Annotated[CallRateDocument | None, Given] = key(
         "How many calls are answered.", {"calls": 100, "per": "1m"}, left_out="all"
     )
-    listing: ListingDocument = key("What is wrong with listings.", {"lag": "10s", "partial": "5%"}, default={})
-    create: CallDocument = key("What is wrong with creations.", {"error": "2%", "timeout": "2%"}, default={})
-    destroy: CallDocument = key("What is wrong with removals.", {"error": "2%"}, default={})
+    listing: ListingDocument = key("Faults of listings.", {"lag": "10s", "partial": "5%"}, default={})
+    create: CallDocument = key("Faults of creations.", {"error": "2%", "timeout": "2%"}, default={})
+    destroy: CallDocument = key("Faults of removals.", {"error": "2%"}, default={})
     stillborn: Annotated[Share | None, Given] = key("Servers that go to error while they build.", "5%", left_out="none")
     error_after: Annotated[PositiveSpan | None, Given] = key(
         "Mean time until a server goes to error.", "2d", left_out="never"

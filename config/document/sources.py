@@ -248,7 +248,7 @@ class NetscalerDocument(TrustingDocument):
         "The lbvserver that answers for the group.", "web-vip", left_out="none"
     )
     service_group: Annotated[Text | None, Given] = key(
-        "The service group whose members are ours.", "web", left_out="the virtual server's services"
+        "The service group with our members.", "web", left_out="the virtual server's services"
     )
     timeout: PositiveSpan = key("How long an answer may take.", "5s", default="5s")
 
@@ -275,7 +275,7 @@ class SourceDocument(Declared):
         {"url": "http://127.0.0.1:8404/stats", "backend": "web"},
     )
     netscaler: Annotated[NetscalerDocument | None, Given] = key(
-        "A NetScaler, whose statistics are read over NITRO.",
+        "A NetScaler; Trimtab reads its statistics over NITRO.",
         {
             "url": "https://192.0.2.10",
             "user": "trimtab",

@@ -31,7 +31,7 @@ _WITHOUT_ENTRIES = frozenset({"mibs", "notify", "record"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What one file said."""
+    """The content of one file, as written."""
 
     values: Values
     used: Mapping[GroupId, frozenset[Where]]

@@ -44,7 +44,7 @@ class OutDocument(Declared):
 
     duration: Span = key("How long the value must be above. 0s: at once.", "60s", default=0)
     at_most: Annotated[Growth | None, Given] = key(
-        "Add so many at once at most; or a percentage.", 4, "50%", left_out="no limit"
+        "The most members added at once; or a percentage.", 4, "50%", left_out="no limit"
     )
     quiet_time: Span = key("How long the quiet time lasts after it grew.", "5m", default="5m")
 
@@ -54,7 +54,7 @@ class InDocument(Declared):
 
     duration: Span = key("How long the value must be below. 0s: at once.", "10m", default="5m")
     at_most: Annotated[Shrinkage | None, Given] = key(
-        "Remove so many at once at most; or a percentage.", 1, "10%", left_out="no limit"
+        "The most members removed at once; or a percentage.", 1, "10%", left_out="no limit"
     )
     quiet_time: Span = key("After it shrank, for how long no other member leaves.", "5m", default="5m")
 
@@ -90,7 +90,7 @@ class TargetDocument(FollowedDocument):
 
     value: Annotated[Level | None, Given] = key("The level to keep.", 60, "250 ms")
     each: Annotated[Level | None, Given] = key(
-        "Of a total of the whole group, such as a backlog: so much for each member.", 30
+        "Of a total of the group, such as a backlog: this much for each member.", 30
     )
     tolerance: Tolerance = key("How far off the target the value may be.", "10%", default="10%")
 

@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 60
 
 
 def problems_of(errors: Sequence[ErrorDetails], reading: ParsedText) -> tuple[Problem, ...]:
-    """Say what is wrong, in the order of the file; complaints that follow from another are left out."""
+    """Return the problems in the order of the file; complaints that follow from another are left out."""
     later, unknown = _stray_keys(errors)
     problems = [
         _not_yet(where, feature, keys, reading)

@@ -87,7 +87,7 @@ class TargetLoad(enum.Enum):
     WHOLE = "whole"
     """One level of the whole group, which falls as members are added: members in service share the load."""
     TOTAL = "total"
-    """An amount that is shared out: each member bears so much of it."""
+    """An amount that members share: each takes this much of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class Tracking:
     verb: AdjustmentVerb
     """ADD or REMOVE: one policy goes one way."""
     level: float
-    """The target, in the unit of the counter; above 0. Of a total, what one member is to bear."""
+    """The target, in the unit of the counter; above 0. Of a total, the share of one member."""
     load: TargetLoad
     at_most: Adjustment | None = None
     """The largest change at once."""
@@ -131,7 +131,7 @@ def outright(action: Action) -> Adjustment | None:
 
 
 def choices(action: Action) -> tuple[Adjustment, ...]:
-    """Everything that it may come to, as far as that can be told before anything is measured."""
+    """Return every change that an action may make, as far as it is known before anything is measured."""
     match action:
         case Adjustment():
             return (action,)

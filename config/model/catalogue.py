@@ -92,7 +92,7 @@ class Condition:
     in_unit: str | None = None
     """The threshold was written in a unit that is none of its counter: `config.checks.catalogue` refuses it."""
     per_member: bool = False
-    """The threshold is what one member bears: times the desired size, it is what the value is held against."""
+    """The threshold is one member's share: the value is compared with it times the desired size."""
     quorum: float | None = None
     """0 < quorum ≤ 1: if this share of members has answered, the answer counts without the others."""
 
@@ -235,11 +235,11 @@ class Projection(enum.Enum):
 
 
 MOST_MISSING = Fraction(0.3)
-"""Of the members a listing may lack so many at once and be believed, where the group does not say otherwise."""
+"""The default share of members that a listing may lack at once and still be used."""
 
 
 class Victims(enum.Enum):
-    """Which members leave first of those that are alike."""
+    """Which members are removed first of those that are alike."""
 
     OLDEST = "oldest"
     NEWEST = "newest"
@@ -264,16 +264,16 @@ class Group:
     """Size of a group that was never known before and has no member; ``None``: the least. Used once."""
     interval: Seconds = 30.0
     policies: tuple[PolicyId, ...] = ()
-    """Those that go by conditions."""
+    """Policies with conditions."""
     schedules: tuple[Schedule, ...] = ()
-    """Those that go by a calendar, resolved."""
+    """Policies with a schedule, resolved."""
     named: tuple[PolicyId, ...] = ()
     """What the file lists: both, and what the size follows by one name."""
     mode: Mode = Mode.ACT
     quiet_time: Seconds = 300.0
     """After a resize by a person or an alarm without a policy."""
     blind_floor: int | None = None
-    """``blind: floor N``: raise to N while blind. ``None`` is ``blind: hold``."""
+    """``blind: floor N``: raise to N without enough data. ``None`` is ``blind: hold``."""
     drain: Seconds = 60.0
     grace: Seconds = 120.0
     """How long a member may take to stop by itself once it is destroyed."""
@@ -284,7 +284,7 @@ class Group:
     repair: Repair = REPAIR
     victims: Victims = Victims.OLDEST
     distrust: Fraction = MOST_MISSING
-    """0 < share ≤ 1: a listing that lacks more of the members is not believed until that is confirmed."""
+    """0 < share ≤ 1: a listing that lacks more of the members is not used until the loss is confirmed."""
     freshness: int = 3
     """Intervals after which the newest value is stale."""
     projection: Projection = Projection.ON
@@ -324,9 +324,9 @@ class Catalogue:
     counters: Mapping[CounterId, Counter]
     conditions: Mapping[ConditionId, AnyCondition]
     policies: Mapping[PolicyId, Policy]
-    """Those that go by conditions."""
+    """Policies with conditions."""
     schedules: Mapping[PolicyId, Schedule] = field(default_factory=lambda: MappingProxyType({}))
-    """Those that go by a calendar; no name is in both."""
+    """Policies with a schedule; no name is in both."""
     clouds: Mapping[CloudId, Cloud]
     balancers: Mapping[BalancerId, Balancer]
     profiles: Mapping[ProfileId, Profile]
@@ -344,7 +344,7 @@ class Catalogue:
     """What `granted` has worked out before: a replay asks at every tick."""
 
     def granted(self, cloud: CloudId) -> Granted:
-        """Return what the budget of a cloud comes to with all groups that use it."""
+        """Return the budget of a cloud, given all groups that use it."""
         if not self._granted:
             maximum = Counts[CloudId]()
             for group in self.groups.values():

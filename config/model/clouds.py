@@ -34,7 +34,7 @@ class ProcessCloud:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedCloud:
-    """Members are only played, inside Trimtab."""
+    """Members are simulated inside Trimtab."""
 
     id: CloudId
     behaviour: Behaviour = field(default_factory=Behaviour)

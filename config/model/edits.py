@@ -1,4 +1,4 @@
-"""An edit of the file, as people are told of it, and which entries a group goes by, so which edits touch it."""
+"""An edit of the file, as it is reported, and which entries a group uses, so which edits affect it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Edit:
     """One key that was edited, or one entry that was added or removed as a whole."""
 
     key: str
-    """As people say it: ``conditions.busy.above``."""
+    """As it is shown to people: ``conditions.busy.above``."""
     act: Act
     before: str | None
     """As it was written; ``None``: it was not there, it is a whole entry, or it may be a secret."""
@@ -34,7 +34,7 @@ class Edit:
     """Likewise, as it is written now."""
     file: str
     line: int
-    """Where it stands now; of what was removed, what it stood in."""
+    """Where it stands now; of a removed value, the entry that held it."""
     groups: tuple[GroupId, ...]
     """Which groups it touches, itself or through what they use; sorted."""
 
@@ -51,7 +51,7 @@ class Edit:
 
 
 def used(catalogue: Catalogue) -> Mapping[GroupId, frozenset[Where]]:
-    """Return the entries that each group goes by, itself included; references to nothing are left out."""
+    """Return the entries that each group uses, itself included; references to missing entries are left out."""
     of_policies = {policy: frozenset(_of_policy(catalogue, policy)) for policy in catalogue.policies}
     of_alerts = {alert: frozenset(_of_alert(catalogue, alert, of_policies)) for alert in catalogue.alerts}
     alerts = _alerts_of(catalogue)

@@ -96,7 +96,7 @@ class Vip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerSpec:
-    """What is taken in there."""
+    """The protocol and port that the balancer accepts."""
 
     protocol: Protocol = Protocol.HTTP
     port: int = 80

@@ -28,7 +28,7 @@ def order_of(places: Mapping[str, MemberName]) -> str:
 
 
 def ordered(order: str, name: str) -> str:
-    """Which member a machine of this name is, by the order that it bears; empty: none.
+    """Which member a machine of this name is, by the order that it carries; empty: none.
 
     >>> ordered("web-k3f9ab-12:web_7_(service_3)|web-k3f9ab-13:web_8_(service_3)", "web_8_(service_3)")
     'web-k3f9ab-13'

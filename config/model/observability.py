@@ -46,7 +46,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What is kept of the samples of every tick, and for how long."""
+    """How the samples of every tick are kept, and for how long."""
 
     budget: int = 10 << 30
     """Bytes on the disk, never exceeded."""

@@ -43,7 +43,7 @@ _PER_HOUR = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """What a cloud's budget comes to."""
+    """A cloud's budget in numbers."""
 
     outstanding: int
     """Creates that are not yet in service."""
@@ -77,4 +77,4 @@ class Budget:
 
 
 STOCK = Budget()
-"""What is allowed where the file says nothing else."""
+"""The default budget."""

@@ -60,4 +60,4 @@ Reduction = Reduce | Statistic | Rank
 """Closed union; each has its written form as ``value``."""
 
 OUTGROWING: frozenset[Reduction] = frozenset({Reduce.SUM, Reduce.COUNT, Statistic.STDDEV})
-"""What they come to may lie outside the range of the values."""
+"""Their result may lie outside the range of the values."""

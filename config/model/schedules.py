@@ -76,7 +76,7 @@ class ScheduledChange:
 
 
 Schedule: TypeAlias = ScheduledLimit | ScheduledChange
-"""Closed union of the policies that go by a calendar and not by conditions."""
+"""Closed union of the policies with a calendar instead of conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ class BootTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingFaults:
-    """What is wrong with listings."""
+    """Faults of listings."""
 
     takes: Seconds = 0.0
     """On top of what every call takes."""
@@ -33,7 +33,7 @@ class ListingFaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFaults:
-    """What is wrong with answers to calls that change something. Of one call at most one of these is true."""
+    """Faults of answers to calls that change something. Of one call at most one of these is true."""
 
     error: float = 0.0
     """An error is answered, and nothing was done."""
@@ -75,7 +75,7 @@ class Incident:
     share: float = 0.0
     """…or this share of those that there are, rounded up."""
     lasts: Seconds = 0.0
-    """An outage, or a lie."""
+    """An outage, or wrong answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A service template → what of a declaration it comes to, and an account of each part of it."""
+"""A service template → the parts of a declaration that it gives, and a note on each of its own parts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _differs(groups: Sequence[ImportedGroup], timezone: str | None) -> Iterator[
 
 
 def _of_policies(groups: Sequence[ImportedGroup]) -> Iterator[str]:
-    """Of those that go by conditions."""
+    """Of policies with conditions."""
     policies = [policy for group in groups for policy in group.policies]
     shrinking = [policy.name for policy in policies if policy.verb is not AdjustmentVerb.ADD]
     if any(len(group.followed) > 1 for group in groups):
@@ -98,7 +98,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What a template comes to. Clouds and profiles are still missing: no template knows them."""
+    """The declaration of a template. Clouds and profiles are still missing: no template has them."""
 
     service: str
     document: Mapping[str, Mapping[str, Entry]]

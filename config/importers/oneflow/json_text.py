@@ -29,7 +29,7 @@ _MOST_DIGITS = 40
 
 
 def read_json(content: bytes, file: str) -> ParsedText:
-    """Read a JSON text whose top level is an object; ``file`` is its name in problems.
+    """Read a JSON text with an object at the top level; ``file`` is its name in problems.
 
     Raises:
         DeclarationError: with one problem, which names line and column.

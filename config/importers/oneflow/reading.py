@@ -164,7 +164,7 @@ def _expression(part: _Part) -> Expression:
 
 
 class _Part:
-    """One object of the document: gives its values, and gathers what is wrong with them."""
+    """One object of the document: gives its values, and collects their problems."""
 
     def __init__(
         self, reading: ParsedText, where: Where, data: Mapping[str, Plain], problems: list[Problem] | None = None

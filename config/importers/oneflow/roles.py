@@ -38,7 +38,7 @@ class ImportedPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduled:
-    """A policy that goes by a schedule."""
+    """A policy with a schedule."""
 
     name: str
     verb: AdjustmentVerb

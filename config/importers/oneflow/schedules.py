@@ -1,4 +1,4 @@
-"""``recurrence`` and ``start_time`` of a role → when a policy is due, or why that cannot be said. Pure.
+"""``recurrence`` and ``start_time`` of a role → when a policy is due, or why that cannot be expressed. Pure.
 
 Of ``start_time`` nothing but digits are seconds since 1970, whatever they look like; all else is read as Ruby's
 ``Time.parse`` reads it, as far as a day is named. What has no zone is local to OneFlow's server.
