@@ -98,7 +98,7 @@ def _problems(text: str) -> list[str]:
     ],
     ids=range(16),
 )
-def test_what_is_too_deep_too_large_or_half_of_a_character_is_one_problem_with_its_line(text: str, said: str) -> None:
+def test_a_value_too_deep_too_large_or_with_half_a_character_is_one_problem_with_its_line(text: str, said: str) -> None:
     (problem,) = _problems(text)
     assert problem.startswith("web.yaml:")
     assert said in problem

@@ -18,7 +18,7 @@ def collecting() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("members", "collects"), [(WORTH_IT - 1, True), (WORTH_IT, False)])
-def test_only_what_is_large_is_worth_it(members: int, collects: bool) -> None:
+def test_collection_pauses_only_for_many_members(members: int, collects: bool) -> None:
     with uncollected(members):
         assert gc.isenabled() is collects
     assert gc.isenabled()

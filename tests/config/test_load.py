@@ -52,7 +52,7 @@ def test_words_that_old_yaml_took_for_truths_stay_words() -> None:
     assert next(iter(catalogue.groups.values())).mode.value == "off"
 
 
-def test_anchors_and_merge_keys_bring_in_what_is_written_elsewhere() -> None:
+def test_anchors_and_merge_keys_bring_in_values_from_elsewhere() -> None:
     text = DECLARATION.replace("  web: {profile", "  web: &web {profile") + "  api: {<<: *web, max: 4}\n"
     catalogue = parse(text, "web.yaml")
     assert {name: (group.minimum, group.maximum) for name, group in catalogue.groups.items()} == {

@@ -65,12 +65,12 @@ def test_values_of_different_types_differ_though_their_fields_are_alike(monkeypa
     assert digest_of({"c": HaproxyField(field="scur")}) != digest_of({"c": LikeHaproxyField(field="scur")})
 
 
-def test_a_value_whose_class_has_no_tag_is_refused() -> None:
+def test_a_value_of_a_class_without_a_tag_is_refused() -> None:
     with pytest.raises(TypeError, match="LikeHaproxyField, which has no tag"):
         digest_of({"c": LikeHaproxyField(field="scur")})
 
 
-def test_what_a_class_and_its_fields_are_called_here_is_no_part_of_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_a_class_and_its_fields_in_the_code_are_no_part_of_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
     class Column:
         name: str = dataclasses.field(metadata={"wire": "field"})
@@ -80,7 +80,7 @@ def test_what_a_class_and_its_fields_are_called_here_is_no_part_of_the_digest(mo
     assert digest_of({"c": Column(name="scur")}) == digest_of({"c": HaproxyField(field="scur")})
 
 
-def test_what_may_be_declared_since_changes_nothing_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_key_changes_the_digest_only_once_it_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
     class Port:
         network: str

@@ -33,7 +33,7 @@ def condition(catalogue: Catalogue, name: str) -> Condition:
     return found
 
 
-def test_a_target_comes_to_a_policy_for_each_way_in_the_place_of_its_name() -> None:
+def test_a_target_becomes_a_policy_for_each_direction_in_the_place_of_its_name() -> None:
     catalogue = declared("{target: {counter: cpu, value: 60, tolerance: 20%, in: {at_most: 10%, quiet_time: 7m}}}")
     assert catalogue.groups[GroupId("web")].policies == ("keep.out", "keep.in", "in")
     out, away = condition(catalogue, "keep.out"), condition(catalogue, "keep.in")

@@ -185,7 +185,7 @@ def test_a_quorum_needs_members() -> None:
     assert problem.message.startswith("conditions.busy.quorum: the counter cpu has one value for the whole group")
 
 
-def test_a_problem_with_a_default_points_at_what_is_written() -> None:
+def test_a_problem_with_a_default_points_at_a_written_place() -> None:
     with pytest.raises(DeclarationError) as caught:
         declared(
             ("command: [serve]", "command: [serve], ready: {http: /, port: 80, within: 2m}"),

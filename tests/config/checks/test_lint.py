@@ -20,7 +20,7 @@ _OTHER = "groups:\n  other: {profile: web, min: 2, max: 8, policies: [out]}\n"
 
 
 def warned(*changes: tuple[str, str]) -> list[str]:
-    """What is said of a change of the small declaration, of which all is used."""
+    """The warnings about a change of the small declaration, in which every entry is used."""
     return [problem.message for problem in lint(declared(*_SOUND, *changes), resized, certain)]
 
 
@@ -88,7 +88,7 @@ def overlaps(
     in_: str = "[idle, few]",
     does: str = "remove: 10%",
 ) -> list[str]:
-    """What is said to overlap beside conditions of another counter; ``threshold`` stands for the 60 of `idle`."""
+    """The warnings of overlap beside conditions of another counter; ``threshold`` stands for the 60 of `idle`."""
     return [
         message
         for message in warned(
@@ -250,7 +250,7 @@ def test_balancers_and_servers_that_no_entry_names() -> None:
     ]
 
 
-def test_an_alert_whose_value_no_counter_takes() -> None:
+def test_an_alert_with_a_value_that_no_counter_takes() -> None:
     told = "alerts:\n  told: {match: {a: b}, groups: [web], value: depth, ttl: 5m}\ngroups:\n"
     (message,) = warned(("groups:\n", told))
     assert message.startswith("alerts.told.value: no counter takes the value")

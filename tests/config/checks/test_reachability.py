@@ -11,13 +11,13 @@ from trigger.conditions.expressions import certain
 from trigger.policies.sizing import resized
 
 _RANGED = ("snmp: UCD-SNMP-MIB::ssCpuUser.0", "push: load, unit: jobs, range: [0, 50]")
-"""A counter whose thresholds nothing else is said of."""
+"""A counter with no other warning about its thresholds."""
 _ALONE = ("[out, in]", "[out]")
 _PUSHED = ("sessions: {haproxy: scur}", "sessions: {push: sessions}")
 
 
 def said(condition: str) -> list[str]:
-    """What is said of one condition, over a counter from 0 to 50 and one without a range."""
+    """The warnings about one condition, over a counter from 0 to 50 and one without a range."""
     return [
         problem.message
         for problem in lint(
@@ -99,7 +99,7 @@ def test_a_reduction_across_members_that_outgrows_the_range_is_not_judged() -> N
     assert said("counter: cpu, across: sum, above: 800") == []
 
 
-def test_what_is_borne_by_each_member_is_not_judged() -> None:
+def test_a_threshold_per_member_is_not_judged() -> None:
     assert said("counter: cpu, across: sum, per_member: true, above: 50") == []
 
 

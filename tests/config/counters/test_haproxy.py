@@ -34,7 +34,7 @@ def _numeric(cell: str) -> bool:
 
 
 @pytest.mark.real("haproxy")
-def test_the_tables_are_what_a_real_haproxy_fills(tmp_path: Path) -> None:
+def test_the_tables_match_a_real_haproxy(tmp_path: Path) -> None:
     agent = f"agent-check agent-port {free_tcp_port()} agent-inter 50ms"
     options = f"maxconn 10 check inter 50ms observe layer4 {agent}"
     with running_haproxy(tmp_path, {"web": {"a": free_tcp_port()}}, options=options) as running:

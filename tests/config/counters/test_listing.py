@@ -18,7 +18,7 @@ LISTED = list(listed())
 
 
 def declaration_with(entry: Listed, per: Per) -> str:
-    """A file whose one more counter is written as it is listed."""
+    """A file with one more counter, written as it is listed."""
     rows = ", rows: sum" if entry.table else ""
     who = ", per: group" if per is Per.GROUP else ""
     counter = f"counters:\n  more: {{{entry.key}: '{entry.name}'{rows}{who}}}\n"
@@ -29,7 +29,7 @@ def declaration_with(entry: Listed, per: Per) -> str:
     ("key", "per"),
     [("builtin", Per.MEMBER), ("snmp", Per.MEMBER)] + [(k, p) for k in ("haproxy", "netscaler") for p in Per],
 )
-def test_what_is_listed_can_be_written_as_it_stands(key: str, per: Per) -> None:
+def test_a_listed_name_can_be_written_as_it_stands(key: str, per: Per) -> None:
     ours = [entry for entry in LISTED if entry.key == key and per in entry.per]
     wrong = []
     for entry in ours:
@@ -43,7 +43,7 @@ def test_what_is_listed_can_be_written_as_it_stands(key: str, per: Per) -> None:
     assert wrong == []
 
 
-def test_everything_listed_says_what_it_tells() -> None:
+def test_every_listed_counter_has_a_description() -> None:
     assert [entry.name for entry in LISTED if not entry.shape.description.endswith(".")] == []
 
 

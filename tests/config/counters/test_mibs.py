@@ -40,7 +40,7 @@ def faults_of(*folders: str) -> list[str]:
         ("laneDepth", "1.3.6.1.4.1.99999.1.9.1.2", CounterKind.GAUGE, 32, "messages", 1, None),
     ],
 )
-def test_an_object_is_what_its_mib_says(
+def test_an_object_has_the_properties_of_its_mib(
     tmp_path: Path,
     name: str,
     oid: str,
@@ -58,7 +58,7 @@ def test_an_object_is_what_its_mib_says(
     assert known.column == name.startswith("lane")
 
 
-def test_what_is_never_a_number_has_no_name(tmp_path: Path) -> None:
+def test_an_object_that_is_never_a_number_has_no_name(tmp_path: Path) -> None:
     names = {name.partition("::")[2] for name in objects_of(tmp_path, queue_mib=QUEUE_MIB)}
 
     assert not names & {"queueOwner", "laneTable", "laneEntry", "acmeQueue"}
@@ -112,7 +112,7 @@ def test_only_mibs_are_looked_at_in_a_folder(tmp_path: Path) -> None:
     assert faults_of(folder) == []
 
 
-# What is wrong.
+# Problems of MIBs.
 
 
 def test_a_missing_folder_is_a_problem(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_every_entry_is_described_and_has_a_name_and_an_oid_of_its_own() -> None
 
 
 @pytest.mark.real("snmpd")
-def test_the_table_is_what_the_mibs_say() -> None:
+def test_the_table_matches_the_mibs() -> None:
     if not FOLDERS:
         pytest.skip("no MIBs are here: apt-get install libsnmp-base")
     objects, faults = read_objects(FOLDERS, None)
@@ -117,7 +117,7 @@ async def next_types(agent: Snmpd, oids: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.real("snmpd")
-def test_the_table_is_what_an_agent_answers(tmp_path: Path) -> None:
+def test_the_table_matches_the_answers_of_an_agent(tmp_path: Path) -> None:
     lines = ["disk /", "proc snmpd 9 1", "extend job /bin/true"]
     with running_snmpd(tmp_path, lines=lines) as agent:
         answered = asyncio.run(next_types(agent, [entry.oid for entry in ENTRIES]))

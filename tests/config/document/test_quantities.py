@@ -53,7 +53,7 @@ def test_a_word_stands_for_nothing_but_itself(written: str) -> None:
     st.sampled_from(["", " "]),
     st.sampled_from(["ms", "%", "bytes/s"]),
 )
-def test_what_is_written_is_read(number: float, space: str, unit: str) -> None:
+def test_a_written_quantity_is_read(number: float, space: str, unit: str) -> None:
     assert read_quantity(f"{number!r}{space}{unit}") == Quantity(number=number, unit=unit)
 
 

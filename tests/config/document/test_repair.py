@@ -1,4 +1,4 @@
-"""What is repaired of a group, as it is written."""
+"""The repair settings of a group, as they are written."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def read(written: str) -> Repair:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        pytest.param("{}", Repair(), id="nothing said"),
+        pytest.param("{}", Repair(), id="by default"),
         pytest.param("off", Repair(vanished=False, broken=False, unbuilt=False), id="off"),
         pytest.param("{broken: false}", Repair(broken=False), id="one cause off"),
         pytest.param("{unhealthy: false}", Repair(), id="health off"),
         pytest.param("{passing: 1h}", Repair(passing=3600.0), id="between two states for too long"),
         pytest.param("{unhealthy: true}", Repair(unhealthy=HealthRepair()), id="health as usual"),
-        pytest.param("{unhealthy: {}}", Repair(unhealthy=HealthRepair()), id="health with nothing said"),
+        pytest.param("{unhealthy: {}}", Repair(unhealthy=HealthRepair()), id="health by default"),
         pytest.param(
             "{unhealthy: {after: 30s, warm_up: 0, at_most: 3}}",
             Repair(unhealthy=HealthRepair(after=30.0, warm_up=0.0, at_most=3, at_most_share=Fraction(0.0))),

@@ -80,7 +80,7 @@ def test_both_readers_give_the_same_values_at_the_same_places(content: bytes) ->
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12).map("".join))
-def test_a_small_text_means_what_ruamel_makes_of_it(text: str) -> None:
+def test_a_small_text_is_read_as_by_ruamel(text: str) -> None:
     assert repr(_read(text)) == repr(_by("ruamel", text))
 
 

@@ -63,7 +63,7 @@ def test_precedence_is_the_usual_one(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "column", "expected"), REFUSED)
-def test_a_mistake_is_pointed_at_with_what_was_expected(text: str, column: int, expected: str) -> None:
+def test_a_mistake_is_shown_with_its_column_and_the_expected_token(text: str, column: int, expected: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse(text)
 
@@ -76,7 +76,7 @@ def test_a_name_may_say_which_statistic_is_meant(statistic: str) -> None:
     assert list(names_of(parse(f"2 < cpu.{statistic}").tree)) == [Name(name="cpu", statistic=statistic, column=5)]
 
 
-def test_a_quoted_name_may_hold_what_an_operator_would_be() -> None:
+def test_a_quoted_name_may_contain_an_operator() -> None:
     (name,) = names_of(parse('"queue-depth" > 1').tree)
 
     assert name.name == "queue-depth"

@@ -67,14 +67,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "values", "answer"), ANSWERS)
-def test_an_expression_comes_to_what_oneflow_says(text: str, values: Mapping[str, float], answer: bool) -> None:
+def test_an_expression_has_the_same_result_as_in_oneflow(text: str, values: Mapping[str, float], answer: bool) -> None:
     known = {name: exactly(value) for name, value in values.items()}
 
     assert judge(parse(text), known).value == str(answer).lower()
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_oneflow_refuses_is_refused_with_its_place(text: str) -> None:
+def test_an_expression_that_oneflow_refuses_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse(text)
 

@@ -1,4 +1,4 @@
-"""What may be created: what a cloud's budget comes to, by what is declared and by how large its groups may be."""
+"""The budget of a cloud, by its declaration and by how large its groups may be."""
 
 from __future__ import annotations
 

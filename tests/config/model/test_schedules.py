@@ -184,7 +184,7 @@ def test_how_late_it_may_be_is_read(missed: str, grace: float) -> None:
     assert found.grace == grace
 
 
-def test_a_group_keeps_its_schedules_apart_from_what_goes_by_conditions() -> None:
+def test_a_group_keeps_its_schedules_apart_from_policies_with_conditions() -> None:
     catalogue = declared(("out: {when: [busy], add: 2}", 'out: {schedule: "0 9 * * *", add: 2}'))
     (group,) = catalogue.groups.values()
     assert (group.named, group.policies) == (("out", "in"), ("in",))

@@ -8,7 +8,7 @@ from config.importers.oneflow.template import Fate
 from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
 
 
-def test_a_role_comes_to_a_group_with_its_bounds_and_oneflows_reading_of_vanishing() -> None:
+def test_a_role_becomes_a_group_with_its_bounds_and_oneflows_reading_of_vanishing() -> None:
     made = imported_from(a_service(a_role(name="db_slave", cooldown=90)))
 
     assert dict(made.document["groups"]["db-slave"]) == {

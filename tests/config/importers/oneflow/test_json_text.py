@@ -17,7 +17,7 @@ plain = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=4), plain, max_size=4), st.sampled_from([None, 0, 3]))
-def test_what_is_json_comes_to_what_it_says(value: dict[str, object], indent: int | None) -> None:
+def test_json_is_read_as_the_value_that_it_holds(value: dict[str, object], indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
 
     assert read_json(text.encode(), "f").data == value

@@ -28,7 +28,7 @@ from trigger.policies.sizing import resized
 from trigger.requests import GroupState
 
 
-def test_the_first_published_example_comes_to_two_policies() -> None:
+def test_the_first_published_example_becomes_two_policies() -> None:
     catalogue = catalogue_of(SCALABILITY)
 
     group = catalogue.groups["frontend"]  # type: ignore[index]  # ids are text

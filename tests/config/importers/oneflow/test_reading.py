@@ -31,7 +31,7 @@ def test_both_forms_name_the_vm_template(more: Object, template: str) -> None:
     assert read.template == template
 
 
-def test_what_the_command_line_of_oneflow_prints_is_taken_as_it_is() -> None:
+def test_the_output_of_the_command_line_of_oneflow_is_taken_as_it_is() -> None:
     printed = {"DOCUMENT": {"ID": "7", "TYPE": "101", "NAME": "shop", "TEMPLATE": {"BODY": a_service(a_role())}}}
 
     template = template_of(printed)
@@ -106,7 +106,7 @@ def test_an_empty_value_is_as_good_as_none() -> None:
         ),
     ],
 )
-def test_what_oneflow_would_refuse_is_refused_once(role: Object, said: str) -> None:
+def test_a_role_that_oneflow_would_refuse_is_refused_once(role: Object, said: str) -> None:
     (message,) = refusals(a_service(role))
 
     assert message.startswith(said)

@@ -50,7 +50,7 @@ def test_when_and_what_are_carried_over_and_a_missed_time_is_met_late(policy: Ob
         (scheduled(start_time="1822491900"), {"at": "2027-10-02T15:45:00+00:00"}),
     ],
 )
-def test_what_says_no_zone_is_read_in_that_of_the_server(policy: Object, entry: Object) -> None:
+def test_a_time_without_a_zone_is_read_in_that_of_the_server(policy: Object, entry: Object) -> None:
     assert entry_of(policy, timezone="Europe/Paris") == {"missed": "once", "set": 6, **entry}
 
 
@@ -222,5 +222,5 @@ def test_nothing_but_digits_are_seconds(text: str, moment: str) -> None:
         pytest.param(" " * 100_000 + "x", id="blanks"),
     ],
 )
-def test_what_both_would_not_read_alike_is_none(text: str) -> None:
+def test_a_text_that_both_would_read_differently_is_no_time(text: str) -> None:
     assert read_start_time(text) is None

@@ -20,7 +20,7 @@ def test_without_a_base_only_profiles_are_missing_and_check_points_at_each() -> 
     ]
 
 
-def test_the_sketch_at_the_end_is_what_is_missing() -> None:
+def test_the_sketch_at_the_end_shows_the_missing_parts() -> None:
     text = declaration(imported_from(SCALABILITY))
 
     sketch = text[text.index("# clouds:") :]
