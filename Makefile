@@ -26,7 +26,7 @@ run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER
 test: ## all tests, JOBS of them side by side; JOBS=0: one after another, as a debugger needs it
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
-	@$(BIN)/pytest --numprocesses $(JOBS) $(PYTEST)
+	@$(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(PYTEST)
 
 test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT), CORES side by side
 	@.ci/environment requirements-dev.txt

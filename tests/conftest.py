@@ -72,6 +72,9 @@ def _starts_programs(path: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(
+        key=lambda item: not _starts_programs(item.path)
+    )  # what takes long begins first: no worker waits at the end
     for item in items:
         if _starts_programs(item.path):
             item.add_marker("program")
