@@ -169,7 +169,7 @@ def test_deleting_the_group_destroys_no_evicted_machine() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"phase": Phase.INTENDED}, "not known to be there"),
+        ({"phase": Phase.INTENDED}, "has not been found in the cloud yet"),
         ({"phase": Phase.LEAVING}, "leaving already"),
         ({"protected": True}, "is protected"),
     ],

@@ -73,7 +73,9 @@ def test_a_member_is_told_who_it_is_and_where(box: ProcessOrchestrator, stage: P
 
     assert printed(stage, launch) == [f"{launch.id.name} {stage.here} web {made.address}"]
     assert made.address is not None
-    assert made.address.endswith(".0.12")
+    assert made.address.startswith(
+        "127."
+    )  # which one: `choose_address`; another installation may hold its first choice
 
 
 def test_a_member_starts_in_the_state_directory_which_it_is_told(box: ProcessOrchestrator, stage: ProcessStage) -> None:
