@@ -119,7 +119,7 @@ class RestingTick:
 
 
 class RetoldTick:
-    """One tick that was decided about, and tells what the one before told: it is explained when somebody asks.
+    """One decided tick with the same answer as the one before: its explanation is made when it is asked for.
 
     Args:
         catalogue: as given to `trigger.explain.explanation.explain`.
@@ -147,7 +147,7 @@ class RetoldTick:
         self._catalogue, self._group, self._decision = catalogue, group, decision
         self._fleet, self._state = fleet, state
         self._made: Explanation | None = None
-        """``None``: nobody has asked."""
+        """``None``: not asked for yet."""
 
     @property
     def explanation(self) -> Explanation:
