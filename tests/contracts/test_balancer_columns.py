@@ -46,7 +46,9 @@ def test_a_session_that_ends_is_renewed_before_any_call(column: Column, stage: S
 
 
 @of(Behaviour.UNSEATED)
-def test_a_seat_that_somebody_took_away_is_gone_and_can_be_taken_again(column: Column, stage: Stage) -> None:
+def test_a_registration_that_another_client_removed_is_gone_and_can_be_taken_again(
+    column: Column, stage: Stage
+) -> None:
     name, take_away = a_name(), column.acts[Behaviour.UNSEATED]
     for _ in range(2):
         stage.balancer.join(name, ADDRESS, PORT)

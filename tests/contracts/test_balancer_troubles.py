@@ -143,7 +143,7 @@ def test_seats_that_cannot_be_read_whole_are_not_read_at_all(
     pytest.fail("the call never ends")
 
 
-def test_nothing_more_is_sent_to_a_balancer_that_answers_nobody_and_it_is_found_again(
+def test_nothing_more_is_sent_to_a_balancer_that_answers_no_call_and_it_is_found_again(
     column: Column, stage: Stage, relay: Relay
 ) -> None:
     if Behaviour.CIRCUIT not in column.cells:

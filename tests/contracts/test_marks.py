@@ -143,7 +143,7 @@ def test_what_is_not_there_cannot_be_marked(cloud: Orchestrator, stage: Stage) -
 
 @written
 @pytest.mark.parametrize("given", [False, True], ids=["made", "given"])
-def test_a_machine_whose_mark_is_taken_off_is_nobodys(cloud: Orchestrator, stage: Stage, given: bool) -> None:
+def test_a_machine_whose_mark_is_taken_off_is_foreign(cloud: Orchestrator, stage: Stage, given: bool) -> None:
     launch = stage.launch(5)
     own = cloud.mark(stage.stranger("database"), launch.id).id if given else cloud.create(launch).id
 

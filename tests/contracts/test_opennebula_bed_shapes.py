@@ -46,7 +46,7 @@ class Side:
     own: int = 0
     """A machine of the user."""
     theirs: int = 0
-    """A machine of somebody else."""
+    """A machine of another user."""
 
     def ask(self, method: str, *arguments: object) -> tuple[Any, ...]:
         there = {"{own}": self.own, "{theirs}": self.theirs, "{template}": self.template}
@@ -226,7 +226,7 @@ def test_the_right_to_create_templates_is_all_that_a_user_is_given_opennebula_be
         stage.clear()
 
 
-def test_a_member_that_is_given_to_another_user_is_nobodys_opennebula_bed() -> None:
+def test_a_member_that_is_given_to_another_user_is_foreign_opennebula_bed() -> None:
     stage = NebulaBedStage()
     driver = stage.driver()
     made = driver.create(stage.launch())

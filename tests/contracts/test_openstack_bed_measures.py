@@ -51,7 +51,7 @@ def test_nova_tells_every_field_or_that_the_policy_forbids_it_openstack_bed(
     assert {Reply(code) for code in scrape.reply} in ({Reply.OK}, {Reply.AUTH})
 
 
-def test_nobody_is_taken_for_somebody_else_openstack_bed(stage: BedStage, member: MemberName) -> None:
+def test_no_member_is_taken_for_another_openstack_bed(stage: BedStage, member: MemberName) -> None:
     used = Counter(id=CounterId("used"), source=NovaField(name="memory_details.used"))
     stranger = f"{member}0"
 

@@ -37,7 +37,7 @@ def names(cloud: Orchestrator, group: GroupId = WEB) -> list[MemberName]:
     return [server.name for server in listing.servers]
 
 
-def test_an_empty_cloud_lists_nobody_and_says_that_this_is_all(cloud: Orchestrator) -> None:
+def test_an_empty_cloud_lists_no_member_and_says_that_this_is_all(cloud: Orchestrator) -> None:
     assert names(cloud) == []
 
 

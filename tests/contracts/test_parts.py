@@ -119,7 +119,7 @@ def test_a_part_that_is_removed_is_gone_and_may_be_removed_again(
     assert listed(cloud) == stage.parts() == []
 
 
-def test_a_part_that_is_released_is_there_and_nobodys(
+def test_a_part_that_is_released_is_there_and_free(
     cloud: PartMaker, member: MemberName, profile: Profile, stage: PartsStage
 ) -> None:
     cloud.make_part(member, DATA, profile)

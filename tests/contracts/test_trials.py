@@ -157,7 +157,7 @@ def test_who_is_deleted_behind_our_back_is_gone_for_good_and_can_be_made_again(
     launch = stage.launch()
     first = cloud.create(launch)
 
-    cloud.destroy(launch.id.name, grace=0.0)  # somebody may come first
+    cloud.destroy(launch.id.name, grace=0.0)  # another client may come first
     until(lambda: cloud.find(launch.id.name) is None)
     second = cloud.create(launch)
     stage.kill(second)
@@ -171,7 +171,7 @@ def test_who_is_deleted_behind_our_back_is_gone_for_good_and_can_be_made_again(
 
 
 @of(Trial.FOREIGN)
-def test_machines_of_somebody_else_are_neither_shown_nor_found_nor_removed(cloud: Orchestrator, stage: Stage) -> None:
+def test_machines_of_others_are_neither_shown_nor_found_nor_removed(cloud: Orchestrator, stage: Stage) -> None:
     assert names(cloud) == []
     for number in range(1, 4):
         assert cloud.find(stage.launch(number).id.name) is None
@@ -265,7 +265,7 @@ def test_an_answer_that_takes_too_long_proves_nothing(cloud: Orchestrator, stage
 
 
 @of(Trial.MALFORMED)
-def test_what_makes_no_sense_is_nobody_and_proves_nothing(cloud: Orchestrator, stage: Stage) -> None:
+def test_what_makes_no_sense_is_no_member_and_proves_nothing(cloud: Orchestrator, stage: Stage) -> None:
     for _ in range(3):
         listing = listed(cloud)
         assert listing is None or listing.servers == ()
@@ -288,7 +288,9 @@ def test_a_machine_that_fails_to_build_is_told_or_shown_and_can_be_removed(cloud
 
 
 @of(Trial.DEAD)
-def test_nothing_more_is_sent_to_whom_nobody_answers_and_it_is_found_again(cloud: Orchestrator, stage: Any) -> None:
+def test_nothing_more_is_sent_to_an_endpoint_that_does_not_answer_and_it_is_found_again(
+    cloud: Orchestrator, stage: Any
+) -> None:
     calls = (lambda: cloud.list(WEB), lambda: cloud.create(stage.launch()))
     for _ in range(FAILURES + 1):
         with pytest.raises(Transient):

@@ -283,7 +283,7 @@ def test_new_members_that_are_listed_as_being_deleted_before_they_serve_are_not_
     assert len(bed.machines) == 8
 
 
-def test_two_members_that_somebody_deletes_are_replaced_at_once() -> None:
+def test_two_members_that_a_person_deletes_are_replaced_at_once() -> None:
     bed = grown(5, definition=probed())
     for name in FIRST_HALF[:2]:
         bed.cloud.go(name, 30.0)

@@ -353,7 +353,7 @@ class Fleet(RuleBasedStateMachine):
     # What holds after every step
 
     @invariant()
-    def nobody_is_made_twice_or_destroyed_unchosen_or_seated(self) -> None:
+    def no_member_is_made_twice_or_destroyed_unchosen_or_seated(self) -> None:
         assert self.complaints == [], self.complaints
 
     @invariant()
@@ -462,7 +462,7 @@ def test_what_holds_of_calls_in_a_row_holds_side_by_side_too(seed: int) -> None:
     ]
     for _ in range(25):
         chance.choice(acts)()
-        fleet.nobody_is_made_twice_or_destroyed_unchosen_or_seated()
+        fleet.no_member_is_made_twice_or_destroyed_unchosen_or_seated()
         fleet.foreigners_are_untouched()
         fleet.no_machine_is_without_a_record()
         fleet.there_are_never_more_members_than_were_ever_desired()

@@ -30,9 +30,9 @@ class Behaviour(enum.Enum):
     """What a balancer can be asked about beside what every one is."""
 
     TRAFFIC = "traffic"
-    """Requests go to whom it gives work."""
+    """Requests go to the members to which it gives work."""
     CIRCUIT = "circuit"
-    """It is left alone while it answers nobody."""
+    """It is left alone while it does not answer."""
     RENEWED = "renewed"
     """Its session or the credentials end between two calls."""
     UNSEATED = "unseated"
@@ -179,7 +179,7 @@ def _weightless(stage: OctaviaStage, name: MemberName) -> None:
 
 
 _BY_POLICY = "Policy does not allow this request to be performed."
-_NO_HTTP = "it is not reached over HTTP: nobody on the way can answer 503"
+_NO_HTTP = "it is not reached over HTTP: no proxy on the way can answer 503"
 _NOBODY_LOGS_IN = "there are no credentials: who may open its socket may steer it"
 _WHOLE = "an answer is one, however long"
 _ONE_NAME = "its name is one of a file, which has each once"

@@ -29,7 +29,7 @@ class Trouble(enum.Enum):
     NONSENSE = "nonsense"
     """Something else answers, in its own words."""
     UNAVAILABLE = "unavailable"
-    """A proxy on the way answers that nobody is there: 503, for so long."""
+    """A proxy on the way answers that no server is there: 503, for so long."""
     SILENT = "silent"
     """It is obeyed, and nothing comes."""
 

@@ -102,7 +102,7 @@ class Stage(Protocol):
         ...
 
     def seat_stranger(self) -> str:
-        """Seat somebody who is not a member of ours; its name."""
+        """Register a server that is not a member of ours; its name."""
         ...
 
     def stranger(self, name: str) -> str | None:

@@ -40,7 +40,7 @@ class Rule:
 
 @dataclass
 class RulesWire(CloudstackWire):
-    """One account with rules. ``conjures``: whoever is looked for by a member's name is there."""
+    """One account with rules. ``conjures``: a machine that is looked for by a member's name is there."""
 
     rules: list[Rule] = field(default_factory=list)
     conjures: bool = True
@@ -144,7 +144,7 @@ class RulesWire(CloudstackWire):
 
 
 class RuleStage:
-    """One rule, and nobody behind it who runs: traffic is not played."""
+    """One rule, and no machine behind it that runs: traffic is not played."""
 
     port = 0
 

@@ -23,7 +23,7 @@ def member_recipe(*options: str, **env: str) -> ProcessRecipe:
 
 
 def get(address: str | None, port: int, path: str = "/", within: float = PATIENT) -> tuple[int, str]:
-    """Status and body; status 0 if nobody answers."""
+    """Status and body; status 0 without an answer."""
     connection = http.client.HTTPConnection(str(address), port, timeout=within)
     try:
         connection.request("GET", path)

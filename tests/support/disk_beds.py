@@ -1,7 +1,7 @@
 """A bed whose store is the real one on disk, and which can be left as a killed process leaves it, at any instant.
 
-A file that is copied while nobody writes is what KILL leaves: what was committed and no more. Cloud, balancers and
-clock go on without whoever dies, so they are copied as they are.
+A file that is copied while no write is under way is what KILL leaves: what was committed and no more. Cloud, balancers
+and clock go on without the process that dies, so they are copied as they are.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class DiskBed:
         self.mark(name, leaving=Leaving.REPLACED)
 
     def detach(self, balancer: BalancerId) -> None:
-        """Everybody is to leave a balancer, and nobody is made behind it any more."""
+        """Everybody is to leave a balancer, and no member is made behind it any more."""
         definition = self.group.definition
         uses = tuple(use for use in definition.group.balancers if use.balancer != balancer)
         records = [replace(record, detaching=(balancer,)) for record in self.store.members(WEB)]
@@ -161,7 +161,7 @@ class DiskBed:
         return {MemberName(event.by) for event in events if event.name == "mark_leaving"}
 
     def expect(self, size: int) -> None:
-        """The fleet is exactly as desired: no duplicate, no orphan, no seat too many, nobody gone who was to stay."""
+        """The fleet is exactly as desired: no duplicate, no orphan, no seat too many, no wanted member gone."""
         records = self.store.members(WEB)
         assert len(self.machines) == size
         assert {record.name for record in records} == self.machines

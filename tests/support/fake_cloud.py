@@ -296,14 +296,14 @@ class FakeBalancer:
     addresses: dict[MemberName, tuple[str, int]] = field(default_factory=dict)
     drained: dict[MemberName, Instant] = field(default_factory=dict)
     health: dict[MemberName, Health] = field(default_factory=dict)
-    """What its check says of those whom it is known to check."""
+    """What its check says of those that it is known to check."""
     lives: int = 1
     strangers: dict[tuple[str, int], str] = field(default_factory=dict)
     """Who else sits there, by address and port."""
     looks: int = 0
     """How often it was asked which life this is."""
     ordered: Callable[[str, MemberName, bool], None] = lambda call, member, already: None
-    """Told of every order: the call, about whom, and whether that is so already."""
+    """Told of every order: the call, about which member, and whether that is so already."""
 
     def seats(self) -> Mapping[MemberName, Seat]:
         with self.faults.around("seats"):

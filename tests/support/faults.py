@@ -1,4 +1,4 @@
-"""What can go wrong between us and whoever answers: the words of the faults suite, and what each case must come to."""
+"""What can go wrong between us and what answers: the words of the faults suite, and what each case must come to."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ Cells = Mapping[Fault, Cell]
 OURS: Cells = {
     Fault.WALL_AHEAD: Harmless("durations and ages are counted by the steady clock"),
     Fault.WALL_BEHIND: Harmless("durations and ages are counted by the steady clock"),
-    Fault.SUSPEND: Harmless("the next answer is a true one; that nobody knows what was between shows in the hold"),
+    Fault.SUSPEND: Harmless("the next answer is a true one; that what was between is not known shows in the hold"),
     Fault.SUSPEND_UNCOUNTED: Harmless("both answers are true ones; on Linux the clock counts what lies between"),
 }
 """What our own clocks do to gauges, whatever the source."""
@@ -134,7 +134,7 @@ NO_TIMES = Impossible("its answers carry no time: an old one cannot be told from
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """What is true of one group, and what is wrong with whoever answers for it."""
+    """What is true of one group, and what is wrong with its source."""
 
     group: str
     members: Mapping[str, str]
@@ -144,7 +144,7 @@ class Side:
     fault: Fault | None = None
     counts: dict[str, float] = field(default_factory=dict)
     running: float = 50_000.0
-    """For how long whoever counts has been."""
+    """How long the process that counts has run."""
     started: int = 0
     """How often it has begun anew."""
     clock: float = 1_795_000_000.0
@@ -247,7 +247,7 @@ class Column:
     phases: Sequence[Phase] = tuple(Phase)
 
     def cell(self, fault: Fault, kind: CounterKind) -> Cell | None:
-        """What a fault comes to; ``None``: nobody has said."""
+        """What a fault comes to; ``None``: not declared."""
         if kind is CounterKind.GAUGE:
             return self.gauges.get(fault, _IMPOSSIBLE_VALUE if fault is Fault.OUTSIDE_RANGE else None)
         return Impossible(self.counts) if isinstance(self.counts, str) else self.counts.get(fault)

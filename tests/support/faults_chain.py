@@ -105,14 +105,14 @@ class Scene:
         return BEGINS - lead - (self.kind is CounterKind.RISING and lead > 0)
 
     def load(self, tick: int) -> float:
-        """What is true from one tick to the next. A steady group's load falls just when nobody sees it."""
+        """What is true from one tick to the next. A steady group's load falls just while it is not seen."""
         if self.low:
             return MIDDLE if self.phase is Phase.STEADY and tick < BEGINS else LOW
         return MIDDLE if self.phase in {Phase.START, Phase.STEADY} else HIGH
 
 
 def scenes_of(column: Column, phase: Phase, ours: Fault | None) -> Sequence[Scene]:
-    """The groups that are played together: those of one phase, whose counterparts fail, or all whom our clock fools.
+    """The groups that are played together: those of one phase, whose counterparts fail, or all that our clock fools.
 
     In the first case two have nothing to do with any of it.
     """
@@ -494,7 +494,7 @@ def _secret(ref: SecretRef) -> str:
 
 
 class _Lines(logging.Handler):
-    """Keeps every line, whoever writes it."""
+    """Keeps every line, whichever logger writes it."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.DEBUG)

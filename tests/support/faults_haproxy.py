@@ -161,7 +161,7 @@ SOCKET = Column(
     gauges={
         **_GAUGES,
         Fault.AUTH: Fails(Reply.MALFORMED),
-        Fault.RATE_LIMITED: Impossible("a runtime socket answers whoever may open it, however often"),
+        Fault.RATE_LIMITED: Impossible("a runtime socket answers every user who may open it, however often"),
     },
     counts=_COUNTS,
 )

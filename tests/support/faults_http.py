@@ -250,7 +250,7 @@ OVER_HTTP: Cells = {
 
 
 def blameless(cells: Cells) -> Cells:
-    """The same for a server that answers for many: nobody of ours has refused, or kept silent."""
+    """The same for a server that answers for many: no member of ours has refused, or kept silent."""
     return cells | {fault: Fails(Reply.UNREACHABLE) for fault in (Fault.REFUSED, Fault.TIMEOUT, Fault.DRIPPING)}
 
 

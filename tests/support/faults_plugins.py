@@ -33,7 +33,7 @@ _HANGS: dict[str, Callable[[], object]] = {}
 
 
 class Plugin:
-    """The class behind every entry point; the rows that it is given tell it for whom it plays."""
+    """The class behind every entry point; the rows that it is given tell it for which side it plays."""
 
     async def fetch(self, asked: Round) -> None:
         assert asked.read_secret(SecretRef(env="TOKEN")) == SECRET

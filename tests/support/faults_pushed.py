@@ -68,7 +68,7 @@ class _Sender:
             self._arrive(name, self._body(name, now), arrives)
 
     def _arrive(self, name: str, body: bytes, at: Moment) -> None:
-        """As `handler.ingest.pushes.pushing` does with the push of somebody whom it knows."""
+        """As `handler.ingest.pushes.pushing` does with the push of a sender that it knows."""
         member = MemberName(name)
         said = read(Push(token=SECRET, shape=PushShape.OPENMETRICS, member=None, group=None, body=body))
         if isinstance(said, UnreadablePush):

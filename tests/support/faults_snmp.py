@@ -1,4 +1,4 @@
-"""SNMP agents as they answer for one side, one for each member; in a few lines of BER that are nobody else's."""
+"""SNMP agents as they answer for one side, one for each member; in a few lines of BER of its own."""
 
 from __future__ import annotations
 

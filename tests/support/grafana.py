@@ -73,7 +73,7 @@ scrape_configs:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One query that somebody who looks at a dashboard makes."""
+    """One query that a dashboard makes."""
 
     dashboard: str
     by: str

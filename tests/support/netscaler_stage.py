@@ -29,7 +29,7 @@ def a_netscaler(**fields: object) -> NetscalerBalancer:
 
 
 class NetscalerStage:
-    """One appliance, and nobody behind it: traffic is not played."""
+    """One appliance, and no server behind it: traffic is not played."""
 
     port = 0
 

@@ -23,7 +23,7 @@ from tests.support.orchestrators import Clock
 
 @dataclass
 class OctaviaStage:
-    """A load balancer with one pool, and nobody behind it: traffic is not played."""
+    """A load balancer with one pool, and no server behind it: traffic is not played."""
 
     wire: OpenstackWire
     octavia: Octavia

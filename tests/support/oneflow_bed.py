@@ -65,7 +65,7 @@ class Patient:
 
 @dataclass
 class FlowBedStage:
-    """Two installations that nobody else has, as one user, with a service for each group of either."""
+    """Two installations of this run's own, as one user, with a service for each group of either."""
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)

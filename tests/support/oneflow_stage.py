@@ -51,7 +51,7 @@ class OneflowStage(OpennebulaStage):
 
     @property
     def alive(self) -> list[str]:
-        """Who is there, by mark or order; whoever has neither, by the machine's name."""
+        """The nodes, by mark or order; one that has neither, by the machine's name."""
         return sorted(_called(vm) for vm in self.wire.vms.values() if vm.state != DONE)
 
 

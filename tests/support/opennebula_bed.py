@@ -82,7 +82,7 @@ class Patient:
 
 @dataclass
 class NebulaBedStage:
-    """Two installations that nobody else has, as one user."""
+    """Two installations of this run's own, as one user."""
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)

@@ -64,7 +64,7 @@ def _template(attributes: Attributes) -> str:
 
 
 def record_of(vm: Vm) -> Attributes:
-    """What was measured last, with whom and when among it."""
+    """What was measured last, with machine and time among it."""
     return {**vm.monitoring, "ID": str(vm.id), "TIMESTAMP": str(vm.polled)}
 
 

@@ -130,7 +130,7 @@ class Patient:
 
 @dataclass
 class BedStage:
-    """Two installations that nobody else has, in one project."""
+    """Two installations of this run's own, in one project."""
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
@@ -244,7 +244,7 @@ class Front:
     pool: str = ""
 
     def told(self, method: str, path: str, body: object = None) -> Any:
-        """Make a change once nobody else is changing anything; its answer."""
+        """Make a change once no other change is under way; its answer."""
         answers: list[ServiceResponse] = []
 
         def accepted() -> bool:

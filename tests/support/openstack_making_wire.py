@@ -35,7 +35,7 @@ class MakingOctavia(Octavia):
     """What each kind was last made of."""
 
     def put(self, kind: str, name: str, above: str = "") -> str:
-        """Put a part there that somebody else made."""
+        """Put a part there that another client made."""
         part = PartWire(kind, mint(f"{kind} {name} {len(self.parts)}"), {"name": name}, above)
         self._placed(part)
         return part.id

@@ -180,7 +180,7 @@ class SimulatedStage:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[tuple[Simulation, Instant]]:
-        """The cloud itself, as somebody else has it."""
+        """The cloud itself, as another client sees it."""
         ledger = SimulationLedger(self.path, self.behaviour, self.clock)
         with contextlib.closing(ledger), ledger.turn() as turn:
             yield turn

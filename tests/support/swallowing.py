@@ -1,4 +1,4 @@
-"""An endpoint that swallows: it takes every connection, and answers nobody."""
+"""An endpoint that swallows: it takes every connection, and answers none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 class Swallower:
-    """Keeps whoever comes, and counts."""
+    """Keeps every connection, and counts."""
 
     def __init__(self) -> None:
         self.listening = socket.create_server(("127.0.0.1", 0), backlog=512)

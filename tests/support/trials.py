@@ -37,7 +37,7 @@ class Trial(enum.Enum):
     PAGED = "a listing has more entries than a page"
     EVENTUAL = "listings show late what was made"
     DELETED = "a machine is deleted behind our back, at worst between a look and its removal"
-    FOREIGN = "machines of somebody else are there, some with names like ours"
+    FOREIGN = "machines of others are there, some with names like ours"
     NOT_ALLOWED = "the credentials are refused"
     RENEWED = "the credentials expire between two calls, at worst before a change"
     AMBIGUOUS = "a name in the profile means two things"
@@ -47,7 +47,7 @@ class Trial(enum.Enum):
     SLOW = "answers take longer than they may"
     MALFORMED = "answers make no sense"
     STILLBORN = "machines fail while they are built"
-    DEAD = "nobody answers, for a while"
+    DEAD = "the endpoint does not answer, for a while"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Column:
 
 
 def untroubled(stage: Any) -> Orchestrator:
-    """All is well until somebody else deletes something."""
+    """All is well until another client deletes something."""
     driver: Orchestrator = stage.driver()
     return driver
 
@@ -114,7 +114,7 @@ _PROCESS = Column(
     cloud=ProcessCloud,
     stage=process_stage,
     cells={
-        Trial.LOST_REMOVAL: untroubled,  # whoever comes after a Trimtab that died knows nothing of it
+        Trial.LOST_REMOVAL: untroubled,  # the daemon that follows one that died knows nothing of it
         Trial.FALSE_ERROR: _unwritable_roll,
         Trial.PARTIAL: _unreadable_roll,
         Trial.DELETED: untroubled,
@@ -125,14 +125,14 @@ _PROCESS = Column(
     },
     empty={
         Trial.LOST_ANSWER: "the kernel's answer cannot be lost: what fails after it is a false error",
-        Trial.BUSY: "the kernel refuses nobody for a while; what it lacks is tried with the driver itself",
+        Trial.BUSY: "the kernel refuses no call for a while; what it lacks is tried with the driver itself",
         Trial.PAGED: "/proc has no pages",
         Trial.EVENTUAL: "the roll is written before a creation returns",
         Trial.NOT_ALLOWED: "there are no credentials",
         Trial.RENEWED: "there are no credentials",
         Trial.AMBIGUOUS: "profiles name programs by their path",
         Trial.QUOTA: "what the kernel limits is lacking for a while, not refused for good",
-        Trial.ROOM: "what a user may have is counted in threads, and nobody knows how many a member will start",
+        Trial.ROOM: "what a user may have is counted in threads, and it is not known how many a member will start",
         Trial.SLOW: "the kernel is not waited for",
         Trial.DEAD: "the kernel answers",
     },

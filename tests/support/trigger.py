@@ -187,7 +187,7 @@ def a_catalogue(
 
 
 def a_frame(catalogue: Catalogue, cells: Mapping[str, Cell], *, now: Moment | None = None) -> Frame:
-    """A frame of the catalogue's one group; ``cells`` by condition (of expressions: by counter), else nobody heard."""
+    """A frame of the catalogue's one group; ``cells`` by condition (of expressions: by counter), else without data."""
     (group,) = catalogue.groups.values()
     return Frame(
         group=group.id,

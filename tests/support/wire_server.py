@@ -71,7 +71,7 @@ class WireHandler(BaseHTTPRequestHandler):
         if not fault.status:
             self.close_connection = True
             return
-        with contextlib.suppress(OSError):  # whoever asked may have given up
+        with contextlib.suppress(OSError):  # the client may have given up
             self.send_response(fault.status)
             for name, value in (("Content-Type", self.content_type), *fault.headers, *headers):
                 self.send_header(name, value)

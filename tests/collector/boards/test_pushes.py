@@ -43,7 +43,7 @@ def test_what_is_taken_back_is_absent_also_if_it_never_was() -> None:
     assert (values(pushes, WEB, ONE), pushes.count) == ({}, 0)
 
 
-def test_what_members_said_that_left_and_what_nobody_reads_is_forgotten() -> None:
+def test_what_members_said_that_left_and_what_is_not_read_is_forgotten() -> None:
     pushes = Pushes()
     for member in (ONE, TWO, None):
         for name in ("CPU", "OLD"):

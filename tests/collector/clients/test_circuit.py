@@ -25,7 +25,7 @@ WITHIN = 8.0
 
 
 def at(seconds: float) -> Moment:
-    """The wall clock is an hour off, so that nobody takes one for the other."""
+    """The wall clock is an hour off, so that one is not taken for the other."""
     return Moment(wall=Instant(seconds + 3600.0), steady=Monotonic(seconds))
 
 
@@ -42,7 +42,7 @@ def refused(circuit: Circuit, now: float) -> CircuitRefusal:
 
 
 def failing(circuit: Circuit, now: float, times: int = 1) -> Circuit:
-    """So many calls that nobody answers, each at once."""
+    """So many calls without an answer, each at once."""
     for _ in range(times):
         circuit, call = called(circuit, now)
         circuit = failed(circuit, call, "ConnectTimeout", at(now))
@@ -110,7 +110,7 @@ def test_pauses_double_up_to_what_a_call_may_take_and_begin_anew_after_an_answer
     assert refused(again, 99.0).again_in == FIRST_PAUSE
 
 
-def test_a_call_that_has_not_ended_in_time_has_failed_whoever_still_waits_for_it() -> None:
+def test_a_call_that_has_not_ended_in_time_has_failed_though_a_caller_still_waits_for_it() -> None:
     circuit = Circuit()
     for _ in range(FAILURES):
         circuit, _ = called(circuit, 0.0)

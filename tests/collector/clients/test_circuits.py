@@ -122,7 +122,7 @@ def test_a_call_that_an_exception_ends_has_failed_whatever_it_was(circuits: Circ
     assert positions(circuits) == {NOVA: Position.OPEN}
 
 
-def test_an_endpoint_that_nobody_calls_any_more_is_forgotten(circuits: Circuits, clock: Clock) -> None:
+def test_an_endpoint_that_is_not_called_any_more_is_forgotten(circuits: Circuits, clock: Clock) -> None:
     failing(circuits)
     clock.now = 3599.0
     assert positions(circuits) == {NOVA: Position.OPEN}
@@ -160,7 +160,7 @@ def test_without_circuits_everything_is_sent() -> None:
         pytest.param("http://a:5000/v3/auth/tokens", "http://a:5000", id="a version is no service"),
         pytest.param("https://a/identity/v3/auth/tokens", "https://a:443/identity", id="a service behind a port"),
         pytest.param("https://a/compute/v2.1/servers", "https://a:443/compute", id="and another one"),
-        pytest.param("http://u:p@a/RPC2", "http://a:80/RPC2", id="credentials are nobody's business"),
+        pytest.param("http://u:p@a/RPC2", "http://a:80/RPC2", id="credentials are not shown"),
     ],
 )
 def test_an_endpoint_is_what_answers(address: str, endpoint: str) -> None:

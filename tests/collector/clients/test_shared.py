@@ -50,7 +50,7 @@ def test_one_after_the_other_each_reads_anew() -> None:
     assert [shared.read() for _ in range(3)] == [1, 2, 3]
 
 
-def test_a_failure_is_everybodys_who_waited_for_it_and_nobody_elses() -> None:
+def test_a_failure_is_everybodys_who_waited_for_it_and_no_others() -> None:
     source = Source()
     shared = Shared(source.ask)
     source.wrong = Transient("later")
@@ -67,7 +67,7 @@ def test_a_failure_is_everybodys_who_waited_for_it_and_nobody_elses() -> None:
     assert shared.read() == source.begun
 
 
-def test_a_mistake_of_ours_leaves_nobody_waiting() -> None:
+def test_a_mistake_of_ours_leaves_no_caller_waiting() -> None:
     source = Source()
     shared = Shared(source.ask)
     source.wrong = ZeroDivisionError()

@@ -84,7 +84,7 @@ def test_a_dead_agent_is_an_outage_though_the_balancer_still_speaks_for_its_memb
     assert silent_since(silence) == {A: Instant(0.0)}
 
 
-def test_a_counter_that_nobody_has_is_told_once_and_its_return_once() -> None:
+def test_a_counter_that_no_member_has_is_told_once_and_its_return_once() -> None:
     lacking = a_scrape({("web", name, "cpu"): OK for name in "ab"} | {("web", name, "load"): REFUSED for name in "ab"})
     whole = a_scrape({("web", name, counter): OK for name in "ab" for counter in ("cpu", "load")})
 

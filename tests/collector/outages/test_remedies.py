@@ -13,7 +13,7 @@ from config.units import CounterId, MemberName
 FAILURES = [reply for reply in Reply if reply is not Reply.OK]
 
 
-@pytest.mark.parametrize("source", [*SOURCE_WORDS.values(), "a plugin of somebody else"])
+@pytest.mark.parametrize("source", [*SOURCE_WORDS.values(), "a plugin of another owner"])
 @pytest.mark.parametrize("reply", FAILURES)
 def test_every_failure_of_every_source_has_something_to_do_about_it(source: str, reply: Reply) -> None:
     assert len(remedy(source, reply)) > 20

@@ -74,7 +74,7 @@ ANEW: Mapping[str, tuple[Law, Reading, Reading]] = {
 
 
 @pytest.mark.parametrize(("law", "before", "now"), ANEW.values(), ids=ANEW)
-def test_a_total_begins_anew_where_nobody_can_tell_by_how_much_its_rows_rose(
+def test_a_total_begins_anew_where_it_is_unknown_by_how_much_its_rows_rose(
     law: Law, before: Reading, now: Reading
 ) -> None:
     _, total = totals([before, now], law)

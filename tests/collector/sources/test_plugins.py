@@ -136,7 +136,7 @@ def test_the_example_is_as_short_as_it_is_said_to_be() -> None:
 # What a plugin sees.
 
 
-def test_a_plugin_sees_its_own_rows_and_nobody_elses(install: Install) -> None:
+def test_a_plugin_sees_its_own_rows_and_no_others(install: Install) -> None:
     install("fine", FINE)
     install(
         "sees",

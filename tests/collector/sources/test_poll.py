@@ -109,7 +109,7 @@ def test_a_mistake_in_a_source_is_not_taken_for_silence() -> None:
         asyncio.run(a_poller(Scripted(stumble)).poll(a_catalogue([CPU]), rosters({"a": "127.0.0.1"}), timeout=PATIENT))
 
 
-def test_a_layout_is_the_same_object_until_somebody_comes_goes_or_is_declared_otherwise() -> None:
+def test_a_layout_is_the_same_object_until_a_member_comes_goes_or_is_declared_otherwise() -> None:
     async def scene() -> list[bool]:
         poller, same = a_poller(), []
         catalogue, other = a_catalogue([CPU]), a_catalogue([CPU, SESSIONS])
@@ -144,7 +144,7 @@ def test_polls_of_different_groups_keep_a_layout_each() -> None:
     assert asyncio.run(scene())
 
 
-def test_nobody_to_ask_is_an_empty_scrape() -> None:
+def test_no_member_to_ask_is_an_empty_scrape() -> None:
     scrape = asyncio.run(a_poller().poll(a_catalogue([CPU]), rosters({}), timeout=PATIENT))
 
     assert scrape.layout.series == ()

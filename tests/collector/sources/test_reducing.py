@@ -101,7 +101,7 @@ def test_the_same_rows_again_change_nothing() -> None:
     assert [reading[0] for reading in readings if isinstance(reading, ReducedRows)] == [0.0, 4.0, 4.0, 6.0]
 
 
-def test_what_nobody_asks_for_is_forgotten() -> None:
+def test_what_is_not_asked_for_is_forgotten() -> None:
     reducer = Reducer()
     read(reducer, [RowNumber(5.0, "a")], kind=CounterKind.RISING, at=0.0)
 

@@ -26,7 +26,7 @@ def test_series_do_not_share_their_times() -> None:
     assert times.instant(JOBS, 1000.0, at=51.0, now=60.0) == 51.0
 
 
-def test_what_nobody_asks_for_is_forgotten() -> None:
+def test_what_is_not_asked_for_is_forgotten() -> None:
     times = SampleTimes()
     times.instant(HITS, 1000.0, at=50.0, now=60.0)
     times.instant(JOBS, 1000.0, at=50.0, now=900.0)

@@ -501,7 +501,7 @@ def test_failures_of_the_agent_say_what_they_may_be(snmpd: Snmpd, member: str, c
     assert "guess" not in scrape.said[0]
 
 
-def test_a_name_is_resolved_and_one_that_takes_long_holds_nobody_back(
+def test_a_name_is_resolved_and_one_that_takes_long_delays_no_other(
     snmpd: Snmpd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known, released = socket.getaddrinfo, threading.Event()

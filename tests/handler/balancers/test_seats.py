@@ -61,7 +61,7 @@ def test_what_follows_a_change_that_failed_is_not_made_and_has_its_answer() -> N
     assert answers[2] is answers[0]
 
 
-def test_nobody_joins_nowhere() -> None:
+def test_no_member_joins_nowhere() -> None:
     (answer,) = one_by_one(Steered(), [RegistrationChange(move=MemberMove.JOIN, member=ONE)])
 
     assert isinstance(answer, Permanent)

@@ -106,7 +106,7 @@ def test_a_member_joins_after_it_was_made_and_serves_only_then(name: str, call: 
     new = bed.machines - old
     if fails:
         assert new, "machines are made whatever the balancer says"
-        assert not new & bed.known(Phase.IN_SERVICE), "nobody serves whom the balancer does not"
+        assert not new & bed.known(Phase.IN_SERVICE), "no member serves that the balancer does not"
         bed.edge.faults.clear()
     bed.settle()
     bed.expect(cause.after)
@@ -126,7 +126,7 @@ def test_a_member_leaves_before_it_is_deleted_and_is_not_if_it_cannot_leave(name
     fails = _fails(bed, call, error)
     _some_passes(bed)
     if fails:
-        assert bed.cloud.destroyed == [], "nobody is deleted who could not leave"
+        assert bed.cloud.destroyed == [], "no member is deleted that could not leave"
         assert len(bed.machines) >= cause.before
         bed.edge.faults.clear()
     bed.settle()

@@ -106,7 +106,7 @@ def test_an_empty_cache_neither_empties_nor_doubles_the_fleet() -> None:
     assert bed.machines == before
 
 
-@pytest.mark.parametrize("by_name", [False, True], ids=["nobody can be asked for", "all can be asked for"])
+@pytest.mark.parametrize("by_name", [False, True], ids=["none can be asked for", "all can be asked for"])
 def test_an_empty_cache_after_a_lost_store_does_not_make_a_second_fleet(by_name: bool) -> None:
     bed = grown(10)
     before = bed.machines

@@ -70,7 +70,7 @@ def waits_of(world: World, size: int = 1) -> dict[Wait, int]:
     ("world", "expected"),
     [
         pytest.param(a_world(intended()), [MarkMachine(member=ONE)], id="not marked yet"),
-        pytest.param(a_world(intended(disproved=False)), [], id="nobody knows whether it is marked"),
+        pytest.param(a_world(intended(disproved=False)), [], id="not known whether it is marked"),
         pytest.param(a_world(intended(), complete=False), [], id="half a listing proves nothing"),
         pytest.param(a_world(intended(create_attempts=99)), [MarkMachine(member=ONE)], id="marking is never given up"),
         pytest.param(
@@ -148,7 +148,7 @@ def test_a_record_of_a_given_machine_names_it_by_its_own_id() -> None:
         ),
         pytest.param(a_world(leaving()), [Unmark(member=ONE)], id="its mark is taken off"),
         pytest.param(a_world(leaving(ServerState.ERROR)), [Unmark(member=ONE)], id="in whatever state"),
-        pytest.param(a_world(leaving(ServerState.DELETING)), [Unmark(member=ONE)], id="also if somebody deletes it"),
+        pytest.param(a_world(leaving(ServerState.DELETING)), [Unmark(member=ONE)], id="also if a person deletes it"),
         pytest.param(a_world(leaving(None, disproved=True)), [Forget(member=ONE)], id="forgotten when that is proved"),
         pytest.param(a_world(leaving(), seats=None), [], id="not before it has left"),
     ],

@@ -160,7 +160,7 @@ def test_where_machines_are_called_otherwise_than_declared_they_are_members_all_
     assert nodes(bed) == 3
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["that is read before", "that nobody may read"])
+@pytest.mark.parametrize("told", [True, False], ids=["that is read before", "that may not be read"])
 def test_a_group_that_a_quota_stops_grows_on_when_there_is_room(bed: CloudBed, told: bool) -> None:
     bed.wire.quota = 2
     bed.wire.forbidden = set() if told else {"user.info"}

@@ -130,7 +130,7 @@ def test_a_refusal_after_all_is_classified_as_before() -> None:
 @pytest.mark.parametrize(
     "error", [Transient("timed out"), Permanent("limits: forbidden")], ids=["transient", "for good"]
 )
-def test_a_quota_that_cannot_be_read_is_in_nobodys_way_and_said_once(error: DriverError) -> None:
+def test_a_quota_that_cannot_be_read_is_in_no_ones_way_and_said_once(error: DriverError) -> None:
     bed = a_bed(3, servers=9)
     bed.cloud.faults.always["quotas"] = error
     said = []

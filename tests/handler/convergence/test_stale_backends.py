@@ -62,7 +62,7 @@ class Unreadable(FakeBalancer):
 
     def seats(self) -> Mapping[MemberName, Seat]:
         if not self.mended:
-            raise Permanent("nobody says whose")
+            raise Permanent("it is not said whose")
         return super().seats()
 
 

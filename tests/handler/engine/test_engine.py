@@ -710,7 +710,7 @@ def test_an_orphan_can_be_forgotten_with_its_members_left_as_they_are(house: Hou
 
     house.run(scene)
     assert len(house.machines) == 2
-    house.run(_nobody_is_known)
+    house.run(_no_member_is_known)
 
 
 def test_an_orphan_can_be_emptied_and_is_then_forgotten(house: House) -> None:
@@ -850,5 +850,5 @@ def _history(house: House) -> tuple[Event, ...]:
         store.close()
 
 
-async def _nobody_is_known(up: Up) -> None:
+async def _no_member_is_known(up: Up) -> None:
     assert up.desk.status() == ()

@@ -79,7 +79,7 @@ def test_a_server_that_starts_from_a_volume_takes_of_cinders_limits_too(openstac
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"limits": {"absolute": []}}', TEXTS])
-def test_limits_that_make_no_sense_limit_nobody(openstack: OpenstackStage, body: bytes) -> None:
+def test_limits_that_make_no_sense_limit_nothing(openstack: OpenstackStage, body: bytes) -> None:
     openstack.wire.script("GET /limits", answered(body))
     assert headroom_of(openstack.driver().quotas(a_profile(a_server_recipe())), {}) is None
 

@@ -93,7 +93,7 @@ def test_an_intent_that_stays_open(age: float, listed: bool, expected: list[tupl
 @pytest.mark.parametrize(
     ("server", "what", "expected"),
     [
-        pytest.param(name_of(1, group=OLD), known(), [GarbageKind.NO_GROUP], id="of a group that nobody remembers"),
+        pytest.param(name_of(1, group=OLD), known(), [GarbageKind.NO_GROUP], id="of a forgotten group"),
         pytest.param(ONE, known(gone=[ONE]), [GarbageKind.RETURNED], id="proved gone before"),
         pytest.param(ONE, known(abandoned=[ONE]), [GarbageKind.ABANDONED], id="abandoned"),
         pytest.param(
@@ -101,7 +101,7 @@ def test_an_intent_that_stays_open(age: float, listed: bool, expected: list[tupl
         ),
         pytest.param(ONE, known(), [], id="about to be taken up"),
         pytest.param(name_of(1, installation="zzzzzz"), known(), [], id="of another installation"),
-        pytest.param(MemberName("database"), known(), [], id="nobody's"),
+        pytest.param(MemberName("database"), known(), [], id="foreign"),
     ],
 )
 def test_a_machine_without_a_record(server: MemberName, what: Known, expected: list[GarbageKind]) -> None:
@@ -117,7 +117,7 @@ def test_a_machine_without_a_record(server: MemberName, what: Known, expected: l
         pytest.param(ONE, False, known(gone=[ONE]), [GarbageKind.SEAT], id="left behind by one that is gone"),
         pytest.param(ONE, True, known(), [], id="about to be taken up"),
         pytest.param(ONE, False, known(a_record(1)), [], id="a member's"),
-        pytest.param(name_of(1, group=OLD), False, known(), [GarbageKind.SEAT], id="of a group that nobody remembers"),
+        pytest.param(name_of(1, group=OLD), False, known(), [GarbageKind.SEAT], id="of a forgotten group"),
         pytest.param(name_of(1, installation="zzzzzz"), False, known(), [], id="of another installation"),
     ],
 )

@@ -117,7 +117,7 @@ def test_so_many_fit_and_not_one_more(quotas: list[Quota], promised: dict[str, f
         pytest.param(8, 0, 10, (0, {Wait.QUOTA: 5}), id="no room"),
         pytest.param(8, 4, 2, (2, {Wait.BUDGET: 3}), id="the budget is what binds"),
         pytest.param(8, 2, 2, (2, {Wait.BUDGET: 3}), id="both: the budget ends by itself"),
-        pytest.param(3, 0, 10, (0, {}), id="nobody is missing"),
+        pytest.param(3, 0, 10, (0, {}), id="no member is missing"),
     ],
 )
 def test_no_more_are_made_than_fit(

@@ -81,7 +81,7 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         pytest.param(
             told(0, parts={"data": "deleting"}, lacking=["front"], record={"phase": "leaving"}),
             ["waiting: 1 deleting"],
-            id="gone: somebody removes its data already",
+            id="gone: its data is being removed already",
         ),
         pytest.param(
             told(1, parts=READY, record={"phase": "in_service"}),
@@ -96,7 +96,7 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
         pytest.param(
             told(1, parts={"front": "ready"}, record={"intended_at": "20m ago"}),
             ["waiting: 1 unconfirmed"],
-            id="one that nobody can see for long is not late",
+            id="one that cannot be seen for long is not late",
         ),
     ],
 )

@@ -184,10 +184,10 @@ MIXED = {
         pytest.param(
             told(0, {"m-1": (LEAVER, "running")}, {"m-1": "draining"}),
             ["drain m-1 edge", "waiting: 1 draining"],
-            id="10: drains since nobody knows when; ours begins the drain anew",
+            id="10: drains since an unknown time; ours begins the drain anew",
         ),
         pytest.param(
-            told(1, of_state("parked"), {}), ["converged: nothing to do"], id="11: nobody waits for the parked"
+            told(1, of_state("parked"), {}), ["converged: nothing to do"], id="11: no step waits for the parked"
         ),
         pytest.param(told(12, {}), ["create"] * 10 + ["waiting: 2 budget"], id="12: ten creates a pass"),
     ],

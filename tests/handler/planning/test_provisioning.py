@@ -40,7 +40,7 @@ REUSED = a_managed(vip=None, loadbalancer="front", pool=PoolSpec(id="p1"), healt
             Await(why="balancer made: load balancer 7 is PENDING_CREATE"),
             id="being changed",
         ),
-        pytest.param({LB: ACTIVE, POOL: ACTIVE}, Make(part=LISTENER), id="one that somebody took away"),
+        pytest.param({LB: ACTIVE, POOL: ACTIVE}, Make(part=LISTENER), id="one that another client removed"),
     ],
 )
 def test_one_part_comes_after_the_other_each_when_the_one_before_is_active(found, act) -> None:

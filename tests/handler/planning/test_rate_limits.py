@@ -40,7 +40,7 @@ def accepted(*, again_in: float) -> Attempts:
     [
         pytest.param(seated(EDGE), [], seated(EDGE), set(), id="nothing failed"),
         pytest.param(seated(EDGE), [failed("join", EDGE, again_in=0.0)], seated(EDGE), set(), id="long enough ago"),
-        pytest.param(seated(EDGE), [failed("join", EDGE)], [], {Wait.BACK_OFF}, id="nobody is enabled unseated"),
+        pytest.param(seated(EDGE), [failed("join", EDGE)], [], {Wait.BACK_OFF}, id="no member is enabled unregistered"),
         pytest.param(
             [*seated(EDGE), *seated(BACK)],
             [failed("join", EDGE)],
@@ -53,7 +53,7 @@ def accepted(*, again_in: float) -> Attempts:
             [failed("leave", EDGE)],
             [unseated(BACK)],
             {Wait.BACK_OFF},
-            id="nobody is destroyed before it has left",
+            id="no member is destroyed before it has left",
         ),
         pytest.param(
             [unseated(EDGE), DESTROY], [failed("destroy")], [unseated(EDGE)], {Wait.BACK_OFF}, id="who leaves may leave"

@@ -36,7 +36,9 @@ FRESH = {"intended_at": NOW - 10, "made_at": NOW - 5}
         pytest.param(a_member(1, MADE, ready=False), Role.UNREADY, id="runs, not ready, too late"),
         pytest.param(a_member(1, MADE, ready=True), Role.ARRIVING, id="ready late is still ready"),
         pytest.param(a_member(1, SERVED), Role.SERVING, id="in service"),
-        pytest.param(a_member(1, SERVED, ready=False), Role.SERVING, id="a failing probe takes nobody out of service"),
+        pytest.param(
+            a_member(1, SERVED, ready=False), Role.SERVING, id="a failing probe takes no member out of service"
+        ),
         pytest.param(a_member(1, SERVED, leaving=Leaving.REPLACED), Role.REPLACING, id="a person wants another one"),
         pytest.param(a_member(1, SERVED, None), Role.ABSENT, id="absence is no proof"),
         pytest.param(a_member(1, MADE, None), Role.ABSENT, id="absence of one that never served"),

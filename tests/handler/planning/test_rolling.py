@@ -36,12 +36,12 @@ KEPT = {"protected": True}
         pytest.param(made_of(None, NEW, NEW, NEW), ONE_MORE, ([1], 0), id="what it is made of is not known: replaced"),
         pytest.param(made_of(OLD, OLD, OLD, now=OLD), ONE_MORE, ([], 0), id="back to the profile that all are made of"),
         pytest.param(made_of(OLD, NEW, NEW, m1=KEPT), ONE_MORE, ([], 0), id="protected ones are left alone"),
-        pytest.param(made_of(OLD, OLD, NEW, NEW, m1=KEPT), ONE_MORE, ([2], 0), id="whoever comes after them leaves"),
+        pytest.param(made_of(OLD, OLD, NEW, NEW, m1=KEPT), ONE_MORE, ([2], 0), id="the member after them leaves"),
         pytest.param(made_of(OLD, OLD, OLD, m2=PHASES["leaving"]), ONE_MORE, ([], 1), id="a leaver takes up the surge"),
         pytest.param(made_of(OLD, OLD, OLD, OLD, OLD), ONE_MORE, ([1, 2], 0), id="who is too many leaves anyway"),
-        pytest.param(replace(made_of(OLD, OLD, OLD), profile=None), ONE_MORE, ([], 0), id="nobody knows what is new"),
+        pytest.param(replace(made_of(OLD, OLD, OLD), profile=None), ONE_MORE, ([], 0), id="not known what is new"),
         pytest.param(
-            replace(made_of(OLD, OLD, OLD), complete=False), WIDE, ([], 0), id="half a listing: nobody leaves"
+            replace(made_of(OLD, OLD, OLD), complete=False), WIDE, ([], 0), id="half a listing: no member leaves"
         ),
     ],
 )

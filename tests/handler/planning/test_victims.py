@@ -113,7 +113,7 @@ NOW_MADE = replace(a_world(), profile="new")
             id="not known is neither old nor new",
         ),
         pytest.param(
-            [made_of(1, "new"), made_of(2, "old")], a_world(), [1, 2], id="nobody says what is made now: the oldest"
+            [made_of(1, "new"), made_of(2, "old")], a_world(), [1, 2], id="not known what is made now: the oldest"
         ),
     ],
 )

@@ -51,7 +51,7 @@ CORES_SPENT, CORES_LEFT = UsageLimit(what="cores", used=8, most=8), UsageLimit(w
     [
         pytest.param(machines(4, None), (), 1000, 4, CheckVerdict.OK, id="no limit"),
         pytest.param(machines(4, 10), (), 10, 4, CheckVerdict.OK, id="just room for all"),
-        pytest.param(machines(5, 10), (), 10, 4, CheckVerdict.PROBLEM, id="somebody else's machine is in the way"),
+        pytest.param(machines(5, 10), (), 10, 4, CheckVerdict.PROBLEM, id="another owner's machine is in the way"),
         pytest.param(machines(10, 10), (), 10, 10, CheckVerdict.OK, id="all are there"),
         pytest.param(machines(12, 10), (), 10, 12, CheckVerdict.OK, id="more than there may be"),
         pytest.param(machines(4, None), (CORES_SPENT,), 10, 4, CheckVerdict.PROBLEM, id="something else is used up"),
@@ -131,7 +131,7 @@ def test_the_request_has_no_body_and_no_credentials(cloud: responses.RequestsMoc
     ("error", "words"),
     [
         pytest.param(requests.ReadTimeout("pool of cloud.example.org"), "no answer in time", id="late"),
-        pytest.param(requests.ConnectTimeout("pool of cloud.example.org"), "no answer in time", id="nobody in time"),
+        pytest.param(requests.ConnectTimeout("pool of cloud.example.org"), "no answer in time", id="no answer in time"),
         pytest.param(requests.ConnectionError(OSError("?signature=s3cret")), "ConnectionError", id="nothing known"),
     ],
 )

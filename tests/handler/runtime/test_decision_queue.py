@@ -227,7 +227,7 @@ def test_a_change_of_state_counts_only_once_it_is_written() -> None:
     play(store, scene)
 
 
-def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_nobodys_answer() -> None:
+def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_no_other_s_answer() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:

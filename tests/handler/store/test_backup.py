@@ -76,7 +76,12 @@ def test_an_older_backup_of_the_same_name_is_replaced_whole(tmp_path: Path) -> N
         pytest.param(lambda path: path.unlink(), StoreError, "does not exist", id="missing"),
         pytest.param(lambda path: path.write_text("no database\n" * 100), StoreError, "not an SQLite", id="text"),
         pytest.param(lambda path: alter(path, "DROP TABLE groups"), StoreError, "not a store of Trimtab", id="foreign"),
-        pytest.param(lambda path: alter(path, "DELETE FROM meta"), StoreError, "has no installation id", id="nobodys"),
+        pytest.param(
+            lambda path: alter(path, "DELETE FROM meta"),
+            StoreError,
+            "has no installation id",
+            id="without an installation",
+        ),
         pytest.param(
             lambda path: alter(path, "UPDATE alembic_version SET version_num = '9999'"), Refused, "newer", id="newer"
         ),

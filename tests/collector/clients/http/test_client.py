@@ -291,7 +291,7 @@ def test_a_packed_answer_is_unpacked(members: int) -> None:
     ("host", "reply"),
     [("127.0.0.1", Reply.REFUSED), ("localhost", Reply.REFUSED), ("nowhere.invalid", Reply.UNREACHABLE)],
 )
-def test_nobody_there_is_told_from_a_name_that_nobody_has(host: str, reply: Reply) -> None:
+def test_no_listener_is_told_from_a_name_that_does_not_exist(host: str, reply: Reply) -> None:
     assert failed(asked(f"http://{host}:{free_tcp_port()}/")).reply is reply
 
 

@@ -15,7 +15,7 @@ from collector.clients.http.pool import BoundedPool
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of somebody who accepts, says what is no TLS, and hangs up."""
+    """Of a server that accepts, says what is no TLS, and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -39,7 +39,7 @@ def failure_of(url: str, **options: str) -> str:
     return why(raised.value)
 
 
-def test_nobody_listens() -> None:
+def test_no_program_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         free = listener.getsockname()[1]
     assert failure_of(f"http://127.0.0.1:{free}/") == "connection refused"

@@ -169,7 +169,7 @@ def test_a_password_that_has_changed_is_tried_at_once() -> None:
     assert played(scene).logins == 2
 
 
-def test_a_secret_that_is_not_there_is_said_and_nobody_is_asked() -> None:
+def test_a_secret_that_is_not_there_is_said_and_nothing_is_asked() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = None
         found = await stage.get()
@@ -238,7 +238,7 @@ def test_no_more_than_eight_questions_are_under_way_at_once() -> None:
     played(scene)
 
 
-def test_who_is_cancelled_while_logging_in_holds_nobody_up() -> None:
+def test_who_is_cancelled_while_logging_in_delays_no_other() -> None:
     async def scene(stage: Scene) -> None:
         first = asyncio.create_task(stage.get())
         await asyncio.sleep(0)

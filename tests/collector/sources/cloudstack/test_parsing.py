@@ -56,7 +56,7 @@ def test_a_field_that_is_not_there_is_no_zero() -> None:
         pytest.param(0, 1000, 0.0, id="full"),
         pytest.param(1000, 1000, Reply.NO_SUCH_COUNTER, id="all of it"),
         pytest.param(-1, 1000, Reply.NO_SUCH_COUNTER, id="corrected"),
-        pytest.param(400, None, Reply.NO_SUCH_COUNTER, id="of nobody knows how much"),
+        pytest.param(400, None, Reply.NO_SUCH_COUNTER, id="of an unknown amount"),
     ],
 )
 def test_free_memory_counts_only_where_the_hypervisor_sees_the_guest(

@@ -150,7 +150,7 @@ def test_a_machine_with_a_short_host_name_is_known_by_what_is_shown(
     assert replies(poll(cloud, CPU, members=(A,))) == {A: Reply.OK}
 
 
-def test_a_machine_that_is_only_shown_like_a_member_speaks_for_nobody_else(
+def test_a_machine_that_is_only_shown_like_a_member_speaks_for_no_other(
     wire: CloudstackWire, cloud: CloudstackCloud
 ) -> None:
     wire.add(A, measured={"cpuused": "1%"})
@@ -197,7 +197,7 @@ def test_one_field_that_changes_makes_all_fields_new(wire: CloudstackWire, cloud
 
 
 @pytest.mark.parametrize("written", ["name", "id"])
-def test_a_project_is_asked_by_its_id_and_nobody_outside_answers(
+def test_a_project_is_asked_by_its_id_and_nothing_outside_answers(
     wire: CloudstackWire, cloud: CloudstackCloud, written: str
 ) -> None:
     (project,) = wire.things["project"]
@@ -210,7 +210,7 @@ def test_a_project_is_asked_by_its_id_and_nobody_outside_answers(
     assert wire.count("listProjects") == (written == "name")
 
 
-def test_a_project_that_nobody_knows_is_told(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
+def test_a_project_that_is_not_known_is_told(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
     wire.add(A, measured={"cpuused": "5%"})
 
     scrape = poll(replace(cloud, project="elsewhere"), CPU, members=(A,))

@@ -116,7 +116,7 @@ def test_a_page_that_is_none_fails_in_a_way_of_its_own(
     assert scrape.said[0].startswith(said)
 
 
-def test_a_page_where_nobody_listens_is_unreachable_and_no_member_is_to_blame() -> None:
+def test_a_page_where_no_program_listens_is_unreachable_and_no_member_is_to_blame() -> None:
     scrape = asyncio.run(polled(a_page("http://127.0.0.1:9/stats"), a_field("scur")))
 
     assert set(answers(scrape).values()) == {Reply.UNREACHABLE}

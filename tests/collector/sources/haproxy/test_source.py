@@ -141,7 +141,7 @@ def test_a_member_that_is_seated_nowhere_is_refused(tmp_path: Path) -> None:
     assert found == {("a", "scur"): 3.0, ("b", "scur"): Reply.REFUSED}
 
 
-def test_the_server_of_that_name_in_another_backend_is_somebody_else(tmp_path: Path) -> None:
+def test_the_server_of_that_name_in_another_backend_is_another(tmp_path: Path) -> None:
     found = read(tmp_path, {"edge": an_answer({"a": "3"}, backend="api")}, "scur")
 
     assert found["a", "scur"] is Reply.REFUSED
@@ -261,7 +261,7 @@ def test_ten_thousand_servers_are_read_without_holding_the_loop(tmp_path: Path) 
     assert set(asyncio.run(scene()).values()) == {3.0}
 
 
-def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked_for_them(tmp_path: Path) -> None:
+def test_counters_of_another_kind_are_left_alone_and_not_asked_for(tmp_path: Path) -> None:
     async def scene() -> tuple[Answers, dict[str, int]]:
         async with sockets(tmp_path, {"edge": an_answer({"a": "3"})}) as asked:
             catalogue = a_catalogue([an_object("1.1")], balancers=[a_balancer(tmp_path / "edge")])

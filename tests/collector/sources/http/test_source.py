@@ -95,7 +95,7 @@ def _at(counter: Counter, port: int) -> HttpValue:
 
 @pytest.fixture
 def beginnings() -> Iterator[None]:
-    """Programs show since when they count, as prometheus-client does unless somebody in the process said otherwise."""
+    """Programs show since when they count, as prometheus-client does unless the program declares otherwise."""
     before = metrics._use_created
     enable_created_metrics()
     yield

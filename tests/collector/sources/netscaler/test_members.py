@@ -1,4 +1,4 @@
-"""Which of what is bound is which member: one of them, none, or nobody knows."""
+"""Which of what is bound is which member: one of them, none, or unknown."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_member_that_is_not_bound_is_refused_or_incomplete() -> None:
     assert found([OTHER], a_member(), doubt="Bulk operation failed") is Reply.INCOMPLETE
 
 
-def test_a_member_without_an_address_is_nobody_elses() -> None:
+def test_a_member_without_an_address_is_no_other_one() -> None:
     assert found([a_group_member("x", ""), a_service("", "")], a_member(address="")) is Reply.REFUSED
 
 

@@ -192,7 +192,7 @@ def test_names_are_escaped_in_addresses() -> None:
     assert set(found.values()) == {8.0}
 
 
-def test_half_an_answer_counts_and_whoever_is_missing_is_incomplete() -> None:
+def test_half_an_answer_counts_and_a_member_that_is_missing_is_incomplete() -> None:
     netscaler = a_netscaler()
     half = {"servicegroupname": "web", "servicegroupmember": netscaler.members["web"][:1]}
 
@@ -216,7 +216,7 @@ def test_an_appliance_that_hangs_is_unreachable_also_where_the_poll_ends_first()
     played(scene)
 
 
-def test_where_nobody_listens_no_member_is_to_blame() -> None:
+def test_where_no_program_listens_no_member_is_to_blame() -> None:
     async def scene() -> Scrape:
         netscaler = a_netscaler()
         netscaler.url = "http://127.0.0.1:9"
@@ -249,7 +249,7 @@ def test_an_appliance_is_asked_for_its_start_only_where_a_counter_rises() -> Non
 
 
 @pytest.mark.parametrize("answer", [lambda: said(403, 2138, "Not authorized"), lambda: web.Response(text="?")])
-def test_whoever_may_not_know_the_start_has_the_counters_all_the_same(answer: Callable[[], web.Response]) -> None:
+def test_a_user_that_may_not_know_the_start_has_the_counters_all_the_same(answer: Callable[[], web.Response]) -> None:
     netscaler = a_netscaler()
     netscaler.instead = lambda path: answer() if "system" in path else None
 
@@ -290,7 +290,7 @@ def test_rounds_share_one_session() -> None:
     played(scene)
 
 
-def test_counters_of_another_kind_are_left_alone_and_nobody_is_asked() -> None:
+def test_counters_of_another_kind_are_left_alone_and_not_asked_for() -> None:
     netscaler = a_netscaler()
 
     found, _ = once(

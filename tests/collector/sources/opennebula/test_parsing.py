@@ -124,7 +124,7 @@ def test_a_measurement_without_a_time_of_its_own_is_taken_as_new(record: dict[st
     assert look_up(measured(a_machine(), record), "CPU") == Value(5.0, None)
 
 
-def test_what_names_no_machine_is_nobodys_measurement() -> None:
+def test_what_names_no_machine_is_no_member_s_measurement() -> None:
     nameless = "<MONITORING_DATA><MONITORING><CPU>5</CPU></MONITORING></MONITORING_DATA>"
 
     assert decode_measured(said(True, nameless, 0)) == {}

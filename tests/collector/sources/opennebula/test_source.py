@@ -179,7 +179,7 @@ def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
         pytest.param(told("<VM_POOL><VM>"), Reply.MALFORMED, id="cut off"),
     ],
 )
-def test_a_cloud_that_does_not_answer_is_nobodys_silence(
+def test_a_cloud_that_does_not_answer_is_no_member_s_silence(
     wire: OpennebulaWire, cloud: OpennebulaCloud, fault: Any, reply: Reply, asked: str
 ) -> None:
     a_member(wire, A, CPU="1")

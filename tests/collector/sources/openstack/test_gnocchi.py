@@ -98,7 +98,7 @@ def test_a_period_that_is_read_twice_is_one_sample(
     assert first.replied_at[0] == second.replied_at[0]
 
 
-def test_what_nobody_has_measured_is_no_zero(nova: MeasuringNova, gnocchi: Gnocchi, cloud: OpenstackCloud) -> None:
+def test_what_was_not_measured_is_no_zero(nova: MeasuringNova, gnocchi: Gnocchi, cloud: OpenstackCloud) -> None:
     measured(gnocchi, nova.member(A).id)
     measured(gnocchi, nova.member(B).id, (5, 0.0))
 

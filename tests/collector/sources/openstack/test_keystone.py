@@ -60,7 +60,7 @@ def test_a_token_comes_with_the_places_of_both_services(wire: OpenstackWire, aut
     assert grant.token not in repr(grant)
 
 
-def test_a_file_says_whom_to_believe(wire: OpenstackWire, auth_url: str, tmp_path: Path) -> None:
+def test_a_file_says_which_authority_to_trust(wire: OpenstackWire, auth_url: str, tmp_path: Path) -> None:
     auth = {"auth_url": auth_url, "username": "demo", "password": "osbed", "project_name": "demo"}
     domains = {"user_domain_id": "default", "project_domain_id": "default"}
     cloud = {"region_name": "RegionOne", "verify": False, "auth": auth | domains}
@@ -153,7 +153,7 @@ def test_a_token_is_kept_until_a_minute_before_its_end(
     assert grant.ends_soon() is soon
 
 
-def test_nobody_there_is_unreachable() -> None:
+def test_no_listener_is_unreachable() -> None:
     found = begin("http://127.0.0.1:1/v3")
 
     assert reply_of(found) is Reply.UNREACHABLE

@@ -68,7 +68,7 @@ def test_members_answer_with_what_their_hypervisors_say(
     assert (wire.count(TOKEN), wire.count(LIST), wire.count(LOOK)) == (1, 1, 2)
 
 
-def test_servers_are_listed_again_only_for_somebody_new(
+def test_servers_are_listed_again_only_for_a_new_member(
     wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud
 ) -> None:
     nova.member(A)
@@ -242,7 +242,7 @@ def test_every_failure_is_told_by_its_name_and_without_foreign_words(
 
 
 @pytest.mark.parametrize("fault", [UNREACHED, error(500, "no"), answered(b"<html>"), answered(b'{"servers": 7}')])
-def test_without_a_listing_nobody_is_known(
+def test_without_a_listing_no_member_is_known(
     wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud, fault: Fault
 ) -> None:
     nova.member(A)

@@ -54,7 +54,7 @@ def test_a_member_is_known_by_name_or_address(name: str, address: str, instance:
 
 
 @pytest.mark.parametrize("instance", ["web-10", "10.0.0.10:9100", "web-1.example.org", "", "xweb-1", "10.0.0.1:9100:x"])
-def test_nobody_else_is_taken_for_a_member(instance: str) -> None:
+def test_nothing_else_is_taken_for_a_member(instance: str) -> None:
     answer = found(a_wish(name="web-1"), a_line(7.0, {"instance": instance}))
 
     assert isinstance(answer, HttpFailure)

@@ -198,7 +198,7 @@ def test_a_clock_that_is_off_does_no_harm(prometheus: Prometheus, off: float) ->
     assert answers(asyncio.run(scene())) == {("", "now"): 42.0, ("", "past"): 42.0}
 
 
-# What is asked, and of whom.
+# What is asked, and of which server.
 
 
 def test_queries_that_are_equal_are_asked_once_for_all_groups_members_and_counters() -> None:
@@ -248,7 +248,7 @@ def test_no_more_than_four_queries_are_under_way_at_one_server() -> None:
     assert most == 4
 
 
-def test_a_server_that_is_silent_delays_no_other_and_nobody_is_blamed() -> None:
+def test_a_server_that_is_silent_delays_no_other_and_no_member_is_blamed() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 

@@ -52,7 +52,7 @@ def test_members_serve_on_the_rule_s_private_port(stage: RuleStage) -> None:
         stage.balancer.join(a_name(), "10.0.0.7", 8080)
 
 
-def test_who_is_drained_is_off_the_rule_and_still_known_and_nobody_knows_its_connections(stage: RuleStage) -> None:
+def test_a_drained_member_is_off_the_rule_and_still_known_and_its_connections_are_not(stage: RuleStage) -> None:
     stage.wire.conjures, name = True, a_name()
     stage.balancer.join(name, "10.0.0.7", 9)
     stage.balancer.enable(name)

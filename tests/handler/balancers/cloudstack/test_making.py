@@ -195,7 +195,7 @@ def test_an_address_that_is_not_there_is_said(stage: Stage) -> None:
     assert next_to_make(driver.declared, driver.parts()).why == "balancer front: address 203.0.113.77 does not exist"  # type: ignore[union-attr]
 
 
-def test_an_address_of_the_account_that_somebody_else_acquired_is_never_taken(stage: Stage) -> None:
+def test_an_address_of_the_account_that_another_client_acquired_is_never_taken(stage: Stage) -> None:
     theirs = stage.wire.put("203.0.113.9", state="Allocated", home=stage.wire.network()["id"])
     driver = stage.driver()
     bring(driver, next_to_make)
@@ -203,7 +203,7 @@ def test_an_address_of_the_account_that_somebody_else_acquired_is_never_taken(st
     assert stage.left == ([theirs.ip], [], [], [])
 
 
-def test_a_wished_for_address_that_somebody_else_was_faster_to_take_is_left_to_them(stage: Stage) -> None:
+def test_a_wished_for_address_that_another_client_was_faster_to_take_is_left_to_them(stage: Stage) -> None:
     stage.wire.script("associateIpAddress", UNREACHED)
     driver = stage.driver()
     with pytest.raises(Transient):
@@ -309,7 +309,7 @@ def test_a_rule_without_machines_is_ready(stage: Stage) -> None:
     assert (driver.parts()[RULE].word, driver.parts()[RULE].state) == ("Add", Provision.ACTIVE)
 
 
-def test_a_rule_that_is_being_deleted_takes_nobody_and_can_be_deleted_again(stage: Stage) -> None:
+def test_a_rule_that_is_being_deleted_takes_no_member_and_can_be_deleted_again(stage: Stage) -> None:
     driver = stage.driver()
     bring(driver, next_to_make)
     stage.wire.rules[0].state = "Revoke"

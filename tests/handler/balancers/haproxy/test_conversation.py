@@ -105,7 +105,7 @@ def test_after_an_answer_that_did_not_come_nothing_is_asked(tmp_path: Path) -> N
             ask(b"do\n")
 
 
-def test_what_comes_before_anything_is_asked_is_nobodys_answer() -> None:
+def test_what_comes_before_anything_is_asked_is_no_answer() -> None:
     near, far = socket.socketpair(socket.AF_UNIX)
     with near, far:
         far.sendall(b"\n> ")

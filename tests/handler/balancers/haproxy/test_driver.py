@@ -142,12 +142,12 @@ def test_a_checked_server_s_check_starts_before_it_is_given_work(tmp_path: Path)
     assert heard[1:] == [f"enable health web/{NAME}", f"set server web/{NAME} state ready"]
 
 
-def test_nobody_on_the_socket_is_tried_again(tmp_path: Path) -> None:
+def test_a_socket_without_a_listener_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(Transient, match="does not answer"):
         a_driver(tmp_path / "nobody.sock").seats()
 
 
-def test_a_port_that_nobody_opens_is_tried_again() -> None:
+def test_a_port_that_is_not_open_is_tried_again() -> None:
     with pytest.raises(Transient, match=r"does not answer at 127\.0\.0\.1:1"):
         a_driver("127.0.0.1:1").seats()
 

@@ -57,7 +57,9 @@ def test_connections_are_those_of_all_and_unknown_if_one_does_not_tell(
         ((Health.UNKNOWN, Health.HEALTHY), Health.UNKNOWN),
     ],
 )
-def test_a_member_fails_only_if_nobody_says_otherwise(said: tuple[Health | None, ...], health: Health | None) -> None:
+def test_a_member_fails_only_if_no_endpoint_says_otherwise(
+    said: tuple[Health | None, ...], health: Health | None
+) -> None:
     assert together(NAME, [a_seat(SERVING, health=one) for one in said]).health is health
 
 
@@ -94,7 +96,7 @@ def test_a_restart_of_either_shows(stage: HaproxyStage) -> None:
 
 
 @pytest.mark.real("haproxy")
-def test_a_change_goes_to_whoever_answers_and_then_fails(stage: HaproxyStage, tmp_path: Path) -> None:
+def test_a_change_goes_to_the_endpoints_that_answer_and_then_fails(stage: HaproxyStage, tmp_path: Path) -> None:
     name, (other,) = a_name(), stage.others
     stage.balancer.join(name, "127.0.0.1", 9)
     stage.balancer.enable(name)

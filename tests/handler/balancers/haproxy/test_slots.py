@@ -98,7 +98,7 @@ def test_a_member_at_a_new_address_moves(haproxy: Haproxy) -> None:
     assert state_of(driver, name) is PARKED
 
 
-def test_whoever_had_the_address_before_makes_way_and_hands_no_work_on(haproxy: Haproxy) -> None:
+def test_a_server_that_had_the_address_before_makes_way_and_hands_no_work_on(haproxy: Haproxy) -> None:
     driver, gone, new = a_driver(haproxy), a_name(), a_name()
     driver.join(gone, "127.0.0.1", 81)
     driver.enable(gone)
@@ -124,7 +124,7 @@ def test_an_interrupted_leaving_is_finished(haproxy: Haproxy) -> None:
     assert state_of(driver, name) is PARKED
 
 
-def test_a_slot_with_work_of_which_nobody_knows_whose_it_is_stops_everything(haproxy: Haproxy) -> None:
+def test_a_slot_with_work_of_an_unknown_member_stops_everything(haproxy: Haproxy) -> None:
     haproxy.ask("set server web/slot2 addr 127.0.0.1 port 81; set server web/slot2 state ready")
     with pytest.raises(Permanent, match=r"web/slot2 work at 127.0.0.1:81, and .* does not say whose: save the map"):
         a_driver(haproxy).seats()
@@ -169,7 +169,7 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     assert haproxy.servers() == before
 
 
-def test_whoever_only_looks_mends_nothing(haproxy: Haproxy) -> None:
+def test_a_look_mends_nothing(haproxy: Haproxy) -> None:
     driver = a_driver(haproxy)
     for at in (81, 82):
         name = a_name()
@@ -199,7 +199,7 @@ def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(hapr
     assert {name: seat.state for name, seat in driver.seats().items()} == {stays: SERVING}
 
 
-def test_a_slot_that_somebody_else_has_named_is_theirs(haproxy: Haproxy) -> None:
+def test_a_slot_that_another_client_has_named_is_theirs(haproxy: Haproxy) -> None:
     driver, name = a_driver(haproxy), a_name()
     haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 payments")
     haproxy.ask("set server web/slot1 addr 127.0.0.1 port 81; set server web/slot1 state ready")
@@ -209,7 +209,7 @@ def test_a_slot_that_somebody_else_has_named_is_theirs(haproxy: Haproxy) -> None
 
 
 @pytest.mark.parametrize(("named", "told"), [("payments", "payments"), (None, "an unnamed server")])
-def test_nobody_is_put_where_somebody_else_is(haproxy: Haproxy, named: str | None, told: str) -> None:
+def test_no_member_is_put_where_another_server_is(haproxy: Haproxy, named: str | None, told: str) -> None:
     if named is not None:
         haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 {named}")
     haproxy.ask("set server web/slot2 addr 127.0.0.1 port 81")

@@ -194,7 +194,7 @@ def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_p
         assert refused.value.mend == "name a PEM file that Trimtab may read"
 
 
-def test_a_service_group_whose_members_somebody_else_decides_is_refused(stage: NetscalerStage) -> None:
+def test_a_service_group_whose_members_another_service_decides_is_refused(stage: NetscalerStage) -> None:
     stage.there.group["autoscale"] = "DNS"
     with pytest.raises(Permanent, match="autoscale DNS: use a group without"):
         stage.balancer.seats()
@@ -251,7 +251,7 @@ def test_an_appliance_that_repeats_the_password_does_not_bring_it_into_an_error(
         {},
     ],
 )
-def test_a_member_that_cannot_be_read_hides_nobody(stage: NetscalerStage, entry: Mapping[str, object]) -> None:
+def test_a_member_that_cannot_be_read_hides_no_other(stage: NetscalerStage, entry: Mapping[str, object]) -> None:
     kind = "servicegroup_servicegroupmember_binding"
     stage.appliance.instead = lambda path: said(200, 0, "Done", **{kind: [entry]}) if kind in path else None
     with pytest.raises(Transient, match="without name, address, port or state"):
@@ -278,7 +278,7 @@ def test_a_client_that_we_did_not_write_sees_what_was_changed(stage: NetscalerSt
     assert bound["servicegroup_servicegroupmember_binding"][0]["servername"] == name
 
 
-def test_a_refusal_to_undo_what_somebody_has_undone_meanwhile_is_none(stage: NetscalerStage) -> None:
+def test_a_refusal_to_undo_what_was_undone_meanwhile_is_none(stage: NetscalerStage) -> None:
     name = a_name()
     stage.balancer.join(name, "10.0.0.7", 80)
 

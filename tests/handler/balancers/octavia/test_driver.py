@@ -155,7 +155,7 @@ def test_the_seats_of_others_are_neither_listed_nor_touched(stage: OctaviaStage)
             call(driver, verb, MemberName("database"))
 
 
-def test_the_place_of_somebody_else_is_not_taken(stage: OctaviaStage) -> None:
+def test_the_place_of_another_owner_is_not_taken(stage: OctaviaStage) -> None:
     stage.octavia.seat(stage.pool, "database", "10.0.0.1")
     stage.octavia.seat(stage.pool, name(9), "10.0.0.2")
     driver = stage.driver()
@@ -302,7 +302,7 @@ def test_one_bad_member_of_a_batch_does_not_hold_up_the_others(stage: OctaviaSta
     assert stage.names() == [name(1), name(3)]
 
 
-def test_a_tree_that_somebody_else_changes_is_waited_for(stage: OctaviaStage) -> None:
+def test_a_tree_that_another_client_changes_is_waited_for(stage: OctaviaStage) -> None:
     stage.octavia.settles = 6
     driver = stage.driver()
 
@@ -368,7 +368,7 @@ def test_a_change_whose_answer_is_lost_can_be_made_again(stage: OctaviaStage, fa
     assert stage.names() == [name()]
 
 
-def test_an_octavia_that_would_delete_whom_a_batch_does_not_list_is_refused(stage: OctaviaStage) -> None:
+def test_an_octavia_that_would_delete_members_that_a_batch_does_not_list_is_refused(stage: OctaviaStage) -> None:
     stage.octavia.newest = 10
     stage.octavia.seat(stage.pool, "database", "10.0.0.9")
 

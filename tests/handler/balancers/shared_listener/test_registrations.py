@@ -196,7 +196,7 @@ def test_a_second_process_of_one_name_is_turned_away(listening: socket.socket) -
     asyncio.run(scene())
 
 
-def test_a_holder_that_has_just_restarted_answers_for_nobody_yet(listening: socket.socket) -> None:
+def test_a_holder_that_has_just_restarted_answers_for_no_member_yet(listening: socket.socket) -> None:
     attendance = an_attendance(listening, settling=True)
     assert attendance.answer(AskSeats()) == RefusedMessage(
         why="the holder has just restarted and waits for its members to come back", final=False

@@ -104,7 +104,7 @@ def test_instants_are_rfc_3339_with_any_fraction(text: str, instant: float | Non
      "2026-01-01T12:00:61Z", "２026-01-01T12:00:00Z", "2026-01-01T12:00:00Z\n", "0000-01-01T00:00:00Z"],
 )  # fmt: skip
 def test_anything_else_is_no_instant(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011  # whoever reads turns it into words
+    with pytest.raises(ValueError):  # noqa: PT011  # the reader turns it into words
         instant_of(text)
     assert "alerts[0].startsAt" in _problem(alertmanager(an_alert(startsAt=text)))
 

@@ -18,7 +18,7 @@ def read(told: object) -> tuple[PushedEntry, ...] | UnreadablePush:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        pytest.param({"values": {"CPU": 42, "JOBS": 0.5}}, (said("CPU", 42.0), said("JOBS", 0.5)), id="whoever-sends"),
+        pytest.param({"values": {"CPU": 42, "JOBS": 0.5}}, (said("CPU", 42.0), said("JOBS", 0.5)), id="any-sender"),
         pytest.param({"values": {}}, (), id="nothing"),
         pytest.param({"values": {"CPU": None}}, (said("CPU", None),), id="taken-back"),
         pytest.param({"member": "m", "values": {"CPU": 1}}, (said("CPU", 1.0, member="m"),), id="a-member"),
@@ -28,7 +28,7 @@ def read(told: object) -> tuple[PushedEntry, ...] | UnreadablePush:
             (said("CPU", 1.0, member="a"), said("CPU", 2.0, member="b", group="g")),
             id="many",
         ),
-        pytest.param([], (), id="of-nobody"),
+        pytest.param([], (), id="of-no-member"),
         pytest.param({"values": {"büro = 1": -7}}, (said("büro = 1", -7.0),), id="any-name"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_token_says_whose_it_is_by_any_of_the_keys() -> None:
     ],
     ids=lambda token: ascii(token[:60]),
 )
-def test_what_is_not_exactly_a_token_by_the_key_is_nobodys(token: str) -> None:
+def test_what_is_not_exactly_a_token_by_the_key_is_foreign(token: str) -> None:
     assert bearer_of([KEY], token) is None
 
 

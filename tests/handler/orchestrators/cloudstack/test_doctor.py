@@ -40,7 +40,7 @@ def test_an_account_in_order_is_found_in_order(stage: CloudstackStage) -> None:
         pytest.param({"networks": ("tier", "gone")}, "network", "called 'gone'", id="one network of two"),
     ],
 )
-def test_what_a_profile_names_and_nobody_has_is_a_problem_of_its_own(
+def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
     stage: CloudstackStage, fields: dict[str, object], what: str, words: str
 ) -> None:
     found = looks(stage.driver(), a_machine_recipe(**fields))

@@ -456,7 +456,7 @@ def test_the_other_sides_wish_to_be_left_alone_is_heard(stage: CloudstackStage, 
     assert refused.value.retry_after == wait
 
 
-def test_nobody_there_is_transient(clock: Clock) -> None:
+def test_no_listener_is_transient(clock: Clock) -> None:
     with pytest.raises(Transient, match="connection refused"):
         CloudstackClient(a_cloudstack("http://127.0.0.1:9/client/api", timeout=1.0), lambda _: "x").ask("listZones")
 
@@ -534,7 +534,7 @@ def test_the_table_makes_the_driver_without_asking_anything(clock: Clock, tmp_pa
 # Marks of machines that are there.
 
 
-def test_a_machine_that_was_given_is_found_though_somebody_renamed_it(stage: CloudstackStage) -> None:
+def test_a_machine_that_was_given_is_found_though_a_person_renamed_it(stage: CloudstackStage) -> None:
     own, cloud = stage.stranger("database"), stage.driver()
     cloud.mark(own, stage.launch(5).id)
     assert (stage.wire.vms[own].name, stage.wire.vms[own].display) == ("database", name(5))
@@ -557,7 +557,7 @@ def test_several_machines_with_one_name_are_told_apart_by_id(stage: CloudstackSt
     assert found.id == ids[0]
 
 
-def test_a_machine_that_somebody_else_tags_first_is_theirs(stage: CloudstackStage) -> None:
+def test_a_machine_that_another_owner_tags_first_is_theirs(stage: CloudstackStage) -> None:
     own = stage.stranger("database")
 
     def race(command: str) -> None:

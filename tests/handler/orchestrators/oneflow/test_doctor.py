@@ -49,7 +49,7 @@ def test_what_would_fight_is_named_with_the_way_to_mend_it(
     assert "oneflow update 3" in found["role"][0].mend
 
 
-def test_a_service_of_somebody_else_is_a_problem(stage: OneflowStage) -> None:
+def test_a_service_of_another_owner_is_a_problem(stage: OneflowStage) -> None:
     stage.flow.owners[3] = "other"
     found = looks(stage.driver(), OneflowRecipe(service="3", role="node"))
 
@@ -86,7 +86,7 @@ def test_nodes_that_are_no_members_are_named(stage: OneflowStage) -> None:
         pytest.param(OneflowRecipe(service="web", role="nix"), ["role", "nodes"], id="role"),
     ],
 )
-def test_what_a_profile_names_and_nobody_has_is_a_problem(
+def test_what_a_profile_names_and_is_not_there_is_a_problem(
     stage: OneflowStage, recipe: OneflowRecipe, what: list[str]
 ) -> None:
     found = verdicts(looks(stage.driver(), recipe))

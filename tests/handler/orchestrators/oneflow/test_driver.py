@@ -152,8 +152,8 @@ def test_a_profile_of_another_kind_is_refused(stage: OneflowStage) -> None:
 @pytest.mark.parametrize(
     ("told", "standing"),
     [
-        pytest.param({}, 1, id="nobody's"),
-        pytest.param({"user_template": {"TRIMTAB": "web-zzzzzz-1", "TRIMTAB_VM": "7"}}, 0, id="somebody else's"),
+        pytest.param({}, 1, id="foreign"),
+        pytest.param({"user_template": {"TRIMTAB": "web-zzzzzz-1", "TRIMTAB_VM": "7"}}, 0, id="another owner's"),
         pytest.param({"user_template": {"TRIMTAB": "released"}}, 0, id="let go"),
         pytest.param({"state": 5}, 0, id="set aside"),
         pytest.param({"state": 8}, 0, id="off"),
@@ -162,7 +162,7 @@ def test_a_profile_of_another_kind_is_refused(stage: OneflowStage) -> None:
         pytest.param({"owner": "other"}, 0, id="another user's"),
     ],
 )
-def test_only_nodes_that_run_and_are_nobodys_are_taken(
+def test_only_nodes_that_run_and_are_free_are_taken(
     stage: OneflowStage, told: Mapping[str, Any], standing: int
 ) -> None:
     own = stage.flow.service("old", "node", nodes=1)
@@ -182,7 +182,7 @@ def test_the_oldest_node_is_taken_first(stage: OneflowStage) -> None:
     assert stage.flow.count("scale") == 0
 
 
-def test_a_node_that_somebody_else_takes_at_the_same_moment_is_not_ours(stage: OneflowStage) -> None:
+def test_a_node_that_another_client_takes_at_the_same_moment_is_not_ours(stage: OneflowStage) -> None:
     own = stage.flow.service("old", "node", nodes=1)
     vm = stage.wire.vms[stage.flow.nodes(own, "node")[0]]
     launch = stage.launch(service="old")
@@ -394,7 +394,7 @@ def test_what_fails_fails_for_everybody_and_not_for_the_next(raised: DriverError
     assert together.ask(MemberName("a")) == 1
 
 
-def test_a_fault_of_our_own_is_told_and_answers_nobody_later() -> None:
+def test_a_fault_of_our_own_is_told_and_answers_no_later_call() -> None:
     faults = [ValueError("a fault")]
 
     def do(asked: Sequence[int]) -> Mapping[int, int | DriverError]:

@@ -23,7 +23,7 @@ def a_service(state: str, *nodes: int, complaint: str = "") -> Service:
 
 
 def machines(*states: tuple[int, int]) -> Sequence[OpennebulaMachine]:
-    """Nodes 1, 2, …; and one of nobody's that is off."""
+    """Nodes 1, 2, …; and a foreign one that is off."""
     return [
         OpennebulaMachine(
             id=number, name=str(number), user="fleet", mark="", given="", complaint="", order="", state=state, lcm=lcm,
@@ -34,7 +34,7 @@ def machines(*states: tuple[int, int]) -> Sequence[OpennebulaMachine]:
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "PENDING", "DEPLOYING", "DEPLOYING_NETS", "SCALING", "COOLDOWN"])
-def test_what_scales_or_will_by_itself_is_in_nobodys_way(state: str) -> None:
+def test_what_scales_or_will_by_itself_is_in_no_ones_way(state: str) -> None:
     assert in_the_way(a_service(state, 1), machines((POWEROFF, 0))) == ""
 
 
@@ -51,7 +51,7 @@ def test_what_scales_or_will_by_itself_is_in_nobodys_way(state: str) -> None:
             a_service("WARNING", 1),
             [RUNS],
             "they do run; if the service stays so, restart OneFlow's server (systemctl restart opennebula-flow)",
-            id="nobody is off",
+            id="no node is off",
         ),
         pytest.param(
             a_service("FAILED_SCALING", 1, complaint="quota"),

@@ -44,7 +44,7 @@ def test_either_quota_can_be_in_the_way(stage: OpennebulaStage) -> None:
         pytest.param({"networks": ("tier", "44")}, "network", id="one network of two"),
     ],
 )
-def test_what_a_profile_names_and_nobody_has_is_a_problem_of_its_own(
+def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
     stage: OpennebulaStage, fields: dict[str, object], what: str
 ) -> None:
     found = looks(stage.driver(), a_template_recipe(**fields))

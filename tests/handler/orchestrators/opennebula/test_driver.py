@@ -155,7 +155,7 @@ def test_a_machine_that_was_made_is_found_without_reading_the_pool(stage: Openne
     assert stage.wire.count("vmpool.infoextended") == before
 
 
-def test_a_machine_that_somebody_renamed_is_his_and_ours_again_when_its_name_is(stage: OpennebulaStage) -> None:
+def test_a_machine_that_a_person_renamed_is_his_and_ours_again_when_its_name_is(stage: OpennebulaStage) -> None:
     cloud = stage.driver()
     made = cloud.create(stage.launch())
 
@@ -335,7 +335,7 @@ def test_who_moves_over_the_border_of_pages_while_others_go_is_seen(
 
 
 @pytest.mark.parametrize("descending", [True, False])
-def test_those_who_come_while_a_pool_is_read_hide_nobody(stage: OpennebulaStage, descending: bool) -> None:
+def test_those_who_come_while_a_pool_is_read_hide_no_other(stage: OpennebulaStage, descending: bool) -> None:
     stage.wire.descending = descending
     for sequence in range(1, 251):
         stage.wire.member(name(sequence))
@@ -637,7 +637,7 @@ def test_no_redirection_is_followed(stage: OpennebulaStage) -> None:
     assert stage.wire.count("vm.info") == 1
 
 
-def test_nobody_there_is_transient() -> None:
+def test_no_listener_is_transient() -> None:
     with pytest.raises(Transient, match="connection refused"):
         OpennebulaClient(an_opennebula("http://127.0.0.1:9/RPC2", timeout=1.0), lambda _: "x").ask("vm.info", 1)
 

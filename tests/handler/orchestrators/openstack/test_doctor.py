@@ -78,7 +78,7 @@ def test_so_is_what_a_part_names(stage: OpenstackStage, spec: Spec, what: str) -
         pytest.param({"availability_zone": "az9"}, "zone", id="no such zone"),
     ],
 )
-def test_what_a_profile_names_and_nobody_has_is_a_problem_of_its_own(
+def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
     stage: OpenstackStage, fields: dict[str, object], what: str
 ) -> None:
     found = looks(stage.driver(), a_server_recipe(**fields))

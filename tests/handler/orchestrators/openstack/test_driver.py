@@ -153,7 +153,7 @@ def test_a_name_that_nothing_bears_is_permanent(stage: OpenstackStage, what: dic
         stage.driver().create(stage.launch(**what))
 
 
-def test_a_server_of_somebody_else_under_the_name_is_not_taken_for_ours_nor_doubled(stage: OpenstackStage) -> None:
+def test_a_server_of_another_owner_under_the_name_is_not_taken_for_ours_nor_doubled(stage: OpenstackStage) -> None:
     stranger = stage.nova.add(name())
 
     with pytest.raises(Permanent, match=f"a foreign server is called {name()} .{stranger.id}.: rename it"):

@@ -219,7 +219,7 @@ def test_what_listings_do_not_show_yet_is_found_by_who_made_it(
 
 
 @pytest.mark.parametrize("part", [DATA, FRONT], ids=lambda part: part.name)
-def test_of_two_that_bear_one_mark_the_newer_one_that_nobody_has_goes(stage: OpenstackStage, part: MemberPart) -> None:
+def test_of_two_that_bear_one_mark_the_newer_one_without_an_owner_goes(stage: OpenstackStage, part: MemberPart) -> None:
     stage.neutron.hidden = stage.cinder.hidden = Everything()
     make(stage, stage.driver(), part)
     driver = stage.driver()  # started again, and the listing is late

@@ -102,7 +102,9 @@ def test_who_spins_is_told_ends_and_it_is_known_why(box: ProcessOrchestrator, st
     assert box.ending(launch.id.name) == "ended by signal 24 (SIGXCPU): its limit cpu_time"
 
 
-def test_a_file_that_grows_too_large_ends_whoever_writes_it(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_file_that_grows_too_large_ends_the_program_that_writes_it(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
     launch = stage.launch(recipe=a_recipe(("yes",), limits=ResourceLimits(file_size=MIB)))
 
     box.create(launch)
@@ -122,7 +124,7 @@ def test_privileges_are_gained_only_where_that_is_declared(
     assert f"NoNewPrivs:\t{said}\n" in status
 
 
-def test_limits_that_this_process_may_not_give_are_refused_and_nobody_is_made(tmp_path: Path) -> None:
+def test_limits_that_this_process_may_not_give_are_refused_and_no_member_is_made(tmp_path: Path) -> None:
     """In a process of its own: who has lowered its hard limit cannot raise it again."""
     program = f"""
 import ctypes, resource
@@ -249,7 +251,7 @@ def test_after_a_restart_what_was_left_behind_ends_before_the_next_member_is_mad
     assert [server.name for server in box.list(WEB).servers] == [stage.launch(2).id.name]
 
 
-def test_a_session_of_somebody_else_with_the_number_of_one_that_is_gone_is_left_alone(
+def test_a_session_of_another_owner_with_the_number_of_one_that_is_gone_is_left_alone(
     box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
     with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!"], start_new_session=True, stdout=subprocess.PIPE) as other:

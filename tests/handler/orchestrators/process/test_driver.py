@@ -273,7 +273,7 @@ def test_members_survive_a_lost_state_directory(box: ProcessOrchestrator, stage:
     assert stage.driver().list(WEB).servers == (made,)
 
 
-def test_a_line_of_an_earlier_boot_or_another_process_finds_nobody(
+def test_a_line_of_an_earlier_boot_or_another_process_finds_no_member(
     box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
     made = box.create(stage.launch())

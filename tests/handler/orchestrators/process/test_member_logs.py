@@ -18,7 +18,7 @@ def logs(tmp_path: Path) -> MemberLogs:
     return MemberLogs(tmp_path / "logs", largest=100)
 
 
-def test_a_log_that_grows_too_large_begins_anew_under_whoever_writes_it(logs: MemberLogs) -> None:
+def test_a_log_that_grows_too_large_begins_anew_under_the_program_that_writes_it(logs: MemberLogs) -> None:
     output = logs.open(ONE)
     try:
         os.write(output, b"a" * 101)

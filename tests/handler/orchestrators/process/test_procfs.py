@@ -33,7 +33,7 @@ def test_we_are_there() -> None:
     assert os.getpid() in procfs.census()[me.session]
 
 
-def test_nobody_has_an_impossible_pid() -> None:
+def test_no_process_has_an_impossible_pid() -> None:
     assert procfs.look(2**22 + 1) is None
     assert procfs.environment(2**22 + 1) == {}
 

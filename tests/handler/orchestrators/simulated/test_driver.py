@@ -39,7 +39,7 @@ def test_a_call_takes_its_time_and_one_that_fails_as_well(stage: SimulatedStage)
     assert stage.waited == [9.0, 0.5]
 
 
-def test_nobody_waits_for_another_ones_answer(stage: SimulatedStage) -> None:
+def test_no_call_waits_for_another_ones_answer(stage: SimulatedStage) -> None:
     cloud, seen = stage.driver(), []
 
     def meanwhile(_: float) -> None:
@@ -53,7 +53,7 @@ def test_nobody_waits_for_another_ones_answer(stage: SimulatedStage) -> None:
     assert seen == ["begun", made]
 
 
-def test_foreign_servers_are_there_from_the_beginning_and_nobody_lists_them(stage: SimulatedStage) -> None:
+def test_foreign_servers_are_there_from_the_beginning_and_are_not_listed(stage: SimulatedStage) -> None:
     full = behaving(stage, foreign=3, quota=4)
     cloud = full.driver()
 

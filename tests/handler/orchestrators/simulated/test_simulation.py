@@ -155,7 +155,7 @@ def test_the_same_call_may_fail_once_and_succeed_when_it_is_made_again() -> None
     assert any(isinstance(tries[0], Transient) for tries in answers)
 
 
-def test_a_quota_counts_servers_that_are_there_whoever_made_them() -> None:
+def test_a_quota_counts_servers_that_are_there_by_any_maker() -> None:
     cloud = a_cloud(quota=2, stop=0.0)
     cloud.add("database-1", at(0))
     cloud.create(ONE, at(0))
@@ -168,7 +168,7 @@ def test_a_quota_counts_servers_that_are_there_whoever_made_them() -> None:
     assert isinstance(cloud.create(TWO, at(2)).given, Server)
 
 
-def test_a_quota_that_is_used_up_refuses_nobody_who_is_there() -> None:
+def test_a_quota_that_is_used_up_removes_no_server_that_is_there() -> None:
     cloud = a_cloud(quota=1)
     cloud.create(ONE, at(0))
 
@@ -248,7 +248,7 @@ def test_a_server_made_again_under_the_name_of_one_that_is_gone_stays() -> None:
     assert again.number == 2
 
 
-def test_when_the_callers_clock_jumps_back_nobody_disappears() -> None:
+def test_when_the_callers_clock_jumps_back_no_server_disappears() -> None:
     cloud = a_cloud(boot=BootTime(median=30.0, p95=30.0), stop=5.0)
     cloud.create(ONE, at(100))
 
