@@ -28,6 +28,8 @@ def _free(kind: socket.SocketKind) -> int:
     for _ in range(_EACH):
         port = _FIRST + _WORKER * _EACH + next(_NEXT) % _EACH
         with socket.socket(socket.AF_INET, kind) as probe:
+            if kind is socket.SOCK_STREAM:  # connections that have just ended hold no port, for servers neither
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
