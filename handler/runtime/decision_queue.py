@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from config.errors import StoreError
-from config.model.catalogue import Catalogue, Group
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.planning.limits import limited_state
@@ -22,12 +21,11 @@ from handler.ports.held_clock import LEAST_STEP
 from handler.ports.store import Store
 from handler.ports.stored import Event, RepeatedTick, StoredTick
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.loops import RefusalLooks, whole
-from handler.runtime.resting import Rest, RestingTick, RetoldTick, rest_of
+from handler.runtime.loops import whole
+from handler.runtime.resting import Rest, RestingTick, rest_of
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
-from trigger.explain.shapes import Story, story_of
 from trigger.policies.evaluate import requests_from
 from trigger.policies.schedules import due
 from trigger.requests import Decision, GroupState, Request
@@ -41,8 +39,10 @@ _SLICE = 25
 _REPEATED = 200
 """The same, of ticks that repeat the last one."""
 
+_LOOKS = 20
 _UNTOLD = Instant(0.0)
 """The start of a daemon whose start is not known."""
+_LOOKS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +74,30 @@ class _Decided:
     waiting: _Waiting
     before: GroupState
     decision: Decision
-    explanation: Explanation | None
-    """``None``: it is that of ``retold``."""
-    retold: RetoldTick | None
-    story: Story | None
+    explanation: Explanation
     given: Given | None
     track: DecisionTrack
     rest: Rest | None
+
+
+class _Looks:
+    """How many refusals may have their group looked at: a flood of refused alarms must not become one of listings.
+
+    Those beyond it are looked at when it is their turn. What changes a size is looked after at once.
+    """
+
+    def __init__(self) -> None:
+        self._left = float(_LOOKS)
+        self._at: float | None = None
+
+    def granted(self, at: Moment) -> bool:
+        """Whether there is one left; if so it is used."""
+        since = 0.0 if self._at is None else max(at.steady - self._at, 0.0)
+        self._left, self._at = min(self._left + since * _LOOKS_PER_SECOND, _LOOKS), at.steady
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 class DecisionQueue:
@@ -109,7 +126,7 @@ class DecisionQueue:
         self._decided = decided
         self._storing = storing
         self._turn = asyncio.Lock()
-        self._looks = RefusalLooks()
+        self._looks = _Looks()
         self._waiting: list[_Waiting] = []
 
     async def ask(self, question: DecisionTask) -> Decision:
@@ -160,7 +177,7 @@ class DecisionQueue:
         try:
             with self._storing():
                 longer = [RepeatedTick(room.id, tick.at.wall, tick.values) for room, tick in same]
-                await asyncio.to_thread(self._store.record, (), longer)
+                await asyncio.to_thread(self._store.extend, longer)
         except StoreError:
             return {room.id for room, _ in ticks}
         for number, (room, tick) in enumerate(same, 1):
@@ -234,8 +251,7 @@ class DecisionQueue:
         try:
             decided = await self._decide_all(batch)
             with self._storing():
-                ticks = [_tick(result, result.explanation) for result in decided if result.explanation is not None]
-                await asyncio.to_thread(self._store.record, ticks, [*_repeated(decided)])
+                await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
         except StoreError as error:
             _refuse(batch, error)
             for waiting in batch:
@@ -256,21 +272,18 @@ class DecisionQueue:
         states: dict[GroupId, GroupState] = {}
         tracks: dict[GroupId, DecisionTrack] = {}
         decided: list[_Decided] = []
-        asked = Counter(waiting.question.room.id for waiting in batch)
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
             room = waiting.question.room
-            result = self._decide(waiting, states, tracks.get(room.id, room.track), alone=asked[room.id] == 1)
+            result = self._decide(waiting, states, tracks.get(room.id, room.track))
             states[room.id], tracks[room.id] = result.decision.state, result.track
             decided.append(result)
         return decided
 
-    def _decide(
-        self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None, *, alone: bool
-    ) -> _Decided:
+    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None) -> _Decided:
         question, catalogue = self._timed(waiting.question), self._catalogue()
-        room, evaluation = question.room, question.evaluation
+        room = question.room
         state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
         if (before := self._ahead(room, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
@@ -278,11 +291,11 @@ class DecisionQueue:
             fleet = replace(fleet, superseded=True)
         changed = state if question.change is None else question.change(state)
         asked = question.requests
-        if evaluation is not None:
-            own, scheduled = requests_from(catalogue, evaluation), due(group, changed, question.at.wall)
+        if question.evaluation is not None:
+            own, scheduled = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
             asked = (*asked, *scheduled, *own)
         unasked = not (question.requests or question.change or fleet.superseded)
-        decision = decide(group, asked, fleet, changed, question.at, evaluation=evaluation)
+        decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
         given, track = given_to(
             decision,
             group,
@@ -291,27 +304,17 @@ class DecisionQueue:
             state=changed,
             fleet=fleet,
             requests=question.requests,
-            evaluated=evaluation is not None,
+            evaluated=question.evaluation is not None,
         )
-        story = self.story(question, group, decision) if unasked and alone else None
-        again = story is not None and given is None and decision.state == state and story.is_again(room.story)
-        retold = RetoldTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
         return _Decided(
             waiting=waiting,
             before=state,
             decision=decision,
-            explanation=None if retold else explain(catalogue, group, evaluation, decision, fleet, changed),
-            retold=retold,
-            story=story,
+            explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
             given=given,
             track=track,
-            rest=rest_of(catalogue, group, evaluation, changed, decision, fleet) if unasked else None,
+            rest=rest_of(catalogue, group, question.evaluation, changed, decision, fleet) if unasked else None,
         )
-
-    def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
-        """Say what a tick tells, to compare it with the one before; ``None``: only its explanation says it."""
-        evaluation = question.evaluation
-        return None if evaluation is None else story_of(self._catalogue(), group, evaluation, decision)
 
     def _timed(self, question: DecisionTask) -> DecisionTask:
         """The question as of the clock of now, where the clock was set since it was asked."""
@@ -337,15 +340,13 @@ class DecisionQueue:
         room.state, room.track = decision.state, result.track
         room.decided_at = decision.at.wall
         room.unrecorded = None
-        room.rest, room.story = result.rest, result.story
-        if result.retold is not None:
-            room.resting = result.retold
-        elif question.evaluation is not None:
+        room.rest = result.rest
+        if question.evaluation is not None:
             room.tell(question.evaluation, result.explanation)
+            if room.restarts == result.waiting.restarts:  # else it was judged before they began anew
+                room.holds = question.evaluation.holds
         elif decision.changed or (room.told is None and room.resting is None):
             room.tell(room.evaluation, result.explanation)
-        if question.evaluation is not None and room.restarts == result.waiting.restarts:
-            room.holds = question.evaluation.holds  # else it was judged before they began anew
         if decision.restarts_holds:
             room.restart_holds()
         if decision.changed or (decision.answers and self._looks.granted(decision.at)):
@@ -353,18 +354,12 @@ class DecisionQueue:
         self._decided(decision)
 
 
-def _repeated(decided: Sequence[_Decided]) -> Iterator[RepeatedTick]:
-    for result in decided:
-        if result.retold is not None:
-            yield RepeatedTick(result.decision.group, result.decision.at.wall, result.retold.values)
-
-
-def _tick(result: _Decided, explanation: Explanation) -> StoredTick:
+def _tick(result: _Decided) -> StoredTick:
     decision = result.decision
     return StoredTick(
         group=decision.group,
         at=decision.at.wall,
-        explanation=explanation,
+        explanation=result.explanation,
         state=decision.state if decision.state != result.before else None,
         before=result.waiting.question.room.state,
         evaluated=result.waiting.question.evaluation is not None,

@@ -23,11 +23,10 @@ from handler.planning.status import MemberState, StateSince
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
-from handler.runtime.resting import Rest, RestingTick, RetoldTick
+from handler.runtime.resting import Rest, RestingTick
 from trigger.conditions.timers import Kept, restarted
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
-from trigger.explain.shapes import Story
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
@@ -90,10 +89,8 @@ class GroupRuntime:
     """Likewise."""
     rest: Rest | None = None
     """What the last tick left the group resting on; ``None``: not at rest."""
-    resting: RestingTick | RetoldTick | None = None
+    resting: RestingTick | None = None
     """The last tick, if it brought what the one before did."""
-    story: Story | None = None
-    """What the last tick told; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)
     heard: Heard = field(default_factory=Heard)
     """When members last answered the sources that ask them directly."""

@@ -22,7 +22,6 @@ from config.units import GroupId, Moment
 from trigger.conditions.columns import Codes, rows_of
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
-from trigger.explain.shapes import values_of
 from trigger.policies.evaluate import evaluate
 from trigger.policies.steady_state import at_rest
 from trigger.requests import Decision, Fleet, GroupState
@@ -115,47 +114,6 @@ class RestingTick:
             decision = decide(rest.group, (), rest.fleet, state, self.at, evaluation=evaluation)
             told = explain(rest.catalogue, rest.group, evaluation, decision, rest.fleet, state)
             self._made = evaluation, told
-        return self._made
-
-
-class RetoldTick:
-    """One decided tick with the same answer as the one before: its explanation is made when it is asked for.
-
-    Args:
-        catalogue: as given to `trigger.explain.explanation.explain`.
-        group: likewise.
-        evaluation: likewise.
-        decision: likewise.
-        fleet: likewise.
-        state: likewise.
-    """
-
-    __slots__ = ("_catalogue", "_decision", "_fleet", "_group", "_made", "_state", "at", "evaluation", "values")
-
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        group: Group,
-        evaluation: Evaluation,
-        decision: Decision,
-        fleet: Fleet,
-        state: GroupState,
-    ) -> None:
-        self.at = evaluation.at
-        self.evaluation = evaluation
-        self.values = values_of(evaluation)
-        self._catalogue, self._group, self._decision = catalogue, group, decision
-        self._fleet, self._state = fleet, state
-        self._made: Explanation | None = None
-        """``None``: not asked for yet."""
-
-    @property
-    def explanation(self) -> Explanation:
-        """Why the group did what it did."""
-        if self._made is None:
-            self._made = explain(
-                self._catalogue, self._group, self.evaluation, self._decision, self._fleet, self._state
-            )
         return self._made
 
 

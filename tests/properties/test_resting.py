@@ -16,7 +16,6 @@ from collector.sources.poll import Poller
 from collector.targets import Round
 from config.errors import StoreError
 from config.load import parse
-from config.model.catalogue import Group
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
@@ -32,7 +31,6 @@ from tests.support.collector import no_secret
 from tests.support.memory_store import MemoryStore
 from tests.support.trigger import a_fleet, a_person
 from tests.support.worlds import NOW, a_member, a_world, name_of
-from trigger.explain.shapes import Story
 from trigger.guards.pauses import paused
 from trigger.requests import Decision, GroupState, Pause
 
@@ -83,9 +81,6 @@ class OneByOne(DecisionQueue):
     async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
         return {room.id for room, _ in ticks}
 
-    def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
-        return None
-
 
 @dataclass
 class History(MemoryStore):
@@ -94,12 +89,15 @@ class History(MemoryStore):
     book: Book = field(default_factory=lambda: Book(iter(range(1, 10**9)).__next__))
     repeated: int = 0
 
-    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
-        super().record(ticks, repeated)
-        entry = self.book.plan([tick for tick in ticks if tick.evaluated or tick.state is not None])
+    def record(self, ticks: Sequence[StoredTick]) -> None:
+        super().record(ticks)
+        entry = self.book.plan([tick for tick in ticks if tick.evaluated])
         self.book.confirm(entry.last, frozenset())
-        self.book.extend(repeated)
-        self.repeated += len(repeated)
+
+    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
+        with self._write("record"):
+            self.book.extend(ticks)
+            self.repeated += len(ticks)
 
 
 Answer = float | None
