@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import select
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,20 +44,49 @@ _endings: dict[tuple[MemberName, int, int], int] = {}
 _lock = threading.Lock()
 
 
-def start(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldChild:
+    """A process that waits for `run` before it becomes the member's program; it ends if Trimtab ends first."""
+
+    child: Child
+    recipe: ProcessRecipe
+    line: socket.socket
+
+    @property
+    def process(self) -> procfs.Process:
+        """The process as it was when it appeared: the program will run under the same pid and start time."""
+        return self.child.process
+
+    def run(self) -> None:
+        """Let it become the member's program.
+
+        Raises:
+            Permanent: the recipe cannot work: no such command, not executable, limits out of reach.
+            Transient: the machine lacks processes, memory or time.
+        """
+        said = _begun(self.line)
+        if said:
+            raise _why(self.recipe, said)
+
+
+@contextmanager
+def held(
     name: MemberName, recipe: ProcessRecipe, mark: Mapping[str, str], *, directory: Path, output: int
-) -> procfs.Process:
-    """Start a program in a new session without our descriptors; ``mark`` overrides the recipe's environment.
+) -> Iterator[HeldChild]:
+    """Start a process in a new session without our descriptors, and end it again if the block raises.
+
+    A program must not run before a listing can find it after a crash. So the block first writes down which process
+    it is, and then calls `HeldChild.run`.
 
     Args:
         name: the member.
         recipe: what to run, and within which limits.
-        mark: variables that the recipe must not set.
+        mark: variables that override the recipe's environment.
         directory: its working directory, unless the recipe names one.
         output: a descriptor for its output.
 
     Raises:
-        Permanent: the recipe cannot work: no such command, no such directory, not executable, limits out of reach.
+        Permanent: there is no such directory, or a value cannot be passed to a program.
         Transient: the machine lacks processes, memory, descriptors or room on disk.
     """
     where = Path(recipe.directory) if recipe.directory is not None else directory
@@ -64,22 +94,15 @@ def start(
         raise Permanent(
             f"cannot start a member in {where}: not a directory; create it or correct the recipe's directory"
         )
-    reading, report = os.pipe()
-    try:
-        child = _spawned(name, recipe, mark, where=where, output=output, report=report)
-    except BaseException:
-        os.close(reading)
-        raise
-    finally:
-        os.close(report)
-    try:
-        said = _heard(reading)
-    finally:
-        os.close(reading)
-    if said:
-        _given_up(child)
-        raise _why(recipe, said)
-    return child.process
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            child = _spawned(name, recipe, mark, where=where, output=output, report=theirs.fileno())
+        try:
+            yield HeldChild(child=child, recipe=recipe, line=ours)
+        except BaseException:
+            _given_up(child)
+            raise
 
 
 def reap() -> None:
@@ -133,13 +156,16 @@ def _adopted(name: MemberName, child: subprocess.Popen[bytes]) -> Child:
     return adopted
 
 
-def _heard(reading: int) -> str:
-    """Return a starting program's error; empty: it has become the member's program, or has ended."""
-    poll = select.poll()
-    poll.register(reading, select.POLLIN)
-    if not poll.poll(_WITHIN * 1000):
+def _begun(line: socket.socket) -> str:
+    """Let a held process go on; its error, or empty: it has become the member's program, or has ended."""
+    line.settimeout(_WITHIN)
+    try:
+        line.sendall(b"\n")
+        return line.recv(200).decode()
+    except TimeoutError:
         return f" {errno.EAGAIN}"
-    return os.read(reading, 200).decode()
+    except (BrokenPipeError, ConnectionResetError):
+        return ""
 
 
 def _given_up(child: Child) -> None:

@@ -5,8 +5,9 @@ in a process of one thread, before the member's first instruction: between fork 
 no Python may run, and prlimit(2) from outside is too late for a program that forks at once.
 
 ``LIMITS`` are ``WHAT:NUMBER:SOFT:HARD``, separated by commas: a resource of setrlimit(2) by its number, or another
-bound by its name. It reports an error on ``DESCRIPTOR`` as ``WHAT ERRNO``, without ``WHAT`` if the program itself
-fails; the descriptor closes unused when the program has begun.
+bound by its name. ``DESCRIPTOR`` is one end of a socket pair. The process waits there for a byte, which says that its
+member's line is written, and ends without it: a program that runs is always in the registry. It then reports an error
+as ``WHAT ERRNO``, without ``WHAT`` if the program itself fails; the descriptor closes unused when the program begins.
 
 Source: setrlimit(2), prctl(2) ``PR_SET_NO_NEW_PRIVS``, execve(2).
 """
@@ -68,8 +69,10 @@ def _become(command: Sequence[str]) -> None:
 
 
 def main(report: int, limits: str, command: Sequence[str]) -> None:
-    """Become the command, or report why not."""
+    """Become the command once the daemon allows it, or report why not; end if the daemon has ended."""
     os.set_inheritable(report, False)
+    if not os.read(report, 1):
+        return
     try:
         _confine(limits)
         _become(command)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from collector.clients.concurrency import KeyedLock
 from config.causes import FailureCause
-from config.errors import Permanent, Transient
+from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import ProcessCloud, ProcessRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators.process import children, procfs
@@ -186,16 +186,23 @@ class ProcessOrchestrator:
         given = {**self._papers(name), **mark.environment(self._directory)}
         output = self._logs.open(name)
         try:
-            process = children.start(name, recipe, given, directory=self._directory, output=output)
+            with children.held(name, recipe, given, directory=self._directory, output=output) as child:
+                member = MarkedProcess(mark=mark, process=child.process)
+                self._run(child, member)
         finally:
             os.close(output)
-        member = MarkedProcess(mark=mark, process=process)
-        self._started[name] = process
-        try:
-            self._roll.enter(member)
-        finally:  # if no line can be written, the mark identifies it
-            await_mark(member)
+        self._started[name] = member.process
+        await_mark(member)
         return member
+
+    def _run(self, child: children.HeldChild, member: MarkedProcess) -> None:
+        """Write the line first: a crash in between leaves a line without a program, never the reverse."""
+        line = self._roll.enter(member)
+        try:
+            child.run()
+        except DriverError:
+            self._roll.strike({member.mark.id.name: line})
+            raise
 
     def _tidy(self, here: Muster) -> None:
         """Forget members that are gone, with their left-over processes and all but their newest logs."""

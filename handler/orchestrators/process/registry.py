@@ -2,7 +2,7 @@
 
 The mark alone does not suffice. A program that sets its own title writes over its environment and would vanish from
 the listing; a child that begins a session of its own bears its parent's mark and would outlive it. A line names the
-one process. The mark finds a member whose line was never written, because Trimtab was killed in between.
+one process, and stands before the member's program runs. The mark finds a member whose line was lost.
 
 A line is a symbolic link, ``NAME → pid:started:boot:address``: it appears whole or not at all, and needs no block of a
 full disk. Only one Trimtab writes it: the state directory is locked.
@@ -113,14 +113,16 @@ class ProcessRegistry:
             if any(mark is not None and self._is(mark, name) for mark in marks):
                 yield line.leader
 
-    def enter(self, bearer: MarkedProcess) -> None:
-        """Write (or replace) a line, in one step."""
+    def enter(self, bearer: MarkedProcess) -> NamedProcess:
+        """Write (or replace) a line, in one step; the line."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         name, process = bearer.mark.id.name, bearer.process
         draft = self._directory / f".{name}"
         draft.unlink(missing_ok=True)
-        draft.symlink_to(f"{process.pid}:{process.started}:{procfs.boot()}:{bearer.mark.address}")
+        line = NamedProcess(mark=bearer.mark, pid=process.pid, started=process.started, boot=procfs.boot())
+        draft.symlink_to(f"{line.pid}:{line.started}:{line.boot}:{line.mark.address}")
         draft.replace(self._directory / name)
+        return line
 
     def strike(self, gone: Mapping[MemberName, NamedProcess]) -> None:
         """Remove lines, unless they have been replaced since."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent
+from config.errors import Permanent, Transient
 from config.model.catalogue import ProcessRecipe
 from config.units import GroupId
 from handler.orchestrators.process import procfs
@@ -264,6 +264,55 @@ def test_a_member_that_writes_over_its_environment_is_still_a_member(
     until(lambda: procfs.environment(pid_of(made)) == {})
 
     assert [server.id for server in stage.driver().list(WEB).servers] == [made.id]
+
+
+def test_a_program_runs_only_once_its_line_is_written(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+    members = stage.directory / stage.here / "members"
+    launch = stage.launch(recipe=shell(f'readlink "{members}/$TRIMTAB_MEMBER"; exec sleep 60'))
+
+    made = box.create(launch)
+
+    (line,) = printed(stage, launch)
+    assert line.startswith(f"{made.id}:")
+
+
+def test_no_program_runs_whose_line_cannot_be_written(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+    launch = stage.launch(recipe=shell("echo begun; exec sleep 60"))
+    (stage.directory / stage.here / "members" / f".{launch.id.name}").mkdir(parents=True)
+
+    with pytest.raises(Transient, match="this machine did not answer"):
+        box.create(launch)
+
+    assert stage.count(launch.id.name) == 0
+    assert stage.log(launch).read_text() == ""
+
+
+def test_no_program_runs_after_a_daemon_that_died_before_it_wrote_the_line(stage: ProcessStage, tmp_path: Path) -> None:
+    name, reading = stage.launch().id.name, tmp_path / "output"
+    program = f"""
+import os
+from config.model.catalogue import ProcessRecipe
+from handler.orchestrators.process import children
+from pathlib import Path
+recipe = ProcessRecipe(command=("sh", "-c", "echo begun; exec sleep 60"))
+with open({str(reading)!r}, "wb") as output:
+    mark = {{"TRIMTAB_MEMBER": {str(name)!r}, "TRIMTAB_INSTALLATION": {stage.here!r}}}
+    with children.held({str(name)!r}, recipe, mark, directory=Path("/"), output=output.fileno()) as child:
+        print(child.process.pid, flush=True)
+        os.kill(os.getpid(), 9)
+"""
+    died = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    until(lambda: (left := procfs.look(int(died.stdout))) is None or not left.alive)
+    assert reading.read_text() == ""
+
+
+def test_a_program_that_cannot_begin_leaves_no_line(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+    with pytest.raises(Permanent, match="not found"):
+        box.create(stage.launch(recipe=a_recipe(("no-such-program",))))
+
+    assert [*(stage.directory / stage.here / "members").iterdir()] == []
 
 
 def test_members_survive_a_lost_state_directory(box: ProcessOrchestrator, stage: ProcessStage) -> None:
