@@ -71,14 +71,25 @@ def samples_of(body: bytes, content_type: str, name: str) -> FamilySamples | Htt
     except UnicodeDecodeError:
         return HttpFailure(reply=Reply.MALFORMED, said="the page is not UTF-8")
     if kind == OPENMETRICS:
-        if text.rstrip("\n").rpartition("\n")[2] != _END:
-            return HttpFailure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
-        lines = [*islice(_lines(text, name), _MOST_LINES), _END]
-        return _parsed(openmetrics.text_string_to_metric_families, lines)
+        return _openmetrics(text, name)
     lines = list(islice(_lines(text, name), _MOST_LINES))
     if lines and not text.endswith("\n") and text.endswith(lines[-1]):
         return HttpFailure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line is incomplete")
     return _parsed(text_string_to_metric_families, lines)
+
+
+def _openmetrics(text: str, name: str) -> FamilySamples | HttpFailure:
+    if text.rstrip("\n").rpartition("\n")[2] != _END:
+        return HttpFailure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
+    lines = [*islice(_lines(text, name), _MOST_LINES), _END]
+    if any(_unspaced(line) for line in lines):
+        return HttpFailure(reply=Reply.MALFORMED, said="invalid metrics text: no space between labels and value")
+    return _parsed(openmetrics.text_string_to_metric_families, lines)
+
+
+def _unspaced(line: str) -> bool:
+    """Return whether no space follows the labels: the parser skips that character, so it would read .5 as 5."""
+    return not line.startswith("#") and "}" in line and _UNSPACED.search(_QUOTED.sub("", line)) is not None
 
 
 def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> FamilySamples | HttpFailure:
@@ -126,6 +137,7 @@ _LABEL = re.compile(r'([^\s,{="]+|"(?:[^"\\]|\\.)*")\s*=\s*"((?:[^"\\]|\\.)*+)"'
 _INSIDE = re.compile(r'\s*"((?:[^"\\]|\\.)*+)"\s*[,}]')
 _ESCAPES = {r"\\": "\\", r"\n": "\n", r"\"": '"'}
 _ESCAPE = re.compile(r'\\[\\n"]')
+_UNSPACED = re.compile(r"\}(?! )")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _SUFFIXES = ("_total", "_created", "_bucket", "_sum", "_count", "_info", "_gsum", "_gcount")
 
