@@ -68,8 +68,7 @@ def test_the_fleet_follows_what_its_members_push_and_never_their_silence(tmp_pat
         say(50)
         until(lambda: condition(daemon, "out")["truth"] == "false", every=0.05)
         first = daemon.serving()[0]
-        for pid in _session(daemon.pids()[first]):
-            os.kill(pid, signal.SIGSTOP)
+        os.killpg(daemon.pids()[first], signal.SIGSTOP)
         say(5)
         until(lambda: condition(daemon, "in")["heard"] == 2, every=0.05)
         for _ in range(3):
@@ -79,8 +78,7 @@ def test_the_fleet_follows_what_its_members_push_and_never_their_silence(tmp_pat
         assert daemon.group()["desired"] == 3
         assert "no new value has been pushed under LOAD for more than" in daemon.trimtab("why", "web").out
 
-        for pid in _session(daemon.pids()[first]):
-            os.kill(pid, signal.SIGCONT)
+        os.killpg(daemon.pids()[first], signal.SIGCONT)
         daemon.settled(1)
         assert stat.S_IMODE((daemon.state / "member-keys").stat().st_mode) == 0o600
         assert daemon.lines("push_refused") == []
@@ -107,15 +105,3 @@ def test_an_application_pushes_for_its_group(tmp_path: Path) -> None:
         kept = (daemon.state / "member-keys").read_text().split()
         assert len(kept) == 1
         assert made["token"] not in daemon.log.read_text()
-
-
-def _session(leader: int) -> list[int]:
-    """Every process of a member."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.getsid(int(path.name)) == leader:
-                found.append(int(path.name))
-        except ProcessLookupError:
-            continue
-    return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +25,6 @@ from handler.planning.world import Server
 from handler.ports.orchestrator import Launch, Orchestrator
 from tests.support.waiting import until
 
-_stages = itertools.count(int(time.time() * 100) + os.getpid())
 AT_ONCE = Behaviour(boot=BootTime(median=0.0, p95=0.0), stop=0.0)
 _HERE, _THERE = "k3f9ab", "zzzzzz"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -56,12 +55,8 @@ class Stage(Protocol):
 
 
 def installation() -> str:
-    """Another one for each call, also in test runs at the same time."""
-    number, text = next(_stages), ""
-    for _ in range(6):
-        number, digit = divmod(number, 36)
-        text += _DIGITS[digit]
-    return text
+    """Return a name of an installation that no other call returns, also in test runs at the same time."""
+    return "".join(secrets.choice(_DIGITS) for _ in range(6))
 
 
 @dataclass
