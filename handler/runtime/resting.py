@@ -137,9 +137,9 @@ class LastTruths:
 
     def unlike(self, windows: WindowColumns) -> Set[GroupId]:
         """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared."""
-        self._now = self._rows.truths(windows)
+        self._now = self._rows.judged(windows)
         self._values = windows.value[self._rows.window].tolist()
-        return self._rest | self._rows.unlike(self._before, self._now, windows)
+        return self._rest | self._rows.unlike(self._before, self._now)
 
     def values(self, group: GroupId) -> tuple[float | None, ...]:
         """What the group's conditions measured at this tick, in the order of `Explanation.measured`."""

@@ -234,3 +234,8 @@ def test_ticks_of_quiet_groups_are_repeated() -> None:
 def test_a_group_at_rest_that_lacks_an_aggregate_tells_of_no_value() -> None:
     silent = {**QUIET, (GroupId("calm"), "queue"): (None, None)}
     asyncio.run(_both([(("none", 30.0, silent), 6)]))
+
+
+def test_a_group_at_rest_that_hears_enough_again_begins_a_new_span() -> None:
+    half = {**QUIET, (GroupId("calm"), "cpu"): (10.0, 130.0)}  # out of range: a window of two samples fills later
+    asyncio.run(_both([(("none", 30.0, half), 3)]))

@@ -97,13 +97,6 @@ def _unreadable_roll(stage: ProcessStage) -> Orchestrator:
     return replace(stage, directory=aside).driver()
 
 
-def _unwritable_roll(stage: ProcessStage) -> Orchestrator:
-    """The process is started, and its line cannot be written: as on a disk without inodes."""
-    draft = stage.directory / stage.here / "members" / f".web-{stage.here}-1"
-    draft.mkdir(parents=True)
-    return stage.driver()
-
-
 def _ended_at_once(stage: ProcessStage) -> Orchestrator:
     stage.recipe = a_recipe(("false",))
     return stage.driver()
@@ -115,7 +108,6 @@ _PROCESS = Column(
     stage=process_stage,
     cells={
         Trial.LOST_REMOVAL: untroubled,  # the daemon that follows one that died knows nothing of it
-        Trial.FALSE_ERROR: _unwritable_roll,
         Trial.PARTIAL: _unreadable_roll,
         Trial.DELETED: untroubled,
         Trial.FOREIGN: _among_strangers,
@@ -124,7 +116,8 @@ _PROCESS = Column(
         Trial.STILLBORN: _ended_at_once,
     },
     empty={
-        Trial.LOST_ANSWER: "the kernel's answer cannot be lost: what fails after it is a false error",
+        Trial.LOST_ANSWER: "the kernel's answer cannot be lost",
+        Trial.FALSE_ERROR: "a program runs only once its line is written: whatever fails before leaves no process",
         Trial.BUSY: "the kernel refuses no call for a while; what it lacks is tried with the driver itself",
         Trial.PAGED: "/proc has no pages",
         Trial.EVENTUAL: "the roll is written before a creation returns",

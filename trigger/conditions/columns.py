@@ -29,6 +29,7 @@ Codes = npt.NDArray[np.int8]
 TRUTHS = (Truth.FALSE, Truth.TRUE, Truth.UNKNOWN)
 """What a code stands for."""
 _FALSE, _TRUE, _UNKNOWN = range(len(TRUTHS))
+_LACKING = np.int8(len(TRUTHS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,11 +58,15 @@ class ConditionRows:
         by_value = heard & (unbounded | (windows.coverage[self.window] >= self.quorum))
         return np.where(by_value, self._within(value, value), by_interval) if by_value.any() else by_interval
 
-    def unlike(self, before: Codes | None, now: Codes, windows: WindowColumns) -> Set[GroupId]:
-        """Find the groups whose truths are others than ``before``, or for which an aggregate is lacking."""
+    def judged(self, windows: WindowColumns) -> Codes:
+        """Judge every row as `truths` does, but mark those without an aggregate, for `unlike`."""
+        return np.where(windows.lack[self.window] != 0, _LACKING, self.truths(windows))
+
+    def unlike(self, before: Codes | None, now: Codes) -> Set[GroupId]:
+        """Find the groups that are judged otherwise than ``before``, or for which an aggregate is lacking."""
         if before is None:
             return self.groups.keys()
-        rows = np.flatnonzero((before != now) | (windows.lack[self.window] != 0))
+        rows = np.flatnonzero((before != now) | (now == _LACKING))
         return {self.whose[row] for row in rows.tolist()}
 
     def _within(self, low: Floats, high: Floats) -> Codes:
