@@ -25,6 +25,7 @@ from tests.support.faults import (
     Side,
     Unrated,
 )
+from tests.support.ports import free_udp_port
 
 LOAD, UPTIME = "1.3.6.1.4.1.8072.9999.1.0", "1.3.6.1.2.1.1.3.0"
 _INTEGER, _OCTETS, _OID, _SEQUENCE, _RESPONSE = 0x02, 0x04, 0x06, 0x30, 0xA2
@@ -119,7 +120,7 @@ class _Agents:
     def __init__(self, side: Side, engine: SnmpLibrary) -> None:
         self._side = side
         self._engine = engine
-        self._port = 0
+        self._port = free_udp_port()  # one for all addresses: the kernel's choice is free for the first alone
         self._transports: list[asyncio.DatagramTransport] = []
 
     async def open(self) -> Declared:
@@ -147,7 +148,6 @@ class _Agents:
             transport, _ = await loop.create_datagram_endpoint(
                 lambda name=name: _Agent(self._side, name), local_addr=(address, self._port)
             )
-            self._port = transport.get_extra_info("sockname")[1]
             self._transports.append(transport)
 
 
