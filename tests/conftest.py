@@ -20,7 +20,7 @@ from tests.support.real_clouds import NAMES, is_here
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
-_PACKAGES = {"promtool": "prometheus", "postgres": "postgresql"}
+_PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "snmp"}
 """Debian's package of a program, where it is called otherwise."""
 
 _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
