@@ -83,7 +83,8 @@ def _openmetrics(text: str, name: str) -> FamilySamples | HttpFailure:
         return HttpFailure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
     lines = [*islice(_lines(text, name), _MOST_LINES), _END]
     if any(_unspaced(line) for line in lines):
-        return HttpFailure(reply=Reply.MALFORMED, said="invalid metrics text: no space between labels and value")
+        said = f"invalid metrics text: no space between labels and value of {name}"
+        return HttpFailure(reply=Reply.MALFORMED, said=said)
     return _parsed(openmetrics.text_string_to_metric_families, lines)
 
 

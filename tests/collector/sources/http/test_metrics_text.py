@@ -98,7 +98,7 @@ def test_another_family_may_be_broken() -> None:
         (b"jobs 42", TEXT, Reply.INCOMPLETE, "the page is cut short: its last line is incomplete"),
         (b"jobs 42\n", OPENMETRICS, Reply.INCOMPLETE, "the page is cut short: it does not end with # EOF"),
         (b"", OPENMETRICS, Reply.INCOMPLETE, "the page is cut short: it does not end with # EOF"),
-        (b'jobs{a="}"}.5\n# EOF\n', OPENMETRICS, Reply.MALFORMED, "invalid metrics text: no space between labels"),
+        (b'jobs{a="}"}.5\n# EOF\n', OPENMETRICS, Reply.MALFORMED, "invalid metrics text: no space"),
         (b"<html>jobs 42\n", "text/html", Reply.MALFORMED, "the page is text/html, not metrics"),
         (b"jobs \xff\n", TEXT, Reply.MALFORMED, "the page is not UTF-8"),
         (b"jobs many\n", TEXT, Reply.MALFORMED, "invalid metrics text: "),
