@@ -30,6 +30,7 @@ TRUTHS = (Truth.FALSE, Truth.TRUE, Truth.UNKNOWN)
 """What a code stands for."""
 _FALSE, _TRUE, _UNKNOWN = range(len(TRUTHS))
 _LACKING = np.int8(len(TRUTHS))
+"""There is no aggregate: a truth would not say why it is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
