@@ -50,7 +50,8 @@ class HeldChild:
 
     child: Child
     recipe: ProcessRecipe
-    line: socket.socket
+    channel: socket.socket
+    """Our end of the pair that `handler.orchestrators.process.confinement` waits on."""
 
     @property
     def process(self) -> procfs.Process:
@@ -58,14 +59,15 @@ class HeldChild:
         return self.child.process
 
     def run(self) -> None:
-        """Let it become the member's program.
+        """Let it become the member's program; it has ended if this raises.
 
         Raises:
             Permanent: the recipe cannot work: no such command, not executable, limits out of reach.
             Transient: the machine lacks processes, memory or time.
         """
-        said = _begun(self.line)
+        said = _begun(self.channel)
         if said:
+            _given_up(self.child)
             raise _why(self.recipe, said)
 
 
@@ -99,7 +101,7 @@ def held(
         with theirs:
             child = _spawned(name, recipe, mark, where=where, output=output, report=theirs.fileno())
         try:
-            yield HeldChild(child=child, recipe=recipe, line=ours)
+            yield HeldChild(child=child, recipe=recipe, channel=ours)
         except BaseException:
             _given_up(child)
             raise
@@ -156,12 +158,12 @@ def _adopted(name: MemberName, child: subprocess.Popen[bytes]) -> Child:
     return adopted
 
 
-def _begun(line: socket.socket) -> str:
+def _begun(channel: socket.socket) -> str:
     """Let a held process go on; its error, or empty: it has become the member's program, or has ended."""
-    line.settimeout(_WITHIN)
+    channel.settimeout(_WITHIN)
     try:
-        line.sendall(b"\n")
-        return line.recv(200).decode()
+        channel.sendall(b"\n")
+        return channel.recv(200).decode()
     except TimeoutError:
         return f" {errno.EAGAIN}"
     except (BrokenPipeError, ConnectionResetError):

@@ -196,7 +196,7 @@ class ProcessOrchestrator:
         return member
 
     def _run(self, child: children.HeldChild, member: MarkedProcess) -> None:
-        """Write the line first: a crash in between leaves a line without a program, never the reverse."""
+        """Write the line first, and strike it last: a crash leaves a line without a program, never the reverse."""
         line = self._roll.enter(member)
         try:
             child.run()

@@ -288,14 +288,14 @@ def test_no_program_runs_whose_line_cannot_be_written(box: ProcessOrchestrator, 
 
 
 def test_no_program_runs_after_a_daemon_that_died_before_it_wrote_the_line(stage: ProcessStage, tmp_path: Path) -> None:
-    name, reading = stage.launch().id.name, tmp_path / "output"
+    name, printed_to = stage.launch().id.name, tmp_path / "output"
     program = f"""
 import os
+from pathlib import Path
 from config.model.catalogue import ProcessRecipe
 from handler.orchestrators.process import children
-from pathlib import Path
 recipe = ProcessRecipe(command=("sh", "-c", "echo begun; exec sleep 60"))
-with open({str(reading)!r}, "wb") as output:
+with open({str(printed_to)!r}, "wb") as output:
     mark = {{"TRIMTAB_MEMBER": {str(name)!r}, "TRIMTAB_INSTALLATION": {stage.here!r}}}
     with children.held({str(name)!r}, recipe, mark, directory=Path("/"), output=output.fileno()) as child:
         print(child.process.pid, flush=True)
@@ -305,7 +305,7 @@ with open({str(reading)!r}, "wb") as output:
 
     assert died.returncode == -signal.SIGKILL, died.stderr
     until(lambda: (left := procfs.look(int(died.stdout))) is None or not left.alive)
-    assert reading.read_text() == ""
+    assert printed_to.read_text() == ""
 
 
 def test_a_program_that_cannot_begin_leaves_no_line(box: ProcessOrchestrator, stage: ProcessStage) -> None:
