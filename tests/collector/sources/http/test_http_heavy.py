@@ -19,12 +19,14 @@ from config.model.counters import Counter, HttpValue, MemberAddress, MetricPick
 from config.units import CounterId
 from tests.support.collector import a_catalogue, a_poller, answers, rosters
 from tests.support.http_servers import a_client, a_response, a_server, says
+from tests.support.ports import free_tcp_port
 from tests.support.waiting import PATIENT, stopped
 
 MIB = 1 << 20
+MEMBERS = {f"m{place}": f"127.0.0.{place}" for place in range(1, 5)}
 TEXT = {"Content-Type": "text/plain; version=0.0.4"}
 SERVER = """\
-import http.server, sys
+import http.server, sys, threading
 line = b'%s{handler="/buy",place="%06d",instance="10.0.0.1:9100"} 5\\n'
 page = b"load 5\\n" + b"".join(line % (sys.argv[1].encode(), place) for place in range(156_000))
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -37,23 +39,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(page)
     def log_message(self, *_):
         pass
-server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
-print(server.server_port, len(page), flush=True)
-server.serve_forever()
+port, addresses = int(sys.argv[2]), sys.argv[3:]
+servers = [http.server.ThreadingHTTPServer((address, port), Handler) for address in addresses]
+print(len(page), flush=True)
+for server in servers:
+    threading.Thread(target=server.serve_forever).start()
 """
 """In a process of its own, as members are; all lines but the first are of the metric that it is told."""
 
 
 @contextlib.contextmanager
 def showing(metric: str) -> Iterator[int]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVER, metric], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    port = free_tcp_port()
+    command = [sys.executable, "-c", SERVER, metric, str(port), *MEMBERS.values()]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with stopped(process):
         assert process.stdout is not None
-        port, length = map(int, process.stdout.readline().split())
+        assert int(process.stdout.readline()) > 9.4e6
         process.stdout.close()
-        assert length > 9.4e6
         yield port
 
 
@@ -77,9 +80,6 @@ def test_an_answer_longer_than_its_limit_is_refused_with_its_limit() -> None:
     assert f"longer than {MIB} bytes" in said
     assert "body_limit" in said
     assert asyncio.run(scene(2 * MIB))[0] == 5.0
-
-
-MEMBERS = {f"m{place}": f"127.0.0.{place}" for place in range(1, 5)}
 
 
 @pytest.mark.parametrize(
