@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
+import struct
 from collections.abc import Iterable, Mapping
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -51,6 +53,8 @@ _EVICTED_AT_ONCE = 16
 _HEAD_AT_MOST = 16 * 1024
 """The most bytes of a request's head; the parser itself has no bound."""
 _SWEPT_EVERY: Seconds = 0.5
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group of a unix socket's peer (unix(7), SO_PEERCRED)."""
 
 
 class TrackedConnection(HttpToolsProtocol):
@@ -80,6 +84,7 @@ class TrackedConnection(HttpToolsProtocol):
         """Accept the connection if there is room or room can be made, else close it."""
         super().connection_made(transport)
         self.peer = self.client[0] if self.client else ""
+        self.client = self.client or _account(transport)
         self.since = self.loop.time()
         if len(self.connections) > CONNECTIONS:
             self._make_room()
@@ -161,6 +166,15 @@ class TrackedConnection(HttpToolsProtocol):
             self.connections.discard(connection)  # its `connection_lost` runs only in the loop's next turn
         if not given_up:
             self.transport.abort()
+
+
+def _account(transport: asyncio.Transport) -> tuple[str, int] | None:
+    """Return the account at the other end of a unix socket, as the kernel knows it; it has the place of an address."""
+    other: socket.socket | None = transport.get_extra_info("socket")
+    if other is None or other.family is not socket.AF_UNIX:
+        return None
+    _, uid, _ = _CREDENTIALS.unpack(other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return f"uid {uid}", 0
 
 
 class ConnectionSweep:

@@ -16,8 +16,11 @@ from handler.daemon import connections
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
+from handler.identity.actors import ON_HANGUP
 from handler.ingest.pushes.receiver import PATH
 from handler.operations.desk import Desk
+from handler.operations.group_operations import ReloadFile
+from handler.operations.registry import perform
 from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import Guard, keep_settled
 
@@ -104,4 +107,4 @@ async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
     while True:
         await asked.wait()
         asked.clear()
-        await guard.run(lambda: desk.reload(by="signal HUP"))
+        await guard.run(lambda: perform(desk, ReloadFile(), ON_HANGUP))

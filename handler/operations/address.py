@@ -1,7 +1,8 @@
 """The address of an operation: its HTTP method and path, and whether each field is in the path, body or a header.
 
 An operation is a frozen dataclass, light enough for the command line to import. It declares its fields once: routes
-take types and bounds from it, and the client writes its request from it.
+take types and bounds from it, and the client writes its request from it. With its address an operation
+names the right that it needs: a verb, and how to find what one request acts on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, datacl
 from urllib.parse import quote, urlencode
 
 from config.model.rolling import Allowance
+from handler.identity.rights import INSTALLATION, OnWebhook, Reach, Right, Verb, on_groups
 
 BASE = "/api/v1"
 ABOUT, HEADER = "about", "header"
@@ -39,6 +41,10 @@ class Address:
     """Below `BASE`. Braces name fields; the other fields are in the body, or in the query of a DELETE."""
     name: str
     """In the OpenAPI document; generated clients take their names from it."""
+    verb: Verb
+    """What a role must have for it."""
+    on: Callable[[Any], Reach]
+    """Returns what one request acts on."""
     body: str = ""
     """The name of the body's schema in the OpenAPI document; empty: there is no body."""
     may_be_bare: bool = False
@@ -63,10 +69,13 @@ def over(
     method: Literal["POST", "PUT", "DELETE"],
     path: str,
     name: str,
+    *,
+    verb: Verb,
+    on: Callable[[Any], Reach],
     **more: Any,  # noqa: ANN401  # as `Address` has them
 ) -> Callable[[type[_Class]], type[_Class]]:
-    """Make a class an operation: a frozen dataclass with this address."""
-    address = Address(method, path, name, **more)
+    """Make a class an operation: a frozen dataclass with this address, which needs this right."""
+    address = Address(method, path, name, verb, on, **more)
 
     def addressed(declared: type[_Class]) -> type[_Class]:
         made = dataclass(frozen=True, slots=True, kw_only=True)(declared)
@@ -79,6 +88,37 @@ def over(
 def address_of(operation: type) -> Address:
     """Return the address of a class of operations."""
     return _ADDRESSES[operation]
+
+
+def right_of(operation: object) -> Right:
+    """Return the right that one operation needs."""
+    address = address_of(type(operation))
+    return Right(address.verb, address.on(operation))
+
+
+def one_group(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `group`
+    """Return the group of an operation."""
+    return on_groups((operation.group,))
+
+
+def group_or_all(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `group`
+    """Return the group of an operation; without one, it acts on all."""
+    return INSTALLATION if operation.group is None else one_group(operation)
+
+
+def its_groups(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `groups`
+    """Return the groups of an operation; none means every group."""
+    return on_groups(operation.groups) if operation.groups else INSTALLATION
+
+
+def its_webhook(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `name`
+    """Return the webhook of an operation."""
+    return OnWebhook(operation.name)
+
+
+def installation(_: object) -> Reach:
+    """Return the whole installation."""
+    return INSTALLATION
 
 
 class OperationRequest(NamedTuple):

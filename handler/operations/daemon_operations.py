@@ -11,10 +11,12 @@ from config.errors import Refused
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
 from config.units import GroupId, MemberName
-from handler.operations.address import ABOUT, over
+from handler.identity.rights import Verb
+from handler.operations.address import ABOUT, group_or_all, installation, its_groups, its_webhook, over
 from trigger.verdicts import Direction
 
 if TYPE_CHECKING:
+    from handler.identity.actors import Actor
     from handler.ingest.alerts.tokens import NewWebhook
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Shown
@@ -22,48 +24,66 @@ if TYPE_CHECKING:
     from handler.recording.status import RecordingStatus
 
 
-@over("DELETE", "/garbage/{name}", "abandon")
+@over("DELETE", "/garbage/{name}", "abandon", verb=Verb.DELETE, on=installation)
 class AbandonGarbage:
     """Forget a piece of garbage: its record is closed, and its machine is never touched again."""
 
     name: MemberName
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        await desk.garbage.abandon(self.name, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        await desk.garbage.abandon(self.name, by=by.name)
         return {"name": self.name, "abandoned": True}
 
 
-@over("POST", "/store/adopt", "adopt", body="handler.web.stores.AdoptBody", may_be_bare=True)
+@over(
+    "POST",
+    "/store/adopt",
+    "adopt",
+    body="handler.web.stores.AdoptBody",
+    may_be_bare=True,
+    verb=Verb.STORE,
+    on=group_or_all,
+)
 class AdoptStore:
     """Accept the store of one group, or of every group in doubt, as the newest, and have this daemon act."""
 
     group: GroupId | None = None
 
-    async def perform(self, desk: Desk, by: str) -> Adoption:
-        return await desk.stores.adopt(self.group, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Adoption:
+        return await desk.stores.adopt(self.group, by=by.name)
 
 
-@over("POST", "/store/flush", "flush", is_signed=False)
+@over("POST", "/store/flush", "flush", is_signed=False, verb=Verb.STORE, on=installation)
 class FlushStore:
     """Write to the store what is only in memory."""
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         await desk.stores.flush()
         return {"flushed": True}
 
 
-@over("PUT", "/recording", "switch", body="RecordBody", tag="recording")
+@over("PUT", "/recording", "switch", body="RecordBody", tag="recording", verb=Verb.TUNE, on=installation)
 class SwitchRecording:
     """Start or stop recording samples, overriding the file; ``for_s``: for this many seconds only."""
 
     on: bool
     for_s: Annotated[float, Gt(0), Le(366 * 86400), IsFinite] | None = None
 
-    async def perform(self, desk: Desk, by: str) -> RecordingStatus:
-        return await desk.record(on=self.on, span=self.for_s, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> RecordingStatus:
+        return await desk.record(on=self.on, span=self.for_s, by=by.name)
 
 
-@over("POST", "/hooks", "make", body="HookBody", tag="webhooks", status=201, is_signed=False)
+@over(
+    "POST",
+    "/hooks",
+    "make",
+    body="HookBody",
+    tag="webhooks",
+    status=201,
+    is_signed=False,
+    verb=Verb.HOOKS,
+    on=its_groups,
+)
 class MakeHook:
     """Make a webhook; its token is shown only once, in the answer."""
 
@@ -79,18 +99,27 @@ class MakeHook:
     hmac_file: Annotated[str, Len(0, 1000)] | None = None
     push: bool = field(default=False, metadata={ABOUT: "It takes values for these groups, and no alerts."})
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         return _shown(self.name, await desk.webhooks.make(_wanted(self)), pushes=self.push)
 
 
-@over("POST", "/hooks/{name}/rotate", "rotate", body="RotateBody", tag="webhooks", is_signed=False)
+@over(
+    "POST",
+    "/hooks/{name}/rotate",
+    "rotate",
+    body="RotateBody",
+    tag="webhooks",
+    is_signed=False,
+    verb=Verb.HOOKS,
+    on=its_webhook,
+)
 class RotateHook:
     """Give a webhook a new token, shown only once; with ``finish``, only end the old token."""
 
     name: str
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         if self.finish:
             await desk.webhooks.finish(self.name)
             return {"name": self.name, "finished": True}
@@ -99,24 +128,33 @@ class RotateHook:
         return _shown(self.name, token, pushes=self.name in pushing)
 
 
-@over("POST", "/member-tokens/rotate", "rotate_members", body="RotateBody", tag="webhooks", is_signed=False)
+@over(
+    "POST",
+    "/member-tokens/rotate",
+    "rotate_members",
+    body="RotateBody",
+    tag="webhooks",
+    is_signed=False,
+    verb=Verb.HOOKS,
+    on=installation,
+)
 class RotateMemberTokens:
     """Give new members tokens of a new key; with ``finish``, only end the tokens of the old key."""
 
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         await (desk.webhooks.finish_member_tokens() if self.finish else desk.webhooks.rotate_member_tokens())
         return {"rotated": not self.finish, "finished": self.finish}
 
 
-@over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", is_signed=False)
+@over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", is_signed=False, verb=Verb.HOOKS, on=its_webhook)
 class RevokeHook:
     """Revoke a webhook's tokens, so that it accepts nothing any more."""
 
     name: str
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         await desk.webhooks.revoke(self.name)
         return {"name": self.name, "revoked": True}
 

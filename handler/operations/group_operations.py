@@ -8,10 +8,12 @@ from annotated_types import Ge, Interval
 
 from config.model.rolling import Allowance
 from config.units import BalancerId, GroupId
-from handler.operations.address import over
+from handler.identity.rights import Verb
+from handler.operations.address import installation, one_group, over
 
 if TYPE_CHECKING:
     from handler.engine.assembly import Reloaded
+    from handler.identity.actors import Actor
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Shown, Steered
     from handler.planning.plan import Snapshot
@@ -19,58 +21,60 @@ if TYPE_CHECKING:
     from handler.planning.world import World
 
 
-@over("POST", "/groups/{group}/converge", "converge", body="ConvergeBody")
+@over("POST", "/groups/{group}/converge", "converge", body="ConvergeBody", verb=Verb.CONVERGE, on=one_group)
 class ConvergeGroup:
     """Gather and plan, and execute unless ``dry_run``. A person's order also confirms many losses at once."""
 
     group: GroupId
     dry_run: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Plan:
-        return await desk.converge(self.group, dry_run=self.dry_run, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Plan:
+        return await desk.converge(self.group, dry_run=self.dry_run, by=by.name)
 
 
-@over("POST", "/groups/{group}/observe", "observe", is_signed=False)
+@over("POST", "/groups/{group}/observe", "observe", is_signed=False, verb=Verb.EXAMINE, on=one_group)
 class ObserveGroup:
     """Gather now and show what the cloud and the balancers list. Changes nothing."""
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: str) -> World:
+    async def perform(self, desk: Desk, by: Actor) -> World:
         return await desk.observe(self.group)
 
 
-@over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False)
+@over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False, verb=Verb.EXAMINE, on=one_group)
 class SnapshotGroup:
     """Gather now and return everything that a pass would plan from. Changes nothing."""
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: str) -> Snapshot:
+    async def perform(self, desk: Desk, by: Actor) -> Snapshot:
         return await desk.snapshot(self.group)
 
 
-@over("DELETE", "/groups/{group}", "delete", status=202)
+@over("DELETE", "/groups/{group}", "delete", status=202, verb=Verb.DELETE, on=one_group)
 class DeleteGroup:
     """Forget an ORPHANED group; with ``members``, empty it first."""
 
     group: GroupId
     members: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        await desk.delete(self.group, members=self.members, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        await desk.delete(self.group, members=self.members, by=by.name)
         return {"group": self.group, "deleted": True, "members": self.members}
 
 
-@over("POST", "/reload", "reload")
+@over("POST", "/reload", "reload", verb=Verb.TUNE, on=installation)
 class ReloadFile:
     """Read the file again: all or nothing."""
 
-    async def perform(self, desk: Desk, by: str) -> Reloaded:
-        return await desk.reload(by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Reloaded:
+        return await desk.reload(by=by.name)
 
 
-@over("PUT", "/groups/{group}/balancers/{balancer}", "attach", body="AttachBody", status=202)
+@over(
+    "PUT", "/groups/{group}/balancers/{balancer}", "attach", body="AttachBody", status=202, verb=Verb.TUNE, on=one_group
+)
 class AttachBalancer:
     """Attach all members of a group, present and future, to a balancer, or none of them."""
 
@@ -78,12 +82,12 @@ class AttachBalancer:
     balancer: BalancerId
     port: Annotated[int, Interval(ge=1, le=65535)]
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        members = await desk.balancers.attach(self.group, self.balancer, self.port, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        members = await desk.balancers.attach(self.group, self.balancer, self.port, by=by.name)
         return {"group": self.group, "balancer": self.balancer, "port": self.port, "members": members}
 
 
-@over("DELETE", "/groups/{group}/balancers/{balancer}", "detach", status=202)
+@over("DELETE", "/groups/{group}/balancers/{balancer}", "detach", status=202, verb=Verb.TUNE, on=one_group)
 class DetachBalancer:
     """Detach a group from a balancer; ``force`` detaches without draining from one that cannot be read."""
 
@@ -91,34 +95,38 @@ class DetachBalancer:
     balancer: BalancerId
     force: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        done = await desk.balancers.detach(self.group, self.balancer, force=self.force, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        done = await desk.balancers.detach(self.group, self.balancer, force=self.force, by=by.name)
         warning = {"warning": done.warning} if done.warning else {}
         return {"group": self.group, "balancer": self.balancer, "members": done.members, **warning}
 
 
-@over("POST", "/groups/{group}/rollback", "rollback", body="RollbackBody", may_be_bare=True)
+@over(
+    "POST", "/groups/{group}/rollback", "rollback", body="RollbackBody", may_be_bare=True, verb=Verb.ROLL, on=one_group
+)
 class RollBack:
     """Make new members from an earlier revision's profile; without ``to``, from the last that converged."""
 
     group: GroupId
     to: Annotated[int, Ge(1)] | None = None
 
-    async def perform(self, desk: Desk, by: str) -> Steered:
-        return await desk.rolling.rollback(self.group, self.to, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Steered:
+        return await desk.rolling.rollback(self.group, self.to, by=by.name)
 
 
-@over("DELETE", "/groups/{group}/rollback", "end_rollback")
+@over("DELETE", "/groups/{group}/rollback", "end_rollback", verb=Verb.ROLL, on=one_group)
 class EndRollback:
     """Make new members from the file's profile again."""
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: str) -> Steered:
-        return await desk.rolling.end_rollback(self.group, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Steered:
+        return await desk.rolling.end_rollback(self.group, by=by.name)
 
 
-@over("POST", "/groups/{group}/roll", "roll", body="RollBody", may_be_bare=True, status=202)
+@over(
+    "POST", "/groups/{group}/roll", "roll", body="RollBody", may_be_bare=True, status=202, verb=Verb.ROLL, on=one_group
+)
 class StartRoll:
     """Replace every member that was not made from the current profile; a budget left out is as declared."""
 
@@ -126,18 +134,18 @@ class StartRoll:
     surge: Allowance | None = None
     unavailable: Allowance | None = None
 
-    async def perform(self, desk: Desk, by: str) -> Steered:
-        return await desk.rolling.roll(self.group, self.surge, self.unavailable, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Steered:
+        return await desk.rolling.roll(self.group, self.surge, self.unavailable, by=by.name)
 
 
-@over("DELETE", "/groups/{group}/roll", "stop_roll")
+@over("DELETE", "/groups/{group}/roll", "stop_roll", verb=Verb.ROLL, on=one_group)
 class StopRoll:
     """Stop replacing members."""
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: str) -> Steered:
-        return await desk.rolling.stop_roll(self.group, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Steered:
+        return await desk.rolling.stop_roll(self.group, by=by.name)
 
 
 GroupOperation = (

@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Len
 
 from config.units import GroupId, MemberName
-from handler.operations.address import over
+from handler.identity.rights import Verb
+from handler.operations.address import one_group, over
 
 if TYPE_CHECKING:
+    from handler.identity.actors import Actor
     from handler.operations.desk import Desk
     from handler.operations.outcomes import MemberPass, Shown
     from handler.planning.member_details import CloseUp
     from trigger.requests import Decision
 
 
-@over("POST", "/groups/{group}/members/{member}/replace", "replace", status=202)
+@over("POST", "/groups/{group}/members/{member}/replace", "replace", status=202, verb=Verb.MEMBERS, on=one_group)
 class ReplaceMember:
     """Replace a member: the new one is in service before this one leaves."""
 
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        await desk.members.replace(self.group, self.member, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        await desk.members.replace(self.group, self.member, by=by.name)
         return {"group": self.group, "member": self.member, "replaced": True}
 
 
-@over("DELETE", "/groups/{group}/members/{member}", "dismiss")
+@over("DELETE", "/groups/{group}/members/{member}", "dismiss", verb=Verb.MEMBERS, on=one_group)
 class DeleteMember:
     """Lower the size by one and have this member leave, or do neither."""
 
@@ -36,11 +38,11 @@ class DeleteMember:
     member: MemberName
     force: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Decision:
-        return await desk.members.dismiss(self.group, self.member, force=self.force, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Decision:
+        return await desk.members.dismiss(self.group, self.member, force=self.force, by=by.name)
 
 
-@over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody")
+@over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody", verb=Verb.ADOPT, on=one_group)
 class AdoptMember:
     """Raise the size by one and have an existing machine, named by its cloud's name or id, join; or do neither."""
 
@@ -48,11 +50,20 @@ class AdoptMember:
     named: Annotated[str, Len(1, 255)]
     force: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Decision:
-        return await desk.giving.adopt(self.group, self.named, force=self.force, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Decision:
+        return await desk.giving.adopt(self.group, self.named, force=self.force, by=by.name)
 
 
-@over("POST", "/groups/{group}/members/{member}/evict", "evict", body="EvictBody", may_be_bare=True, status=202)
+@over(
+    "POST",
+    "/groups/{group}/members/{member}/evict",
+    "evict",
+    body="EvictBody",
+    may_be_bare=True,
+    status=202,
+    verb=Verb.ADOPT,
+    on=one_group,
+)
 class EvictMember:
     """Have a member leave without its mark, and keep its machine; lower the size by one unless it is replaced."""
 
@@ -61,14 +72,16 @@ class EvictMember:
     replace: bool = False
     force: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Decision | Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Decision | Shown:
         if not self.replace:
-            return await desk.giving.evict(self.group, self.member, force=self.force, by=by)
-        await desk.giving.exchange(self.group, self.member, force=self.force, by=by)
+            return await desk.giving.evict(self.group, self.member, force=self.force, by=by.name)
+        await desk.giving.exchange(self.group, self.member, force=self.force, by=by.name)
         return {"group": self.group, "member": self.member, "evicted": True, "replaced": True}
 
 
-@over("POST", "/groups/{group}/members/{member}/protect", "protect", body="ProtectBody")
+@over(
+    "POST", "/groups/{group}/members/{member}/protect", "protect", body="ProtectBody", verb=Verb.MEMBERS, on=one_group
+)
 class ProtectMember:
     """Protect this member from being chosen as surplus, or end its protection."""
 
@@ -76,33 +89,33 @@ class ProtectMember:
     member: MemberName
     protected: bool = True
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        await desk.members.protect(self.group, self.member, protected=self.protected, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        await desk.members.protect(self.group, self.member, protected=self.protected, by=by.name)
         return {"group": self.group, "member": self.member, "protected": self.protected}
 
 
-@over("POST", "/groups/{group}/members/{member}/observe", "observe", is_signed=False)
+@over("POST", "/groups/{group}/members/{member}/observe", "observe", is_signed=False, verb=Verb.EXAMINE, on=one_group)
 class ObserveMember:
     """Gather now and show what is known of one member."""
 
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: str) -> CloseUp:
+    async def perform(self, desk: Desk, by: Actor) -> CloseUp:
         return await desk.members.observe(self.group, self.member)
 
 
-@over("POST", "/groups/{group}/members/{member}/converge", "converge")
+@over("POST", "/groups/{group}/members/{member}/converge", "converge", verb=Verb.CONVERGE, on=one_group)
 class ConvergeMember:
     """Make a pass for one member alone, and show what was done."""
 
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: str) -> MemberPass:
+    async def perform(self, desk: Desk, by: Actor) -> MemberPass:
         from handler.operations.outcomes import MemberPass
 
-        outcomes = await desk.members.converge(self.group, self.member, by=by)
+        outcomes = await desk.members.converge(self.group, self.member, by=by.name)
         return MemberPass(group=self.group, member=self.member, outcomes=outcomes)
 
 

@@ -10,6 +10,7 @@ from handler.operations.member_operations import MemberOperation
 from handler.operations.size_operations import SizeOperation
 
 if TYPE_CHECKING:
+    from handler.identity.actors import Actor
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Done
 
@@ -17,13 +18,13 @@ Operation: TypeAlias = SizeOperation | GroupOperation | MemberOperation | Daemon
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
-async def perform(desk: Desk, operation: Operation, by: str) -> Done:
+async def perform(desk: Desk, operation: Operation, by: Actor) -> Done:
     """Perform an operation and return its outcome.
 
     Args:
         desk: the interface of the daemon that performs it.
         operation: the request; its fields are already validated.
-        by: the person or program that asks, for the history.
+        by: the user, program or signal that asks; the history records its name.
 
     Raises:
         NoSuch: a name is unknown.

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Interval, Len
 
 from config.units import GroupId, PolicyId
-from handler.operations.address import ABOUT, HEADER, over
+from handler.identity.rights import Verb
+from handler.operations.address import ABOUT, HEADER, installation, one_group, over
 from trigger.verdicts import Direction
 
 if TYPE_CHECKING:
+    from handler.identity.actors import Actor
     from handler.operations.desk import Desk
     from handler.operations.outcomes import Asked, Shown
     from handler.planning.status import GroupStatus
     from trigger.requests import Decision
 
 
-@over("PUT", "/groups/{group}/size", "scale", body="Size", tag="sizes")
+@over("PUT", "/groups/{group}/size", "scale", body="Size", tag="sizes", verb=Verb.SCALE, on=one_group)
 class ScaleGroup:
     """Set the desired size of a group."""
 
@@ -26,11 +28,20 @@ class ScaleGroup:
     size: Annotated[int, Interval(ge=0, le=1_000_000)]
     force: bool = False
 
-    async def perform(self, desk: Desk, by: str) -> Decision:
-        return await desk.scale(self.group, self.size, force=self.force, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Decision:
+        return await desk.scale(self.group, self.size, force=self.force, by=by.name)
 
 
-@over("POST", "/groups/{group}/alarms", "alarm", body="AlarmBody", tag="sizes", is_signed=False)
+@over(
+    "POST",
+    "/groups/{group}/alarms",
+    "alarm",
+    body="AlarmBody",
+    tag="sizes",
+    is_signed=False,
+    verb=Verb.SCALE,
+    on=one_group,
+)
 class RaiseAlarm:
     """Execute a policy for an outside trigger. The same ``id`` again changes nothing and gets the same answer."""
 
@@ -39,11 +50,11 @@ class RaiseAlarm:
     policy: Annotated[PolicyId, Len(1, 200)]
     by: Annotated[str, Len(0, 64)] = "alarm"
 
-    async def perform(self, desk: Desk, by: str) -> Asked:
+    async def perform(self, desk: Desk, by: Actor) -> Asked:
         return await desk.alarm(self.group, self.policy, id=self.id, by=self.by)
 
 
-@over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes")
+@over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes", verb=Verb.SCALE, on=one_group)
 class ExecutePolicy:
     """Execute a policy of a group, whether or not its conditions hold."""
 
@@ -53,11 +64,11 @@ class ExecutePolicy:
         default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same key again changes nothing."}
     )
 
-    async def perform(self, desk: Desk, by: str) -> Asked:
-        return await desk.alarm(self.group, self.policy, id=self.id or desk.fresh_id(), by=by)
+    async def perform(self, desk: Desk, by: Actor) -> Asked:
+        return await desk.alarm(self.group, self.policy, id=self.id or desk.fresh_id(), by=by.name)
 
 
-@over("POST", "/groups/{group}/pause", "pause", body="PauseBody")
+@over("POST", "/groups/{group}/pause", "pause", body="PauseBody", verb=Verb.PAUSE, on=one_group)
 class PauseGroup:
     """Stop decisions and, unless ``decisions_only``, convergence; or only changes in one direction."""
 
@@ -65,24 +76,24 @@ class PauseGroup:
     decisions_only: bool = False
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: str) -> GroupStatus:
-        await desk.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> GroupStatus:
+        await desk.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by.name)
         return desk.group(self.group)
 
 
-@over("POST", "/groups/{group}/resume", "resume", body="ResumeBody", may_be_bare=True)
+@over("POST", "/groups/{group}/resume", "resume", body="ResumeBody", may_be_bare=True, verb=Verb.PAUSE, on=one_group)
 class ResumeGroup:
     """End a pause of a group, or only that of one direction."""
 
     group: GroupId
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: str) -> GroupStatus:
-        await desk.resume(self.group, direction=self.direction, by=by)
+    async def perform(self, desk: Desk, by: Actor) -> GroupStatus:
+        await desk.resume(self.group, direction=self.direction, by=by.name)
         return desk.group(self.group)
 
 
-@over("POST", "/pause", "pause", body="FleetPauseBody")
+@over("POST", "/pause", "pause", body="FleetPauseBody", verb=Verb.PAUSE, on=installation)
 class PauseFleet:
     """Pause all groups, as one group is paused; ``because`` is shown wherever the pause is."""
 
@@ -90,21 +101,24 @@ class PauseFleet:
     direction: Direction | None = None
     because: Annotated[str, Len(0, 200)] = ""
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
         paused = await desk.pause_all(
-            decisions_only=self.decisions_only, direction=self.direction, because=" ".join(self.because.split()), by=by
+            decisions_only=self.decisions_only,
+            direction=self.direction,
+            because=" ".join(self.because.split()),
+            by=by.name,
         )
         return {"fleet_pause": paused}
 
 
-@over("POST", "/resume", "resume", body="FleetResumeBody", may_be_bare=True)
+@over("POST", "/resume", "resume", body="FleetResumeBody", may_be_bare=True, verb=Verb.PAUSE, on=installation)
 class ResumeFleet:
     """End the pause of all groups, or only that of one direction."""
 
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: str) -> Shown:
-        return {"fleet_pause": await desk.resume_all(direction=self.direction, by=by)}
+    async def perform(self, desk: Desk, by: Actor) -> Shown:
+        return {"fleet_pause": await desk.resume_all(direction=self.direction, by=by.name)}
 
 
 SizeOperation = ScaleGroup | RaiseAlarm | ExecutePolicy | PauseGroup | ResumeGroup | PauseFleet | ResumeFleet

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from handler.identity.actors import UNNAMED, Actor, Origin, Way
 from handler.ingest.pushes.receiver import KINDS, is_push
 
 Scope = MutableMapping[str, Any]
@@ -31,6 +32,10 @@ BODY_WITHIN = 10.0
 """Seconds."""
 BEARER = "trimtab.bearer"
 """Key of the scope: whether the request may do things that need the token."""
+ACTOR = "trimtab.actor"
+"""Key of the scope: the `Actor` that asks."""
+LOCAL_ADMIN = "local admin"
+"""The name of the token in the state directory."""
 UNAUTHORIZED = (
     "over TCP, changes and queries to members, clouds or balancers need 'Authorization: Bearer …' with the token of "
     "the state directory; the unix socket needs none"
@@ -102,6 +107,7 @@ class Gate:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
         scope[BEARER] = self._access.trusted or self._bears_token(headers.get("authorization", ""))
+        scope[ACTOR] = Actor(name=UNNAMED, origin=self._origin(scope))
         app = self._hooks if hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
@@ -124,6 +130,15 @@ class Gate:
         if not (length.isascii() and length.isdigit()) or int(length) > at_most:
             return 413, f"the body is longer than {at_most} bytes"
         return None
+
+    def _origin(self, scope: Scope) -> Origin:
+        client = scope.get("client")
+        peer = "" if client is None else client[0]
+        if self._access.trusted:
+            return Origin(way=Way.SOCKET, peer=peer)
+        if scope[BEARER]:
+            return Origin(way=Way.TOKEN, peer=peer, credential=LOCAL_ADMIN)
+        return Origin(way=Way.NONE, peer=peer)
 
     def _bears_token(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")

@@ -7,32 +7,37 @@ from dataclasses import MISSING, Field, fields
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_type_hints
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic import Field as Described
 
 from config.document.rolling import Allowed
 from config.model.rolling import Allowance
+from handler.identity.actors import NAME_AT_MOST, UNNAMED, Actor
 from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of
 from handler.operations.outcomes import Done
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.answers import answered
+from handler.web.gate import ACTOR
 
 _Model = type[BaseModel]
+Perform = Callable[[Operation, Actor], Awaitable[Done]]
 _BY = Annotated[
     str,
     Header(
-        alias="X-Trimtab-User", max_length=64, description="The person or program that asks; the history records it."
+        alias="X-Trimtab-User",
+        max_length=NAME_AT_MOST,
+        description="The person or program that asks; the history records it.",
     ),
 ]
-_ASKER, _BODY = "asker", "body"
+_REQUEST, _ASKER, _BODY = "request", "asker", "body"
 """Parameters of an endpoint besides its operation's fields."""
 _READ_AS: Mapping[object, object] = {Allowance | None: Allowed | None}
 """Types with another form in requests."""
 
 
-def operation_routes(perform: Callable[[Operation, str], Awaitable[Done]]) -> APIRouter:
+def operation_routes(perform: Perform) -> APIRouter:
     """Make a route for every operation, which performs it in its caller's name."""
     routes, models = APIRouter(), dict[str, _Model]()
     for kind in OPERATIONS:
@@ -45,12 +50,13 @@ def operation_routes(perform: Callable[[Operation, str], Awaitable[Done]]) -> AP
 
 
 def _endpoint(
-    perform: Callable[[Operation, str], Awaitable[Done]], kind: type[Operation], address: Address, model: _Model | None
+    perform: Perform, kind: type[Operation], address: Address, model: _Model | None
 ) -> Callable[..., Awaitable[Response]]:
     async def endpoint(**given: Any) -> Response:  # noqa: ANN401  # as the signature below says
-        by, body = given.pop(_ASKER, ""), given.pop(_BODY, None)
+        actor: Actor = given.pop(_REQUEST).scope[ACTOR]
+        by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)
         sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
-        return await answered(address, await perform(kind(**given, **sent), by))
+        return await answered(address, await perform(kind(**given, **sent), actor.called(by)))
 
     endpoint.__name__, endpoint.__doc__ = address.name, kind.__doc__
     vars(endpoint)["__signature__"] = Signature(list(_parameters(kind, address, model)))
@@ -59,6 +65,7 @@ def _endpoint(
 
 def _parameters(kind: type[Operation], address: Address, model: _Model | None) -> Iterator[Parameter]:
     """Yield the parameters that FastAPI reads from a request."""
+    yield _parameter(_REQUEST, Request)
     for each, hint in _typed(kind):
         about = each.metadata.get(ABOUT)
         if each.name in address.placed:
@@ -72,7 +79,7 @@ def _parameters(kind: type[Operation], address: Address, model: _Model | None) -
     if model is not None:
         yield _parameter(_BODY, model | None, None) if address.may_be_bare else _parameter(_BODY, model)
     if address.is_signed:
-        yield _parameter(_ASKER, _BY, "api")
+        yield _parameter(_ASKER, _BY, UNNAMED)
 
 
 def _parameter(name: str, annotation: object, default: object = MISSING) -> Parameter:

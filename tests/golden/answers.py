@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast, get_type_hints
 
+from handler.identity.actors import local
 from handler.operations.adoption import Giving
 from handler.operations.balancer_desk import BalancerDesk
 from handler.operations.desk import Desk
@@ -19,7 +20,7 @@ from handler.operations.webhook_desk import WebhookDesk
 from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
 from handler.web.api import build
-from handler.web.gate import BEARER, Message
+from handler.web.gate import ACTOR, BEARER, Message
 from tests.support.filled import filled
 from trigger.explain.explanation import Explanation
 
@@ -119,6 +120,7 @@ async def _answer(app: Any, method: str, path: str) -> dict[str, object]:
         "query_string": QUERIES.get(name, "").encode(),
         "headers": [(b"content-type", b"application/json")],
         BEARER: True,
+        ACTOR: local(),
     }
     await app(scope, receive, send)
     text = b"".join(message.get("body", b"") for message in sent[1:]).decode()

@@ -17,9 +17,14 @@ from fastapi.responses import JSONResponse
 
 from config.model.rolling import Allowance
 from config.units import GroupId
-from handler.operations.address import _ADDRESSES, HEADER, OperationRequest, address_of, call_of
+from handler.identity.actors import Actor, local
+from handler.identity.rights import INSTALLATION, OnGroups, OnWebhook, Right, Verb
+from handler.operations.address import _ADDRESSES, HEADER, OperationRequest, address_of, call_of, over, right_of
+from handler.operations.daemon_operations import AdoptStore, MakeHook
 from handler.operations.group_operations import DeleteGroup
 from handler.operations.registry import OPERATIONS, Operation
+from handler.operations.size_operations import PauseFleet
+from handler.web.gate import ACTOR
 from handler.web.operating import operation_routes
 from tests.support.filled import filled
 
@@ -50,11 +55,11 @@ class Performing:
     """Stands for a daemon behind the routes: keeps each operation and the name of its caller."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Operation, str]] = []
+        self.asked: list[tuple[Operation, Actor]] = []
         self.app = FastAPI(exception_handlers={RequestValidationError: _misread})
         self.app.include_router(operation_routes(self.perform), prefix="/api/v1")
 
-    async def perform(self, operation: Operation, by: str) -> Mapping[str, object]:
+    async def perform(self, operation: Operation, by: Actor) -> Mapping[str, object]:
         self.asked.append((operation, by))
         return {"did": "it"}
 
@@ -75,6 +80,7 @@ class Performing:
             "method": call.method,
             "path": unquote(path),
             "query_string": query.encode(),
+            ACTOR: local(peer="uid 1000"),
             "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
         }
         self.asked.clear()
@@ -132,7 +138,40 @@ def test_a_client_s_operation_is_performed_in_its_name_and_answered(
 ) -> None:
     operation, address = made(kind), address_of(kind)
     assert daemon.sent(call_of(operation)) == (address.status, {"did": "it"})
-    assert daemon.asked == [(operation, "ada" if address.is_signed else "")]
+    assert daemon.asked == [(operation, local("ada" if address.is_signed else "api", "uid 1000"))]
+
+
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_an_operation_names_its_right_on_all_groups_that_its_fields_name(kind: type[Operation]) -> None:
+    operation = every_field_set(kind)
+    right = right_of(operation)
+    named = {getattr(operation, "group", None), *getattr(operation, "groups", ())} - {None}
+    assert isinstance(right.verb, Verb)
+    match right.on:
+        case OnGroups(groups):
+            assert groups == named
+        case OnWebhook(name):
+            assert (name, named) == (getattr(operation, "name", None), set())
+        case _:
+            assert named == set(), "it names a group, so it must act on no other"
+
+
+def test_an_operation_that_names_no_right_cannot_be_declared() -> None:
+    with pytest.raises(TypeError, match="'verb' and 'on'"):
+        over("POST", "/anything", "anything")  # type: ignore[call-arg]  # that is the mistake
+
+
+@pytest.mark.parametrize(
+    ("operation", "right"),
+    [
+        (AdoptStore(), Right(Verb.STORE, INSTALLATION)),
+        (MakeHook(name="all"), Right(Verb.HOOKS, INSTALLATION)),
+        (PauseFleet(), Right(Verb.PAUSE, INSTALLATION)),
+    ],
+    ids=str,
+)
+def test_an_operation_without_a_group_acts_on_the_whole_installation(operation: Operation, right: Right) -> None:
+    assert right_of(operation) == right
 
 
 @pytest.mark.parametrize("kind", [kind for kind in OPERATIONS if address_of(kind).body])

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from handler.identity.actors import Actor, Origin, Way
 from handler.web import gate
-from handler.web.gate import BODY_AT_MOST, Access, Gate, Message, Receive, Scope, Send
+from handler.web.gate import ACTOR, BODY_AT_MOST, Access, Gate, Message, Receive, Scope, Send
 
 TOKEN = "s3cret-token"
 TCP = Access(trusted=False, port=8460, token=TOKEN)
@@ -46,6 +47,41 @@ def knock(
     }
     asyncio.run(Gate(_echo, access)(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
+
+
+def actor_of(access: Access, headers: dict[str, str], client: tuple[str, int] | None) -> Actor:
+    """Return the actor that the application behind the gate sees."""
+    seen: list[Actor] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope[ACTOR])
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    raw = [(key.encode(), value.encode()) for key, value in headers.items()]
+    scope: Scope = {"type": "http", "method": "GET", "path": "/", "headers": raw, "client": client}
+    asyncio.run(Gate(app, access)(scope, receive, send))
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    ("access", "headers", "client", "origin"),
+    [
+        (UNIX, {}, ("uid 1000", 0), Origin(way=Way.SOCKET, peer="uid 1000")),
+        (UNIX, BEARER, None, Origin(way=Way.SOCKET)),
+        (TCP, {**HERE, **BEARER}, ("127.0.0.1", 4), Origin(way=Way.TOKEN, peer="127.0.0.1", credential="local admin")),
+        (TCP, HERE, ("127.0.0.1", 4), Origin(way=Way.NONE, peer="127.0.0.1")),
+        (TCP, {**HERE, "authorization": "Bearer wrong"}, ("::1", 4), Origin(way=Way.NONE, peer="::1")),
+    ],
+)
+def test_the_application_is_told_where_a_request_came_from(
+    access: Access, headers: dict[str, str], client: tuple[str, int] | None, origin: Origin
+) -> None:
+    assert actor_of(access, headers, client).origin == origin
 
 
 def test_reading_over_tcp_needs_no_token() -> None:

@@ -1,0 +1,1 @@
+"""Identity: who asks for an operation, from where, and which rights each role has."""

@@ -1,0 +1,56 @@
+"""The user, program or signal that asks for an operation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+NAME_AT_MOST = 64
+"""Characters of a name that a caller gives itself."""
+UNNAMED = "api"
+"""The name of a caller that gives none."""
+
+
+class Way(enum.Enum):
+    """How a request reached the daemon."""
+
+    SOCKET = "socket"
+    """The unix socket of the state directory; its mode controls access."""
+    TOKEN = "token"  # noqa: S105  # a word, no token
+    WEBHOOK = "webhook"
+    SIGNAL = "signal"
+    NONE = "none"
+    """TCP without a credential."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a request came from. The caller cannot choose it."""
+
+    way: Way
+    peer: str = ""
+    """The other end of the connection: ``uid 1000`` on the unix socket, else its address; empty: there is none."""
+    credential: str = ""
+    """The name of the token or webhook that was shown; empty: none was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """What asks for an operation, and where it is."""
+
+    name: str
+    """What the history records. Without users a caller gives its own name."""
+    origin: Origin
+
+    def called(self, name: str) -> Actor:
+        """Return this actor under the name that it gives itself."""
+        return replace(self, name=name)
+
+
+def local(name: str = UNNAMED, peer: str = "") -> Actor:
+    """Return a caller on the unix socket."""
+    return Actor(name=name, origin=Origin(way=Way.SOCKET, peer=peer))
+
+
+ON_HANGUP = Actor(name="signal HUP", origin=Origin(way=Way.SIGNAL))
+"""The signal that makes the daemon read its file again."""

@@ -1,0 +1,77 @@
+"""What an operation needs: a verb, and what it acts on."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from config.units import GroupId
+
+
+class Verb(enum.Enum):
+    """A kind of operation that a role has or has not."""
+
+    READ = "read"
+    """See groups, members, history and explanations as the daemon knows them."""
+    METRICS = "metrics"
+    """Read the metrics of all groups."""
+    EXAMINE = "examine"
+    """Make the daemon query members, clouds or balancers now. Changes nothing."""
+    SCALE = "scale"
+    """Set a size, execute a policy, raise an alarm."""
+    PAUSE = "pause"
+    """Pause and resume."""
+    CONVERGE = "converge"
+    """Make a pass now; this confirms many losses at once."""
+    MEMBERS = "members"
+    """Replace, delete and protect single members."""
+    ROLL = "roll"
+    """Roll a group and roll it back."""
+    TUNE = "tune"
+    """Change declarations, balancers of a group, and what is recorded."""
+    ADOPT = "adopt"
+    """Take machines of the cloud into a group, or release them."""
+    DELETE = "delete"
+    """Delete an orphaned group; abandon garbage."""
+    STORE = "store"
+    """Adopt and flush the store."""
+    HOOKS = "hooks"
+    """Make, rotate, revoke and list webhooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnGroups:
+    """These groups and nothing else."""
+
+    groups: frozenset[GroupId]
+
+
+@dataclass(frozen=True, slots=True)
+class OnInstallation:
+    """Every group, also those that are declared later, and the daemon itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnWebhook:
+    """A webhook, and with it the groups that it may affect."""
+
+    name: str
+
+
+Reach: TypeAlias = OnGroups | OnInstallation | OnWebhook
+INSTALLATION = OnInstallation()
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Permission for one verb on one target."""
+
+    verb: Verb
+    on: Reach
+
+
+def on_groups(groups: Iterable[GroupId]) -> OnGroups:
+    """Return some groups as a target."""
+    return OnGroups(frozenset(groups))
