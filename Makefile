@@ -11,6 +11,7 @@ CLOUD ?= demo
 CORES ?= 2
 FAST_LEAVES_OUT := contracts end_to_end faults properties test_benchmarks.py test_docs.py
 ONLY ?=
+NAME ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -70,9 +71,9 @@ golden: ## write tests/golden/files: only where what is written is meant to chan
 dashboards: ## write grafana/dashboards from grafana/build
 	@$(BIN)/python -m grafana.build
 
-bench: ## measure; figures depend on the machine, ratios less so
+bench: ## measure; NAME=snmp: only that; figures depend on the machine, ratios less so
 	@.ci/environment requirements-dev.txt
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(NAME)
 
 lock: ## pin dependencies anew, with hashes and without registry addresses (needs uv)
 	@for pair in requirements.txt:install requirements-dev.txt:dev; do \
