@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,12 @@ import numpy as np
 from aggregator.across import MemberColumns, Run, borne, in_order, member_columns_of, missed_row, reduced, tally
 from aggregator.batch_frames import Reel, TickFrames
 from aggregator.cells import Answers, answers
+from aggregator.checkpoint import CohortCheckpoint, CohortKeys, RingCheckpoint, columns_in
 from aggregator.cohorts import WindowQuery, cohort_of
 from aggregator.frames import WindowKey
 from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure, measure_all, readings_of
 from aggregator.rings import Ring
+from aggregator.stretches import SavedRows
 from collector.samples import Floats, Layout, Scrape
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment
@@ -29,13 +31,15 @@ class Aggregator:
         ValueError: the groups do not share one interval, or a condition takes the last value across members.
     """
 
-    __slots__ = ("_baseline", "_cohort", "_expected", "_layout", "_measured", "_origin", "_rings", "_tick")
+    __slots__ = ("_baseline", "_cohort", "_expected", "_keys", "_layout", "_measured", "_origin", "_rings", "_tick")
 
     def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId]) -> None:
         self._cohort = cohort_of(catalogue, groups)
         self._rings = tuple(
             Ring(part.length, part.tracks.size, [query.how for query in part.queries]) for part in self._cohort.parts
         )
+        self._keys: CohortKeys | None = None
+        """``None``: no checkpoint was made or read so far."""
         self._expected: Floats = np.zeros(len(self._cohort.places))
         """(track,) members at the newest tick."""
         self._baseline = NO_BASELINE
@@ -100,12 +104,16 @@ class Aggregator:
             if len(run) > 1:
                 yield self._reel(run[1:], self._swept(run[1:]))
 
-    def succeed(self, old: Aggregator) -> None:
+    def succeed(self, old: Aggregator, only: Set[GroupId] | None = None) -> None:
         """Copy the history of the aggregator that a reload replaces; call it before the first `take`.
 
         Tracks of the same group keep their history and their counters' last readings if the interval and the
         counter's declaration are unchanged; all others begin anew. If the reload divides cohorts differently, call
         this once for each old aggregator that has some of these groups. The old aggregator does not change.
+
+        Args:
+            old: the replaced aggregator.
+            only: groups whose history is copied; ``None``: all of them.
 
         Raises:
             ValueError: this aggregator has taken a scrape already.
@@ -118,7 +126,9 @@ class Aggregator:
             self._origin, self._tick = old._origin, old._tick
         shift = round((old._origin - self._origin) / self._cohort.interval)
         self._tick = max(self._tick, old._tick + shift)
-        kept = {track for track in self._cohort.places if track in old._cohort.places and self._keeps(old, track.run)}
+        groups = self._cohort.cells.keys() if only is None else only
+        runs = {run for run in self._cohort.runs if run[0] in groups and self._keeps(old, run)}
+        kept = {track for track in self._cohort.places if track in old._cohort.places and track.run in runs}
         for track in kept:
             self._expected[self._cohort.places[track]] = old._expected[old._cohort.places[track]]
         for part, ring in zip(self._cohort.parts, self._rings, strict=True):
@@ -126,8 +136,69 @@ class Aggregator:
             for before, there in zip(old._cohort.parts, old._rings, strict=True):
                 both = kept & part.columns.keys() & before.columns.keys()
                 ring.adopt(there, [(before.columns[track], part.columns[track]) for track in both], shift)
-        known = old._baseline.only(lambda series: self._keeps(old, (series.group, series.counter)))
+        known = old._baseline.only(lambda series: (series.group, series.counter) in runs)
         self._baseline = self._baseline.joined(known)
+
+    def checkpoint(self) -> CohortCheckpoint | None:
+        """Return what outlives this process but for the rows of the rings; ``None``: no tick yet."""
+        cohort, keys = self._cohort, self._names()
+        if self._origin is None:
+            return None
+        return CohortCheckpoint(
+            interval=cohort.interval,
+            groups=cohort.groups,
+            origin=self._origin,
+            tick=self._tick,
+            rings=tuple(
+                RingCheckpoint(
+                    length=part.length,
+                    tracks=tracks,
+                    since=ring.since,
+                    expected=self._expected[part.tracks],
+                )
+                for part, ring, tracks in zip(cohort.parts, self._rings, keys.tracks, strict=True)
+            ),
+            baseline=self._baseline,
+            declared=keys.declared(self._baseline),
+        )
+
+    def rows(self, since: int) -> Sequence[SavedRows]:
+        """Return the rows of the ticks after ``since`` that the rings still have, ring by ring."""
+        ticks = [range(max(since, self._tick - ring.length) + 1, self._tick + 1) for ring in self._rings]
+        return [{tick: ring.saved(tick) for tick in inside} for ring, inside in zip(self._rings, ticks, strict=True)]
+
+    def resume(self, saved: CohortCheckpoint, rows: Sequence[SavedRows]) -> None:
+        """Go on where a checkpoint ends; call it before the first `take`. See Note [Checkpoints of windows].
+
+        Args:
+            saved: by an aggregator of the same interval; tracks that it lacks begin anew.
+            rows: of its rings, in its order.
+
+        Raises:
+            ValueError: this aggregator has taken a scrape, or the interval is another one.
+        """
+        if self._origin is not None or saved.interval != self._cohort.interval:
+            raise ValueError("only a new aggregator of the same interval can go on where a checkpoint ends")
+        self._origin, self._tick = saved.origin, saved.tick
+        for part, ring, tracks in zip(self._cohort.parts, self._rings, self._names().tracks, strict=True):
+            ring.skip_to(saved.tick)
+            for there, kept in zip(saved.rings, rows, strict=True):
+                columns = columns_in(there.tracks, tracks)
+                ring.restore(saved.tick, there.since, kept, columns)
+                known = columns >= 0
+                self._expected[part.tracks[known]] = there.expected[columns[known]]
+        now = self._names().declared(saved.baseline)
+        same = {
+            series
+            for series, then, each in zip(saved.baseline.series, saved.declared, now, strict=True)
+            if then == each
+        }
+        self._baseline = saved.baseline.only(lambda series: series in same)
+
+    def _names(self) -> CohortKeys:
+        if self._keys is None:
+            self._keys = CohortKeys(self._cohort)
+        return self._keys
 
     def _keeps(self, old: Aggregator, run: Run) -> bool:
         declared = self._cohort.counter_of(run)

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggregator.across import TickRow
 from aggregator.rates import Ints
-from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, Stretch, TickRows
+from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, SavedRows, Stretch, TickRows
 from collector.samples import Floats
 from config.model.reductions import Reduction
 
@@ -145,6 +145,35 @@ class Ring:
                 mine[tick % self.length, ours] = other[(tick - shift) % old.length, theirs]
         self.since[ours] = np.maximum(old.since[theirs] + shift, oldest)
         for block in range(-(-(self.last - self.length + 1) // self._block), (self.last + 1) // self._block):
+            self._fold_block(block)
+
+    def saved(self, tick: int) -> TickRows:
+        """Return the row of one of the newest ticks; each array is (track,).
+
+        Raises:
+            ValueError: the ring does not have that tick.
+        """
+        if self.last is None or not self.last - self.length < tick <= self.last:
+            raise ValueError(f"tick {tick} is not among the newest {self.length} of a ring that ends at {self.last}")
+        return self._rows.tick(tick % self.length, slice(None))
+
+    def restore(self, last: int, since: Ints, rows: SavedRows, columns: Ints) -> None:
+        """Go on where another ring was, before the first tick of this one.
+
+        Args:
+            last: number of the newest tick.
+            since: (saved track,) as `since`.
+            rows: saved rows by tick; a tick that is missing has a row without a value.
+            columns: (track,) the saved track of each track; -1: none, the track begins anew.
+        """
+        known, oldest = columns >= 0, min(rows, default=last + 1)
+        self.last = last
+        self.since[known] = np.maximum(since[columns[known]], oldest)
+        for tick in range(last - self.length + 1, last + 1):
+            if tick in rows:
+                for mine, theirs in zip(self._rows, rows[tick], strict=True):
+                    mine[tick % self.length, known] = theirs[columns[known]]
+        for block in range(-(-(last - self.length + 1) // self._block), (last + 1) // self._block):
             self._fold_block(block)
 
     def _write(self, tick: int, row: TickRow) -> None:

@@ -41,6 +41,10 @@ class TickRows(NamedTuple):
         )
 
 
+SavedRows = Mapping[int, TickRows]
+"""Number of a tick → its row; each array is (track,)."""
+
+
 class Fold(NamedTuple):
     """A reduction of many ticks to one whose result does not depend on the order of the ticks.
 

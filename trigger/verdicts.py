@@ -42,7 +42,7 @@ class ConditionVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """How long a policy's conditions have been TRUE. Steady time; does not survive a restart."""
+    """How long a policy's conditions have been TRUE. Steady time; means nothing after a reboot."""
 
     true_since: Monotonic
     last_true: Monotonic
@@ -50,7 +50,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyStreak:
-    """How often in a row a policy's conditions were TRUE, evaluation by evaluation. Does not survive a restart."""
+    """How often in a row a policy's conditions were TRUE, evaluation by evaluation. Steady time, as in a `Hold`."""
 
     true: int
     judged_at: Monotonic

@@ -47,6 +47,8 @@ from handler.ports.held_clock import HeldClock
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
+from handler.runtime.resuming import WindowCheckpoints
+from handler.store.checkpoints import CheckpointFolder
 from handler.store.sqlite import SqliteStore
 
 _LETTERS = string.ascii_lowercase + string.digits
@@ -111,6 +113,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             courier=Courier(environ=os.environ, clock=held.wall),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
+            checkpoints=WindowCheckpoints(CheckpointFolder(directory.checkpoints), clock.boot_id()),
             endpoints=circuits.statuses,
         )
     )

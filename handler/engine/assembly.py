@@ -13,6 +13,7 @@ from config.units import CloudId, GroupId, PolicyId
 from handler import logs
 from handler.ports.stored import StoredGroup
 from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.resuming import rules_of
 
 
 def furnish(
@@ -35,14 +36,6 @@ def _is_same(policy: PolicyId, before: Catalogue | None, after: Catalogue) -> bo
     if before is None or policy not in after.policies:
         return False
     return rules_of(before, (policy,)) == rules_of(after, (policy,))
-
-
-def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
-    """Everything that policies judge by: equal rules judge equal counters equally."""
-    declared = [catalogue.policies[policy] for policy in policies]
-    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
-    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
-    return (*declared, *conditions, *counters)
 
 
 def share_clouds(rooms: Iterable[GroupRuntime]) -> None:

@@ -40,6 +40,7 @@ from handler.runtime.fleet_pause import Standstill
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
+from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.timekeeper import Timekeeper
 
 
@@ -70,6 +71,8 @@ class EngineParts:
     retention: Retention = Retention()
     recordings: Path | None = None
     """Where samples are recorded, if they are."""
+    checkpoints: WindowCheckpoints | None = None
+    """Where windows and holds are saved; ``None``: they end with the process."""
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
     """The drivers of clouds and balancers, and whether they answer."""
 
@@ -108,6 +111,7 @@ class Engine:
             report=self.telling.ticked,
             heard=self.recordings.heard,
             witness=parts.converger.witnesses.hear,
+            checkpoints=parts.checkpoints,
         )
         self.ingest = Ingest(
             rooms=self.rooms,

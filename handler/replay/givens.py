@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from config.model.adjustments import outright
@@ -57,8 +57,17 @@ def _is_before(given: Given, poll: Instant) -> bool:
 
 
 def starts_of(courses: Mapping[GroupId, Course]) -> Sequence[Instant]:
-    """Return when daemons started, oldest first: at the next poll, windows and holds are empty."""
+    """Return when daemons started, oldest first: at the next poll, windows and holds are empty unless resumed."""
     return sorted({given.life for course in courses.values() for given in course.givens})
+
+
+def resumed_at(courses: Mapping[GroupId, Course], start: Instant) -> Set[GroupId]:
+    """Return the groups whose windows and holds went on at a start."""
+    return {
+        group
+        for group, course in courses.items()
+        if any(given.resumed and given.life == start for given in course.givens)
+    }
 
 
 def as_declared(catalogue: Catalogue, group: Group, request: Request) -> Request:

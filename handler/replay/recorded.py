@@ -14,7 +14,7 @@ from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
 from handler.replay.comparing import ReplayDifference, SizeComparison
-from handler.replay.givens import Givens, as_declared, starts_of
+from handler.replay.givens import Givens, as_declared, resumed_at, starts_of
 from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
 from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.samples import Index
@@ -61,10 +61,14 @@ def replay_recorded(
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     for polls in bundles_of(cohort, starts_of(courses)):
-        if polls[0].begins or polls[0].scrape.at.steady < steady:  # a daemon started, with empty windows
+        start, before = polls[0].start, aggregator
+        reboots = polls[0].scrape.at.steady < steady
+        if start is not None or reboots:
+            resumed = frozenset[GroupId]() if start is None or reboots else resumed_at(courses, start)
             aggregator = Aggregator(catalogue, cohort.groups)
-            for follower in followers.values():
-                follower.chain.forget_holds()
+            aggregator.succeed(before, resumed)
+            for group in followers.keys() - resumed:
+                followers[group].chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):
             for team in teams:

@@ -36,8 +36,8 @@ class Poll(NamedTuple):
 
     number: int
     scrape: Scrape
-    begins: bool = False
-    """A daemon started since the tick before: windows and holds are empty."""
+    start: Instant | None = None
+    """When a daemon started since the tick before; ``None``: none did."""
 
 
 def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, Ticks]:
@@ -188,7 +188,7 @@ def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[
                 uptime=samples.uptime[rows],
                 reply=samples.reply[rows],
             ),
-            lives > before,
+            begun[lives - 1] if lives > before else None,
         )
 
 
@@ -206,7 +206,7 @@ def bundles_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterato
     """
     bundle: list[Poll] = []
     for poll in polls_of(cohort, begun):
-        if bundle and (_full(bundle) or poll.begins or poll.scrape.at.steady < bundle[-1].scrape.at.steady):
+        if bundle and (_full(bundle) or poll.start is not None or poll.scrape.at.steady < bundle[-1].scrape.at.steady):
             yield bundle
             bundle = []
         bundle.append(poll)

@@ -34,6 +34,7 @@ from handler.runtime.decision_queue import DecisionQueue, DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
 from handler.runtime.resting import LastTruths, RestingTick
+from handler.runtime.resuming import WindowCheckpoints
 from trigger.policies.evaluate import evaluate
 
 _FEW_GROUPS = 25
@@ -119,6 +120,7 @@ class Decider:
         report: called after every tick.
         heard: called with every scrape and its groups, before the scrape is used. Must not take long.
         witness: called with the answers of members' own sources after every poll of their group. Must not take long.
+        checkpoints: where windows and holds are saved after every tick; ``None``: they end with the process.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
@@ -131,6 +133,7 @@ class Decider:
         report: Callable[[TickReport], None],
         heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
         witness: Callable[[GroupId, Sequence[MemberHearing]], None] = lambda group, hearings: None,
+        checkpoints: WindowCheckpoints | None = None,
     ) -> None:
         self._heard = heard
         self._witness = witness
@@ -139,6 +142,8 @@ class Decider:
         self._door = door
         self._clock = clock
         self._report = report
+        self._checkpoints = checkpoints
+        self._started = False
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
         self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
@@ -146,17 +151,33 @@ class Decider:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, catalogue: Catalogue) -> None:
-        """Run the catalogue's slots; after a reload, windows whose counters are unchanged go on."""
-        before = list(self._aggregators.values())
+        """Run the catalogue's slots; after a reload, windows whose counters are unchanged go on.
+
+        At the daemon's start, the windows of its predecessor go on: Note [Going on after a restart].
+        """
+        slots = slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned))
+        before = self._before(catalogue, slots)
         self._aggregators = {}
         self._hearings = {}
         self._judgings = {}
-        for slot in slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned)):
+        for slot in slots:
             aggregator = Aggregator(catalogue, slot.groups)
             for old in before:
                 aggregator.succeed(old)
             self._aggregators[slot.groups] = aggregator
             self._tasks.append(asyncio.create_task(self._keep(slot, catalogue, aggregator), name=f"slot-{slot.phase}"))
+
+    def _before(self, catalogue: Catalogue, slots: Sequence[Slot]) -> Sequence[Aggregator]:
+        """Return the aggregators whose windows go on."""
+        before: Sequence[Aggregator] = list(self._aggregators.values())
+        if self._checkpoints is not None:
+            if not self._started:
+                now = self._clock().steady
+                due = {group: slot.next_at(now) for slot in slots for group in slot.groups}
+                before = self._checkpoints.recall(catalogue, self._rooms, due)
+            self._checkpoints.arrange(slot.groups for slot in slots)
+        self._started = True
+        return before
 
     @property
     def window_bytes(self) -> int:
@@ -195,6 +216,8 @@ class Decider:
         await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
         await self._decide(self._judging(catalogue, slot, aggregator), rooms, frames, scrape.at)
         done = self._clock()
+        if self._checkpoints is not None:
+            await self._checkpoints.save(catalogue, slot.groups, aggregator, rooms)
         self._report(
             TickReport(
                 slot=slot,

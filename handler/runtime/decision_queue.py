@@ -305,6 +305,7 @@ class DecisionQueue:
             fleet=fleet,
             requests=question.requests,
             evaluated=question.evaluation is not None,
+            resumed=room.resumed,
         )
         return _Decided(
             waiting=waiting,

@@ -53,6 +53,11 @@ class StateDirectory:
         """What was recorded of samples."""
         return self.path / "recording"
 
+    @property
+    def checkpoints(self) -> Path:
+        """Windows and holds, for the next daemon on this boot of the machine."""
+        return self.path / "checkpoints"
+
     def hold(self) -> None:
         """Create and lock the directory.
 

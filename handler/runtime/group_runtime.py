@@ -83,6 +83,8 @@ class GroupRuntime:
     holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
     restarts: int = 0
     """How often all holds have begun anew."""
+    resumed: bool = False
+    """Windows and holds went on from before the daemon's start."""
     judged: Evaluation | None = None
     """Of the last tick that was worked out; `evaluation` is the last tick's."""
     told: Explanation | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from collector.boards.pushes import Pushes
 from collector.sources.poll import Poller
 from collector.sources.pushed import PushedSource
 from collector.targets import Round
-from config.units import GroupId, Instant, MemberName, Moment, Seconds
+from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY
 from handler.engine.engine import Engine, EngineParts
@@ -30,12 +30,16 @@ from handler.planning.steps import Wait
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime import clock
+from handler.runtime.deciding import slots_of
 from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.resuming import WindowCheckpoints
+from handler.store.checkpoints import CheckpointFolder
 from handler.store.sqlite import SqliteStore
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
+from trigger.reasons import Reason
 
 T = TypeVar("T")
 WEB = GroupId("web")
@@ -109,6 +113,10 @@ class House:
     opened: Callable[[Path], Store] = lambda path: SqliteStore.open(path, installation=INSTALLATION)
     ahead: Seconds = 0.0
     """By how much the machine's wall clock is set ahead; may be changed at any time."""
+    later: Seconds = 0.0
+    """How much later it is than it is, by both clocks; may grow at any time."""
+    boot: str = ""
+    """Id of the machine's boot; empty: windows and holds end with the daemon."""
 
     def __post_init__(self) -> None:
         self.cloud = FakeCloud(clock.wall)
@@ -119,7 +127,7 @@ class House:
     def read(self) -> Moment:
         """Both clocks of the machine, now."""
         now = clock.moment()
-        return replace(now, wall=Instant(now.wall + self.ahead))
+        return Moment(wall=Instant(now.wall + self.ahead + self.later), steady=Monotonic(now.steady + self.later))
 
     @property
     def edge(self) -> FakeBalancer:
@@ -168,6 +176,7 @@ class House:
                 courier=Courier(environ={}, clock=held.wall),
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
                 recordings=self.directory / "recording",
+                checkpoints=WindowCheckpoints(CheckpointFolder(self.directory / "checkpoints"), self.boot),
             )
         )
         try:
@@ -227,6 +236,16 @@ class Up:
         for _ in range(times):
             before = self.room.decided_at
             await self.until(lambda before=before: self.room.decided_at != before)
+
+    async def tick(self, later: Seconds) -> Reason:
+        """Let so much time pass and take a tick; the reason of its decision."""
+        self.house.later += later
+        decider, catalogue = self.engine._decider, self.engine.catalogue()
+        (slot,) = slots_of(catalogue, [WEB])
+        await decider.tick(slot, catalogue, decider._aggregators[slot.groups], self.house.read().steady)
+        reason = self.status.reason
+        assert reason is not None
+        return reason
 
     async def passed(self, times: int = 2) -> None:
         """Let some more convergence passes pass."""

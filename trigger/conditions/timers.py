@@ -10,8 +10,8 @@ counts. So, per evaluation:
   UNKNOWN tick ends the hold. Only an UNKNOWN evaluation *between* two ticks does no harm.
 * FALSE: the hold ends.
 
-Holds are in memory only: steady time has no meaning after a restart, so a restart ends every hold.
-Source: DESIGN.md "Judging".
+The rule holds over a restart of the daemon, too: steady time goes on, so a hold goes on if no tick was lost.
+Source: DESIGN.md "Judging" and "Time".
 """
 
 from __future__ import annotations

@@ -45,10 +45,12 @@ class Given:
     """Before the decision."""
     before: GroupState | None = None
     """After the last decision, if the state has changed since."""
+    resumed: bool = False
+    """At the daemon's start, windows and holds went on where those of its predecessor ended."""
 
     @property
     def begins(self) -> bool:
-        """Whether it is the first since the daemon's start: windows and holds are empty."""
+        """Whether it is the first since the daemon's start: windows and holds are empty, unless ``resumed``."""
         return self.number == 0
 
 
@@ -73,6 +75,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
     fleet: Fleet,
     requests: tuple[Request, ...],
     evaluated: bool,
+    resumed: bool = False,
 ) -> tuple[Given | None, DecisionTrack]:
     """Return the record of a decision's inputs, and the new track; record ``None``: the same inputs as before.
 
@@ -85,6 +88,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         fleet: likewise.
         requests: the requests from outside.
         evaluated: whether the decision is about a poll.
+        resumed: whether windows and holds went on at the daemon's start; counts for its first decision.
     """
     polled = decision.at.wall if evaluated else None if track is None else track.polled
     new = Given(
@@ -97,6 +101,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         fleet=fleet,
         state=state,
         before=None if track is None or track.left == state else track.left,
+        resumed=resumed and track is None,
     )
     after = DecisionTrack(last=new, left=decision.state, polled=polled)
     if track is None or requests or _differs(new, track.last, group):

@@ -12,12 +12,12 @@ from config.errors import DeclarationError, Refused, StoreError, Transient
 from config.load import parse
 from config.model.catalogue import Profile
 from config.units import BalancerId, Instant, PolicyId
-from handler.engine import assembly
 from handler.engine import engine as engines
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Listing, SeatState, ServerState
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind
+from handler.runtime.resuming import rules_of
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import WEB, House, Up, hurry, model
 from tests.support.worlds import INSTALLATION, name_of
@@ -193,6 +193,67 @@ def test_quiet_times_survive_a_restart(house: House) -> None:
 
     house.run(after)
     assert len(house.cloud.created) == 3
+
+
+def _held(house: House, boot: str = "a-boot") -> None:
+    """Let a daemon take ticks until its windows are complete and a hold of 60 s has begun."""
+    house.boot = boot
+    text = model(interval="30s").replace("above: 80}", "above: 80, window: 90s}")
+    house.declare(text.replace("add: 1,", "add: 1, duration: 60s,"))
+    house.readings.value = 95.0
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        assert [await up.tick(30.0) for _ in range(3)] == [Reason.STEADY, Reason.STEADY, Reason.HOLDING]
+
+    house.run(scene)
+
+
+def test_windows_and_holds_go_on_over_a_restart_that_no_tick_was_lost_by(house: House) -> None:
+    _held(house)
+
+    async def after(up: Up) -> None:
+        await up.grown(2)
+        assert await up.tick(30.0) is Reason.HOLDING
+        assert await up.tick(30.0) is Reason.SCALED_OUT
+
+    house.run(after)
+
+
+def test_windows_are_empty_after_a_restart_that_took_longer_than_an_interval_and_a_half(house: House) -> None:
+    _held(house)
+    house.later += 30.0
+
+    async def after(up: Up) -> None:
+        await up.grown(2)
+        assert await up.tick(30.0) is Reason.STEADY
+
+    house.run(after)
+
+
+@pytest.mark.parametrize(("before", "now"), [("a-boot", "another-boot"), ("", "")], ids=["another", "unknown"])
+def test_windows_are_empty_after_a_reboot_and_where_boots_cannot_be_told_apart(
+    house: House, before: str, now: str
+) -> None:
+    _held(house, before)
+    house.boot = now
+
+    async def after(up: Up) -> None:
+        await up.grown(2)
+        assert await up.tick(30.0) is Reason.STEADY
+
+    house.run(after)
+
+
+def test_a_hold_does_not_outlast_an_edit_of_what_its_policy_judges_by(house: House) -> None:
+    _held(house)
+    house.declare(house.file.read_text().replace("above: 80", "above: 90"))
+
+    async def after(up: Up) -> None:
+        await up.grown(2)
+        assert [await up.tick(30.0) for _ in range(3)] == [Reason.HOLDING, Reason.HOLDING, Reason.SCALED_OUT]
+
+    house.run(after)
 
 
 def test_a_member_that_dies_is_replaced_under_a_new_name(house: House) -> None:
@@ -821,8 +882,8 @@ def test_an_error_of_the_cloud_is_shown_until_it_is_gone(house: House) -> None:
 def test_definitions_know_what_policies_judge_by() -> None:
     before, after = parse(model(), "m"), parse(model().replace("above: 80", "above: 81"), "m")
     policy = (PolicyId("out"),)
-    assert assembly.rules_of(before, policy) != assembly.rules_of(after, policy)
-    assert assembly.rules_of(before, policy) == assembly.rules_of(parse(model(maximum=9), "m"), policy)
+    assert rules_of(before, policy) != rules_of(after, policy)
+    assert rules_of(before, policy) == rules_of(parse(model(maximum=9), "m"), policy)
 
 
 @contextlib.contextmanager

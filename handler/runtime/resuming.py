@@ -1,0 +1,142 @@
+"""Save windows and holds at every tick, and go on with them after a restart that no tick was lost by.
+
+# Note [Going on after a restart]
+
+Windows and holds count in steady time, which goes on over a restart of the daemon and ends with the boot of the
+machine. A group goes on where its checkpoint ends if its next tick comes at most 1.5 intervals after the checkpoint's;
+otherwise its windows are empty and it is blind until they refill. A hold counts only if the size has not changed since
+the checkpoint, because a decision restarts holds, and if the policy still judges by the same rules. Source: DESIGN.md
+"Time".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from aggregator.aggregate import Aggregator
+from config.model.catalogue import Catalogue
+from config.units import GroupId, PolicyId
+from handler import logs
+from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.loops import Guard
+from handler.store.checkpoints import CheckpointFolder, SavedHolds, SavedSlot
+from trigger.conditions.timers import LONGEST_GAP
+
+
+class WindowCheckpoints:
+    """The checkpoints of one daemon.
+
+    Args:
+        folder: where they are.
+        boot: id of this boot of the machine; empty, unknown: no checkpoint of another process counts.
+    """
+
+    def __init__(self, folder: CheckpointFolder, boot: str) -> None:
+        self._folder = folder
+        self._boot = boot
+        self._guard = Guard("checkpoint")
+        self._written: dict[tuple[GroupId, ...], int] = {}
+        """Slot → number of the newest tick whose rows are in the files."""
+        self._rules: tuple[Catalogue, dict[PolicyId, str]] | None = None
+
+    def recall(
+        self, catalogue: Catalogue, rooms: Mapping[GroupId, GroupRuntime], due: Mapping[GroupId, float]
+    ) -> Sequence[Aggregator]:
+        """Return the windows to go on with, and put back the holds of their groups.
+
+        Args:
+            catalogue: now in force.
+            rooms: all groups.
+            due: group → steady seconds of its next tick.
+        """
+        found = []
+        for slot in self._saved():
+            going = [group for group in slot.windows.groups if group in rooms and _goes_on(slot, catalogue, group, due)]
+            if not going or slot.boot != self._boot or not self._boot:
+                continue
+            aggregator = Aggregator(catalogue, going)
+            aggregator.resume(slot.windows, slot.rows)
+            found.append(aggregator)
+            for group in going:
+                self._put_back(catalogue, rooms[group], slot.holds.get(group))
+        if found:
+            resumed = [room for room in rooms.values() if room.resumed]
+            logs.say("windows_resumed", groups=len(resumed), holding=sum(1 for room in resumed if room.holds))
+        return found
+
+    def arrange(self, slots: Iterable[tuple[GroupId, ...]]) -> None:
+        """Begin anew with these slots: the next checkpoint of each is complete."""
+        self._written = {}
+        try:
+            self._folder.keep_only(list(slots))
+        except OSError as error:
+            logs.warn("checkpoints_not_cleared", error=str(error))
+
+    async def save(
+        self, catalogue: Catalogue, slot: tuple[GroupId, ...], aggregator: Aggregator, rooms: Iterable[GroupRuntime]
+    ) -> None:
+        """Save a slot after a tick. A disk that refuses is logged; decisions go on, and the next tick tries again."""
+        windows = aggregator.checkpoint()
+        if windows is None:
+            return
+        saved = SavedSlot(
+            boot=self._boot,
+            windows=windows,
+            rows=tuple(aggregator.rows(self._written.get(slot, windows.tick - windows.longest))),
+            holds={room.id: self._holds(catalogue, room) for room in rooms if room.holds},
+        )
+        if await self._guard.run(partial(self._write, saved)):
+            self._written[slot] = windows.tick
+
+    async def _write(self, saved: SavedSlot) -> bool:
+        await asyncio.to_thread(self._folder.write, saved)
+        return True
+
+    def _saved(self) -> Sequence[SavedSlot]:
+        try:
+            return self._folder.read()
+        except OSError as error:
+            logs.warn("checkpoints_not_read", error=str(error))
+            return ()
+
+    def _holds(self, catalogue: Catalogue, room: GroupRuntime) -> SavedHolds:
+        kept = {policy: (self._rules_of(catalogue, policy), progress) for policy, progress in room.holds.items()}
+        return SavedHolds(revision=room.state.revision, kept=kept)
+
+    def _put_back(self, catalogue: Catalogue, room: GroupRuntime, saved: SavedHolds | None) -> None:
+        room.resumed = True
+        if saved is None or saved.revision != room.state.revision:
+            return
+        room.holds = {
+            policy: progress
+            for policy, (rules, progress) in saved.kept.items()
+            if policy in catalogue.policies and rules == self._rules_of(catalogue, policy)
+        }
+
+    def _rules_of(self, catalogue: Catalogue, policy: PolicyId) -> str:
+        """Digest everything that a policy judges by."""
+        if self._rules is None or self._rules[0] is not catalogue:
+            self._rules = catalogue, {}
+        known = self._rules[1]
+        if policy not in known:
+            rules = repr(rules_of(catalogue, (policy,))).encode()
+            known[policy] = hashlib.blake2b(rules, digest_size=12).hexdigest()
+        return known[policy]
+
+
+def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object, ...]:
+    """Everything that policies judge by: equal rules judge equal counters equally."""
+    declared = [catalogue.policies[policy] for policy in policies]
+    conditions = [catalogue.conditions[condition] for policy in declared for condition in policy.when]
+    counters = (catalogue.counters[counter] for condition in conditions for counter in condition.counters)
+    return (*declared, *conditions, *counters)
+
+
+def _goes_on(slot: SavedSlot, catalogue: Catalogue, group: GroupId, due: Mapping[GroupId, float]) -> bool:
+    declared = catalogue.groups.get(group)
+    if declared is None or group not in due or declared.interval != slot.windows.interval:
+        return False
+    return 0 < due[group] - slot.windows.newest_at <= LONGEST_GAP * declared.interval
