@@ -66,7 +66,8 @@ def replay_recorded(
         if start is not None or reboots:
             resumed = frozenset[GroupId]() if start is None or reboots else resumed_at(courses, start)
             aggregator = Aggregator(catalogue, cohort.groups)
-            aggregator.succeed(before, resumed)
+            if resumed:
+                aggregator.succeed(before, resumed)
             for group in followers.keys() - resumed:
                 followers[group].chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number

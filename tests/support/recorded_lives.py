@@ -77,6 +77,7 @@ alerts:
 class Live(House):
     """A house whose clock is that of a loop that stands still while anything moves."""
 
+    boot: str = "a-boot"
     decided: list[Decision] = field(default_factory=list)
     """All that was decided, in all lives."""
 
