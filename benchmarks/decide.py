@@ -37,11 +37,11 @@ def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
             middle = statistics.median(spent)
             yield f"{groups:,} groups x 4 conditions, samples to stored decisions, {what}", middle, "CPU-s"
             yield "  each group", 1e6 * middle / groups, "CPU-us"
-        sizes = {room.state.desired for room in daemon.rooms.values()}
+        sizes = {runtime.state.desired for runtime in daemon.runtimes.values()}
         assert min(size or 0 for size in sizes) > members, "every group was to scale out"
         yield "  memory of groups, windows and explanations", daemon.memory(), "MiB"
         yield "  slots", daemon.count, ""
-        told = next(iter(daemon.rooms.values())).explanation
+        told = next(iter(daemon.runtimes.values())).explanation
         assert told is not None
         began = time.process_time()
         for _ in range(_WORDS):

@@ -205,7 +205,7 @@ def _decided(fleet: _Fleet) -> tuple[float, float, set[str]]:
     ):
         for tick in range(TICKS):
             daemon.tick(answers.at(tick), INTERVAL)
-        scaled = {str(room.id) for room in daemon.rooms.values() if (room.state.desired or 0) > members}
+        scaled = {str(runtime.id) for runtime in daemon.runtimes.values() if (runtime.state.desired or 0) > members}
         spent = [daemon.tick(answers.at(TICKS - 1), INTERVAL) for _ in range(ROUNDS)]
         return statistics.median(spent), daemon.memory(), scaled
 

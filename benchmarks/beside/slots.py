@@ -71,12 +71,12 @@ class CatalogueSlots:
         self._store = SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
         definitions = [_definition(catalogue, group) for group in catalogue.groups]
         self._store.declare(definitions, Instant(START))
-        self.rooms = {each.group.id: _room(each, members) for each in definitions}
-        reporter = Reporter(Metrics(self.rooms, lambda: self._now().wall))
+        self.runtimes = {each.group.id: _runtime(each, members) for each in definitions}
+        reporter = Reporter(Metrics(self.runtimes, lambda: self._now().wall))
         self._decider = Decider(
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             poller=Poller(clock=self._now, read_secret=_no_secret, sources=[self._source]),
-            door=DecisionQueue(self._store, lambda: catalogue, reporter.decided),
+            queue=DecisionQueue(self._store, lambda: catalogue, reporter.decided),
             clock=self._now,
             report=reporter.ticked,
         )
@@ -138,14 +138,14 @@ def _definition(catalogue: Catalogue, group: GroupId) -> Definition:
     )
 
 
-def _room(definition: Definition, count: int) -> GroupRuntime:
+def _runtime(definition: Definition, count: int) -> GroupRuntime:
     """A group whose members all serve, as its last pass of convergence saw it."""
     group = definition.group.id
     members = tuple(_member(group, sequence) for sequence in range(1, count + 1))
     world = World(group=group, at=Instant(START), complete=True, because="", members=members, seatings={})
-    room = GroupRuntime(id=group, definition=definition, state=GroupState(desired=count, revision=1))
-    room.addresses = {member.name: "127.0.0.1" for member in members}
-    room.seen = LastPass(
+    runtime = GroupRuntime(id=group, definition=definition, state=GroupState(desired=count, revision=1))
+    runtime.addresses = {member.name: "127.0.0.1" for member in members}
+    runtime.seen = LastPass(
         at=Instant(START),
         world=world,
         plan=Plan(group=group, revision=1, steps=(), waits=()),
@@ -154,7 +154,7 @@ def _room(definition: Definition, count: int) -> GroupRuntime:
         failures=(),
         retries=(),
     )
-    return room
+    return runtime
 
 
 def _member(group: GroupId, sequence: int) -> Member:

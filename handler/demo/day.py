@@ -197,7 +197,7 @@ async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
     while True:
         status = daemon.desk.group(_WEB)
         report.sizes.append(sum(member.state is MemberState.IN_SERVICE for member in status.members))
-        explanation = daemon.engine.rooms[_WEB].explanation
+        explanation = daemon.engine.runtimes[_WEB].explanation
         now = daemon.engine.parts.clock().wall
         shown: Any = plain(status)
         events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=100))

@@ -17,19 +17,19 @@ from handler.runtime.resuming import rules_of
 
 
 def furnish(
-    rooms: MutableMapping[GroupId, GroupRuntime], stored: StoredGroup, before: Catalogue | None, after: Catalogue
+    runtimes: MutableMapping[GroupId, GroupRuntime], stored: StoredGroup, before: Catalogue | None, after: Catalogue
 ) -> None:
     """Load a group's runtime from the store; policies with unchanged rules keep their holds."""
-    room = rooms.get(stored.id)
-    if room is None:
-        rooms[stored.id] = GroupRuntime.of(stored)
+    runtime = runtimes.get(stored.id)
+    if runtime is None:
+        runtimes[stored.id] = GroupRuntime.of(stored)
         return
-    if room.state.orphaned is not stored.state.orphaned:
-        logs.say("orphaned" if stored.state.orphaned else "declared_again", group=room.id)
-    room.definition, room.declared, room.pinned = stored.definition, stored.declared, stored.pinned
-    room.deleting, room.edited_at = stored.deleting, stored.edited_at
-    room.state = replace(room.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
-    room.holds = {policy: hold for policy, hold in room.holds.items() if _is_same(policy, before, after)}
+    if runtime.state.orphaned is not stored.state.orphaned:
+        logs.say("orphaned" if stored.state.orphaned else "declared_again", group=runtime.id)
+    runtime.definition, runtime.declared, runtime.pinned = stored.definition, stored.declared, stored.pinned
+    runtime.deleting, runtime.edited_at = stored.deleting, stored.edited_at
+    runtime.state = replace(runtime.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
+    runtime.holds = {policy: hold for policy, hold in runtime.holds.items() if _is_same(policy, before, after)}
 
 
 def _is_same(policy: PolicyId, before: Catalogue | None, after: Catalogue) -> bool:
@@ -38,15 +38,15 @@ def _is_same(policy: PolicyId, before: Catalogue | None, after: Catalogue) -> bo
     return rules_of(before, (policy,)) == rules_of(after, (policy,))
 
 
-def share_clouds(rooms: Iterable[GroupRuntime]) -> None:
+def share_clouds(runtimes: Iterable[GroupRuntime]) -> None:
     """Set for each group how many members the other groups of its cloud's budget may have."""
-    declared = [room for room in rooms if not room.state.orphaned]
+    declared = [runtime for runtime in runtimes if not runtime.state.orphaned]
     maximum = Counter[CloudId]()
-    for room in declared:
-        maximum[room.definition.cloud.id] += room.definition.group.maximum
-    for room in rooms:
-        own = 0 if room.state.orphaned else room.definition.group.maximum
-        room.beside = maximum[room.definition.cloud.id] - own
+    for runtime in declared:
+        maximum[runtime.definition.cloud.id] += runtime.definition.group.maximum
+    for runtime in runtimes:
+        own = 0 if runtime.state.orphaned else runtime.definition.group.maximum
+        runtime.beside = maximum[runtime.definition.cloud.id] - own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

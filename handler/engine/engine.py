@@ -91,22 +91,22 @@ class Engine:
 
     def __init__(self, parts: EngineParts) -> None:
         self.parts = parts
-        self.rooms: dict[GroupId, GroupRuntime] = {}
+        self.runtimes: dict[GroupId, GroupRuntime] = {}
         self.changing = asyncio.Lock()
         self._catalogue: Catalogue | None = None
         self._chores: list[asyncio.Task[None]] = []
-        self._services = ServiceGroups(self.rooms)
+        self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
-        self.telling = Telling(self.rooms, parts.store, parts.courier, parts.clock, self._scraped())
-        self.door = self._opened()
-        self.standstill = Standstill(parts.store, self.door, self.rooms)
+        self.telling = Telling(self.runtimes, parts.store, parts.courier, parts.clock, self._scraped())
+        self.queue = self._opened()
+        self.standstill = Standstill(parts.store, self.queue, self.runtimes)
         self.keeper = Keeper(
-            converger=parts.converger, store=parts.store, door=self.door, clock=parts.clock, saw=self._saw
+            converger=parts.converger, store=parts.store, queue=self.queue, clock=parts.clock, saw=self._saw
         )
         self._decider = Decider(
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             poller=parts.poller,
-            door=self.door,
+            queue=self.queue,
             clock=parts.clock,
             report=self.telling.ticked,
             heard=self.recordings.heard,
@@ -114,9 +114,9 @@ class Engine:
             checkpoints=parts.checkpoints,
         )
         self.ingest = Ingest(
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             catalogue=self.catalogue,
-            door=self.door,
+            queue=self.queue,
             store=parts.store,
             clock=parts.clock,
             inbox=parts.inbox,
@@ -124,7 +124,7 @@ class Engine:
         )
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
-        self._balancer_watch = BalancerWatch(self.rooms, parts.balancer_for)
+        self._balancer_watch = BalancerWatch(self.runtimes, parts.balancer_for)
 
     def _scraped(self) -> Scraped:
         return Scraped(
@@ -155,9 +155,9 @@ class Engine:
             clock=held,
             boot=boot_id(),
             store=self.parts.store,
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             keeper=self.keeper,
-            door=self.door,
+            queue=self.queue,
             follow=(
                 self.parts.converger.follow,
                 self.telling.follow,
@@ -239,19 +239,19 @@ class Engine:
             edits=found,
         )
 
-    def refuse_declared(self, room: GroupRuntime) -> None:
+    def refuse_declared(self, runtime: GroupRuntime) -> None:
         """Only what the file has let go of can be deleted.
 
         Raises:
             Refused: the group is declared; the message has the place.
         """
-        if room.state.orphaned:
+        if runtime.state.orphaned:
             return
-        site = self.catalogue().sites.get(("groups", room.id))
+        site = self.catalogue().sites.get(("groups", runtime.id))
         where = f"{site.file}:{site.line}" if site else str(self.parts.file)
-        raise Refused(f"group {room.id} is declared at {where}: remove it there, reload, then delete it")
+        raise Refused(f"group {runtime.id} is declared at {where}: remove it there, reload, then delete it")
 
-    async def empty(self, room: GroupRuntime) -> None:
+    async def empty(self, runtime: GroupRuntime) -> None:
         """Have every member of an ORPHANED group leave, and then forget it.
 
         Raises:
@@ -259,40 +259,42 @@ class Engine:
             StoreError: the store could not be written, so no member leaves.
         """
         async with self.changing:
-            self.refuse_declared(room)
-            await self.keeper.alter(room, lambda: self.parts.store.mark_deleting(room.id))
-            room.deleting = True
+            self.refuse_declared(runtime)
+            await self.keeper.alter(runtime, lambda: self.parts.store.mark_deleting(runtime.id))
+            runtime.deleting = True
 
-    async def forget(self, room: GroupRuntime) -> None:
+    async def forget(self, runtime: GroupRuntime) -> None:
         """Drop an ORPHANED group from memory and store. Raises as `empty`."""
         async with self.changing:
-            if self.rooms.get(room.id) is not room:
+            if self.runtimes.get(runtime.id) is not runtime:
                 return  # forgotten already
-            self.refuse_declared(room)
-            await self.keeper.drop(room)
+            self.refuse_declared(runtime)
+            await self.keeper.drop(runtime)
             try:
-                await asyncio.to_thread(self.parts.store.drop_group, room.id)
+                await asyncio.to_thread(self.parts.store.drop_group, runtime.id)
             except StoreError:
-                self.keeper.start(room)
+                self.keeper.start(runtime)
                 raise
-            self.rooms.pop(room.id, None)
+            self.runtimes.pop(runtime.id, None)
             self._arrange()
-            self.telling.forget(room)
-            self.ingest.forget(room.id)
+            self.telling.forget(runtime)
+            self.ingest.forget(runtime.id)
             if self.parts.converger.generation is not None:
-                self.parts.converger.generation.forget(room.id)
-            logs.say("group_deleted", group=room.id)
+                self.parts.converger.generation.forget(runtime.id)
+            logs.say("group_deleted", group=runtime.id)
 
     def health(self) -> DaemonHealth:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
         dead = [task.get_name() for task in self._loops() if task.done()]
-        late = sorted(room.id for room in self.rooms.values() if _late(room, now))
+        late = sorted(runtime.id for runtime in self.runtimes.values() if _late(runtime, now))
         checks = {
             "catalogue": "ok" if self._catalogue is not None else "not read yet",
             "loops": f"ended: {', '.join(dead)}" if dead else "ok",
             "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
-            "store": next((room.unrecorded for room in self.rooms.values() if room.unrecorded is not None), "ok"),
+            "store": next(
+                (runtime.unrecorded for runtime in self.runtimes.values() if runtime.unrecorded is not None), "ok"
+            ),
         }
         return DaemonHealth(ready=all(check == "ok" for check in checks.values()), checks=checks)
 
@@ -300,15 +302,15 @@ class Engine:
         now, store = self.parts.clock(), self.parts.store
         await self._decider.stop()
         try:
-            async with self.door.shut():
+            async with self.queue.shut():
                 defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
                 edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
                 lost = self.parts.lost and self._catalogue is None
                 await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, lost=lost))
                 for stored in await asyncio.to_thread(store.groups):
-                    furnish(self.rooms, stored, self._catalogue, catalogue)
+                    furnish(self.runtimes, stored, self._catalogue, catalogue)
                 self._arrange()
-                clouds = {room.id: room.definition.cloud.id for room in self.rooms.values()}
+                clouds = {runtime.id: runtime.definition.cloud.id for runtime in self.runtimes.values()}
                 self.parts.converger.witnesses.expect(clouds)
                 self._catalogue = catalogue
         finally:
@@ -321,25 +323,33 @@ class Engine:
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
         for edit in edited.edits[:_TOLD]:
             logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=by)
-        for room in sorted(self.rooms.values(), key=lambda room: not room.is_pending):  # those that wait come first
-            self.keeper.start(room)
-            room.wake.set()
-        declared = [room for room in self.rooms.values() if room.state.desired is not None and not room.state.orphaned]
+        for runtime in sorted(
+            self.runtimes.values(), key=lambda runtime: not runtime.is_pending
+        ):  # those that wait come first
+            self.keeper.start(runtime)
+            runtime.wake.set()
+        declared = [
+            runtime
+            for runtime in self.runtimes.values()
+            if runtime.state.desired is not None and not runtime.state.orphaned
+        ]
         with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
-            await self.door.ask_all([DecisionTask(room=room, at=now) for room in declared])  # bounds may have changed
+            await self.queue.ask_all(
+                [DecisionTask(runtime=runtime, at=now) for runtime in declared]
+            )  # bounds may have changed
         return edited.edits
 
     def _arrange(self) -> None:
         """Set for each group the others that share its service or its cloud's budget."""
         self._services.arrange()
-        share_clouds(self.rooms.values())
+        share_clouds(self.runtimes.values())
 
-    def _saw(self, room: GroupRuntime, done: Pass) -> None:
-        self.telling.saw(room, done, self.parts.converger.rival)
-        self.ingest.saw(room, frozenset(member.name for member in done.world.members))
-        if room.deleting and not done.plan.doubts and not done.world.members and not done.bound:
-            guard = Guard("forget", group=room.id)
-            self._chores.append(asyncio.create_task(guard.run(partial(self.forget, room))))
+    def _saw(self, runtime: GroupRuntime, done: Pass) -> None:
+        self.telling.saw(runtime, done, self.parts.converger.rival)
+        self.ingest.saw(runtime, frozenset(member.name for member in done.world.members))
+        if runtime.deleting and not done.plan.doubts and not done.world.members and not done.bound:
+            guard = Guard("forget", group=runtime.id)
+            self._chores.append(asyncio.create_task(guard.run(partial(self.forget, runtime))))
 
     async def _every(self, span: Seconds, what: str, chore: Callable[[], Awaitable[None]]) -> None:
         guard = Guard(what)
@@ -373,8 +383,8 @@ class Engine:
             self.telling.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 
-def _late(room: GroupRuntime, now: float) -> bool:
-    group = room.definition.group
-    if room.state.orphaned or group.mode is Mode.OFF or room.decided_at is None:
+def _late(runtime: GroupRuntime, now: float) -> bool:
+    group = runtime.definition.group
+    if runtime.state.orphaned or group.mode is Mode.OFF or runtime.decided_at is None:
         return False
-    return now - room.decided_at > 3 * group.interval + 10
+    return now - runtime.decided_at > 3 * group.interval + 10

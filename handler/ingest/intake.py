@@ -54,16 +54,18 @@ class Ingest:
     def __init__(  # noqa: PLR0913  # what both ways in have in common
         self,
         *,
-        rooms: MutableMapping[GroupId, GroupRuntime],
+        runtimes: MutableMapping[GroupId, GroupRuntime],
         catalogue: Callable[[], Catalogue],
-        door: DecisionQueue,
+        queue: DecisionQueue,
         store: Store,
         clock: Callable[[], Moment],
         inbox: Inbox,
         counts: Counts,
     ) -> None:
         self.hooks = Hooks(store, inbox.read_secret, lambda: clock().wall)
-        self.passage = Passage(rooms=rooms, catalogue=catalogue, door=door, store=store, board=inbox.board, clock=clock)
+        self.passage = Passage(
+            runtimes=runtimes, catalogue=catalogue, queue=queue, store=store, board=inbox.board, clock=clock
+        )
         self.alerting = Alerting(
             hooks=self.hooks,
             passage=self.passage,
@@ -75,7 +77,7 @@ class Ingest:
             pushes=inbox.pushes,
             keys=inbox.member_keys,
             hooks=self.hooks,
-            rooms=rooms,
+            runtimes=runtimes,
             catalogue=catalogue,
             clock=clock,
             count=counts.pushed,
@@ -94,9 +96,9 @@ class Ingest:
         """The loops that have to run."""
         return self.alerting.tasks()
 
-    def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
+    def saw(self, runtime: GroupRuntime, members: Collection[MemberName]) -> None:
         """Accept pushes of the members that a pass has seen."""
-        self.pushing.saw(room, members)
+        self.pushing.saw(runtime, members)
 
     def forget(self, group: GroupId) -> None:
         """A group is gone."""

@@ -31,45 +31,49 @@ class Gauges(Collector):
 
     def __init__(
         self,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         now: Callable[[], Instant],
         fleet_pause: Callable[[], FleetPause | None] = lambda: None,
     ) -> None:
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._now = now
         self._fleet_pause = fleet_pause
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """One family a gauge, each with every group."""
-        rooms, now = list(self._rooms.values()), self._now()
+        runtimes, now = list(self._runtimes.values()), self._now()
         yield _family("fleet_pause", "1 for what a person has stopped in all groups.", ("pause",), self._stopped())
         for name, text, read in _PER_GROUP:
-            yield _family(name, text, ("group",), [((room.id,), read(room, now)) for room in rooms])
+            yield _family(name, text, ("group",), [((runtime.id,), read(runtime, now)) for runtime in runtimes])
         for name, text, label, words in _PER_GROUP_AND_WORD:
             yield _family(
                 name,
                 text,
                 ("group", label),
-                [((room.id, word), value) for room in rooms for word, value in words(room, now)],
+                [((runtime.id, word), value) for runtime in runtimes for word, value in words(runtime, now)],
             )
-        shown = [(room, policy) for room in rooms if room.explanation for policy in room.explanation.policies]
+        shown = [
+            (runtime, policy) for runtime in runtimes if runtime.explanation for policy in runtime.explanation.policies
+        ]
         for name, text, gauge in _PER_POLICY:
-            rows = [((room.id, policy.policy), gauge(policy)) for room, policy in shown]
+            rows = [((runtime.id, policy.policy), gauge(policy)) for runtime, policy in shown]
             yield _family(name, text, ("group", "policy"), rows)
-        judged = [(room, policy, condition) for room, policy in shown for condition in policy.conditions]
-        expressed = [(room, policy, expression) for room, policy in shown for expression in policy.expressions]
+        judged = [(runtime, policy, condition) for runtime, policy in shown for condition in policy.conditions]
+        expressed = [(runtime, policy, expression) for runtime, policy in shown for expression in policy.expressions]
         for name, text, measure in _PER_CONDITION:
-            found = [((room.id, policy.policy, cond.condition), measure(cond)) for room, policy, cond in judged]
+            found = [((runtime.id, policy.policy, cond.condition), measure(cond)) for runtime, policy, cond in judged]
             if (of_it := _PER_EXPRESSION.get(name)) is not None:
-                found += [((room.id, policy.policy, each.condition), of_it(each)) for room, policy, each in expressed]
+                found += [
+                    ((runtime.id, policy.policy, each.condition), of_it(each)) for runtime, policy, each in expressed
+                ]
             yield _family(name, text, ("group", "policy", "condition"), found)
         yield _family(
             "condition_info",
             "What a condition compares: counter, unit and comparison.",
             ("group", "policy", "condition", "counter", "unit", "compare"),
             [
-                ((room.id, policy.policy, cond.condition, cond.counter, cond.unit, cond.compare.value), 1.0)
-                for room, policy, cond in judged
+                ((runtime.id, policy.policy, cond.condition, cond.counter, cond.unit, cond.compare.value), 1.0)
+                for runtime, policy, cond in judged
             ],
         )
 
@@ -91,84 +95,84 @@ def _remaining(policy: PolicyExplanation) -> float | None:
     return max(policy.needed - policy.held, 0.0) if policy.truth is Truth.TRUE else None
 
 
-def _advised(room: GroupRuntime, _: Instant) -> int | None:
-    return room.explanation.advised_to if room.explanation is not None else None
+def _advised(runtime: GroupRuntime, _: Instant) -> int | None:
+    return runtime.explanation.advised_to if runtime.explanation is not None else None
 
 
-def _quiet_left(room: GroupRuntime, now: Instant) -> float:
-    return max((quiet.until - now for quiet in room.state.quiets if quiet.until > now), default=0.0)
+def _quiet_left(runtime: GroupRuntime, now: Instant) -> float:
+    return max((quiet.until - now for quiet in runtime.state.quiets if quiet.until > now), default=0.0)
 
 
-def _drift(room: GroupRuntime) -> int | None:
-    if room.seen is None or room.state.desired is None:
+def _drift(runtime: GroupRuntime) -> int | None:
+    if runtime.seen is None or runtime.state.desired is None:
         return None
-    return abs(room.seen.fleet.in_service - room.state.desired)
+    return abs(runtime.seen.fleet.in_service - runtime.state.desired)
 
 
-def _distrust(room: GroupRuntime) -> float | None:
-    if room.seen is None:
+def _distrust(runtime: GroupRuntime) -> float | None:
+    if runtime.seen is None:
         return None
-    return float(bool(room.seen.plan.doubts))
+    return float(bool(runtime.seen.plan.doubts))
 
 
-def _interval(room: GroupRuntime, _: Instant) -> float | None:
-    watched = not room.state.orphaned and room.definition.group.mode is not Mode.OFF
-    return room.definition.group.interval if watched else None
+def _interval(runtime: GroupRuntime, _: Instant) -> float | None:
+    watched = not runtime.state.orphaned and runtime.definition.group.mode is not Mode.OFF
+    return runtime.definition.group.interval if watched else None
 
 
-def _creates_left(room: GroupRuntime, _: Instant) -> int | None:
-    return room.seen.fleet.creates_left if room.seen is not None else None
+def _creates_left(runtime: GroupRuntime, _: Instant) -> int | None:
+    return runtime.seen.fleet.creates_left if runtime.seen is not None else None
 
 
-def _back_off_left(room: GroupRuntime, now: Instant) -> float:
-    until = room.builds.back_off_until
+def _back_off_left(runtime: GroupRuntime, now: Instant) -> float:
+    until = runtime.builds.back_off_until
     return max(until - now, 0.0) if until is not None else 0.0
 
 
-def _members(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    return ((state.value, count) for state, count in counts_of(room).items())
+def _members(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((state.value, count) for state, count in counts_of(runtime).items())
 
 
-def _modes(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    return ((mode.value, float(room.definition.group.mode is mode)) for mode in Mode)
+def _modes(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((mode.value, float(runtime.definition.group.mode is mode)) for mode in Mode)
 
 
-def _pauses(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    return ((pause.value, float(room.state.stopped is pause)) for pause in Pause)
+def _pauses(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((pause.value, float(runtime.state.stopped is pause)) for pause in Pause)
 
 
-def _conditions(room: GroupRuntime, now: Instant) -> Iterator[tuple[str, float]]:
-    current = condition_of(room, now)
+def _conditions(runtime: GroupRuntime, now: Instant) -> Iterator[tuple[str, float]]:
+    current = condition_of(runtime, now)
     return ((condition.value, float(condition is current)) for condition in GroupCondition)
 
 
-def _waits(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = dict(room.seen.plan.waits) if room.seen is not None else {}
+def _waits(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    told = dict(runtime.seen.plan.waits) if runtime.seen is not None else {}
     return ((wait.value, told.get(wait, 0)) for wait in Wait)
 
 
-def _grounds(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = {doubt.ground for doubt in room.seen.plan.doubts} if room.seen is not None else set()
+def _grounds(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    told = {doubt.ground for doubt in runtime.seen.plan.doubts} if runtime.seen is not None else set()
     return ((ground.value, float(ground in told)) for ground in Ground)
 
 
-def _profiles(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    progress = progress_of(room)
+def _profiles(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    progress = progress_of(runtime)
     return iter((("current", progress.current), ("old", progress.old)))
 
 
-def _rolls(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    return ((state.value, float(room.roll is not None and room.roll.state is state)) for state in RollState)
+def _rolls(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    return ((state.value, float(runtime.roll is not None and runtime.roll.state is state)) for state in RollState)
 
 
-def _unheard(room: GroupRuntime, _: Instant) -> float:
-    return float(len(members_of(room.unheard)))
+def _unheard(runtime: GroupRuntime, _: Instant) -> float:
+    return float(len(members_of(runtime.unheard)))
 
 
-def _restrictions(room: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = {Reason.UNHEARD} if room.unheard else set()
-    if room.explanation is not None:
-        told |= {room.explanation.reason, *(policy.reason for policy in room.explanation.policies)}
+def _restrictions(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
+    told = {Reason.UNHEARD} if runtime.unheard else set()
+    if runtime.explanation is not None:
+        told |= {runtime.explanation.reason, *(policy.reason for policy in runtime.explanation.policies)}
     return ((reason.value, float(reason in told)) for reason in Reason)
 
 
@@ -187,37 +191,41 @@ def _oldest(expression: ExpressionExplanation) -> float | None:
 
 
 _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None]], ...] = (
-    ("group_desired", "How many members there must be.", lambda room, _: room.state.desired),
-    ("group_min", "Least desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[0]),
-    ("group_max", "Greatest desired size, as schedules leave it now.", lambda room, now: room.bounds(now)[1]),
+    ("group_desired", "How many members there must be.", lambda runtime, _: runtime.state.desired),
+    ("group_min", "Least desired size, as schedules leave it now.", lambda runtime, now: runtime.bounds(now)[0]),
+    ("group_max", "Greatest desired size, as schedules leave it now.", lambda runtime, now: runtime.bounds(now)[1]),
     ("group_recommended", "What would be done in mode advise.", _advised),
-    ("group_revision", "Revision of the desired size.", lambda room, _: room.state.revision),
+    ("group_revision", "Revision of the desired size.", lambda runtime, _: runtime.state.revision),
     ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),
-    ("group_decided_timestamp_seconds", "When it was last decided.", lambda room, _: room.decided_at),
+    ("group_decided_timestamp_seconds", "When it was last decided.", lambda runtime, _: runtime.decided_at),
     (
         "group_edited_timestamp_seconds",
         "When the file was last edited in what the group goes by; 0: not since that is written down.",
-        lambda room, _: room.edited_at or 0.0,
+        lambda runtime, _: runtime.edited_at or 0.0,
     ),
-    ("group_converged_timestamp_seconds", "When a pass last had nothing to do.", lambda room, _: room.converged_at),
-    ("group_definition", "Revision that new members are made of.", lambda room, _: room.stored().in_force),
-    ("group_pending", "1 while its last change has not converged.", lambda room, _: float(room.is_pending)),
+    (
+        "group_converged_timestamp_seconds",
+        "When a pass last had nothing to do.",
+        lambda runtime, _: runtime.converged_at,
+    ),
+    ("group_definition", "Revision that new members are made of.", lambda runtime, _: runtime.stored().in_force),
+    ("group_pending", "1 while its last change has not converged.", lambda runtime, _: float(runtime.is_pending)),
     ("group_creates_left", "Creates that the hourly budgets still allow.", _creates_left),
-    ("group_failed_builds", "Builds that failed in a row.", lambda room, _: room.builds.failed),
+    ("group_failed_builds", "Builds that failed in a row.", lambda runtime, _: runtime.builds.failed),
     ("group_back_off_seconds_remaining", "How long growth still waits after failed builds.", _back_off_left),
     ("group_quiet_seconds_remaining", "Longest quiet time still to run.", _quiet_left),
     (
         "group_unheard_members",
         "Members without data for more than ten intervals.",
-        lambda room, _: len(members_of(room.unheard)),
+        lambda runtime, _: len(members_of(runtime.unheard)),
     ),
     (
         "group_older_store",
         "1 while the store may be older than the fleet, and a person has to confirm it.",
-        lambda room, _: float(room.state.older is not None),
+        lambda runtime, _: float(runtime.state.older is not None),
     ),
-    ("drift_members", "Members in service too many or too few.", lambda room, _: _drift(room)),
-    ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda room, _: _distrust(room)),
+    ("drift_members", "Members in service too many or too few.", lambda runtime, _: _drift(runtime)),
+    ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda runtime, _: _distrust(runtime)),
 )
 
 _PER_GROUP_AND_WORD: tuple[

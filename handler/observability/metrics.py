@@ -116,11 +116,11 @@ class Metrics:
     """Everything that is exported: events as they are reported, states as they are when scraped."""
 
     def __init__(
-        self, rooms: Mapping[GroupId, GroupRuntime], now: Callable[[], Instant], scraped: Scraped = Scraped()
+        self, runtimes: Mapping[GroupId, GroupRuntime], now: Callable[[], Instant], scraped: Scraped = Scraped()
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a second series to each counter
         self._registry = registry = _hold(CollectorRegistry(), scraped.pushes, scraped.windows)
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._begun: set[GroupId] = set()
         self._decisions = Counter(
             "trimtab_decisions",
@@ -192,7 +192,7 @@ class Metrics:
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
-        registry.register(Gauges(rooms, now, scraped.fleet_pause))
+        registry.register(Gauges(runtimes, now, scraped.fleet_pause))
         others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation)
         for gauges in (RecordingGauges(scraped.recording), *others):
             registry.register(gauges)
@@ -262,7 +262,7 @@ class Metrics:
         self.reloads.set(at)
         self._reload_well.set(1)
         self._replies.declare(catalogue)
-        for group in self._rooms.keys() - self._begun:
+        for group in self._runtimes.keys() - self._begun:
             self._begin(group)
 
     def refused(self) -> None:

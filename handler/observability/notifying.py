@@ -64,13 +64,13 @@ class Notifier:
         self,
         *,
         store: Store,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         courier: Carries,
         clock: Callable[[], Instant],
         count: Callable[[str, str], None],
     ) -> None:
         self._store = store
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._courier = courier
         self._clock = clock
         self._count = count
@@ -110,18 +110,18 @@ class Notifier:
         """The running loop: the daemon watches that it has not died."""
         return () if self._loop is None else (self._loop,)
 
-    def saw(self, room: GroupRuntime) -> None:
+    def saw(self, runtime: GroupRuntime) -> None:
         """Look at a group after a pass. Never blocks; until the last news of it are filed, there are no others."""
-        if room.id in self._news:
+        if runtime.id in self._news:
             return
-        now, group = self._clock(), room.definition.group
+        now, group = self._clock(), runtime.definition.group
         watch, notice = look(
-            self._watches.get(room.id, Watch()), group, condition_of(room, now), messages_of(room, now), now
+            self._watches.get(runtime.id, Watch()), group, condition_of(runtime, now), messages_of(runtime, now), now
         )
         if notice is None or group.notify is None:
-            self._watches[room.id] = watch
+            self._watches[runtime.id] = watch
             return
-        self._news[room.id] = _News(filed=Filed(notice=notice, target=group.notify.target), watch=watch)
+        self._news[runtime.id] = _News(filed=Filed(notice=notice, target=group.notify.target), watch=watch)
         self._wake.set()
 
     def forget(self, group: GroupId) -> None:
@@ -172,13 +172,13 @@ class Notifier:
         await asyncio.to_thread(self._store.file_notices, [told.filed for told in news.values()])
         for group, told in news.items():
             del self._news[group]
-            if group in self._rooms:
+            if group in self._runtimes:
                 self._watches[group] = told.watch
 
     def _target(self, filed: Filed) -> NotifyTarget:
         """Set the targets that the file names now: a corrected address also applies to waiting notices."""
-        room = self._rooms.get(filed.notice.group)
-        notify = None if room is None else room.definition.group.notify
+        runtime = self._runtimes.get(filed.notice.group)
+        notify = None if runtime is None else runtime.definition.group.notify
         return filed.target if notify is None else notify.target
 
     async def _keep_lane(self, target: NotifyTarget, queue: list[Filed]) -> None:

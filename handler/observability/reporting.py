@@ -56,38 +56,38 @@ class Reporter:
         elif rival is None and before is not None:
             logs.say("acts_again")
 
-    def passed(self, room: GroupRuntime, done: Pass) -> None:
+    def passed(self, runtime: GroupRuntime, done: Pass) -> None:
         """Log calls that were made, and a group's trouble when it begins and when it ends."""
-        self.metrics.passed(room.id, done)
+        self.metrics.passed(runtime.id, done)
         for outcome in done.outcomes:
             if isinstance(outcome.step, _CALLS) and outcome.result is StepResult.DONE:
-                _say_step(room, outcome)
+                _say_step(runtime, outcome)
         troubles = frozenset((*done.failures, *done.retries))
-        for message in sorted(troubles - self._troubles.get(room.id, frozenset())):
-            logs.warn("trouble_began", group=room.id, message=message)
-        for message in sorted(self._troubles.get(room.id, frozenset()) - troubles):
-            logs.say("trouble_ended", group=room.id, message=message)
-        self._troubles[room.id] = troubles
-        self._condition(room, done)
+        for message in sorted(troubles - self._troubles.get(runtime.id, frozenset())):
+            logs.warn("trouble_began", group=runtime.id, message=message)
+        for message in sorted(self._troubles.get(runtime.id, frozenset()) - troubles):
+            logs.say("trouble_ended", group=runtime.id, message=message)
+        self._troubles[runtime.id] = troubles
+        self._condition(runtime, done)
 
-    def forget(self, room: GroupRuntime) -> None:
+    def forget(self, runtime: GroupRuntime) -> None:
         """A group is gone."""
-        self._conditions.pop(room.id, None)
-        self._troubles.pop(room.id, None)
-        self.metrics.forget(room.id)
+        self._conditions.pop(runtime.id, None)
+        self._troubles.pop(runtime.id, None)
+        self.metrics.forget(runtime.id)
 
-    def _condition(self, room: GroupRuntime, done: Pass) -> None:
-        condition = condition_of(room, done.world.at)
-        before = self._conditions.get(room.id)
-        self._conditions[room.id] = condition
+    def _condition(self, runtime: GroupRuntime, done: Pass) -> None:
+        condition = condition_of(runtime, done.world.at)
+        before = self._conditions.get(runtime.id)
+        self._conditions[runtime.id] = condition
         if before is not condition:
-            logs.say("condition", group=room.id, before=before.value if before else None, now=condition.value)
+            logs.say("condition", group=runtime.id, before=before.value if before else None, now=condition.value)
 
 
-def _say_step(room: GroupRuntime, outcome: StepOutcome) -> None:
+def _say_step(runtime: GroupRuntime, outcome: StepOutcome) -> None:
     logs.say(
         "step",
-        group=room.id,
+        group=runtime.id,
         step=KINDS[type(outcome.step)].replace("_", ""),
         member=outcome.member,
         balancer=getattr(outcome.step, "balancer", None),

@@ -22,7 +22,7 @@ class Telling:
     """Pass every tick, decision and pass to all reports.
 
     Args:
-        rooms: the groups in memory.
+        runtimes: the groups in memory.
         store: where notices are filed.
         courier: carries notices.
         clock: what time it is.
@@ -31,7 +31,7 @@ class Telling:
 
     def __init__(
         self,
-        rooms: MutableMapping[GroupId, GroupRuntime],
+        runtimes: MutableMapping[GroupId, GroupRuntime],
         store: Store,
         courier: Carries,
         clock: Callable[[], Moment],
@@ -41,10 +41,12 @@ class Telling:
             return clock().wall
 
         self._now = now
-        self.metrics = Metrics(rooms, now, scraped)
-        self.recent = Recent(rooms)
+        self.metrics = Metrics(runtimes, now, scraped)
+        self.recent = Recent(runtimes)
         self._reporter = Reporter(self.metrics)
-        self._notifier = Notifier(store=store, rooms=rooms, courier=courier, clock=now, count=self.metrics.noticed)
+        self._notifier = Notifier(
+            store=store, runtimes=runtimes, courier=courier, clock=now, count=self.metrics.noticed
+        )
 
     async def recall(self) -> None:
         """Read the earlier reports. Raises `StoreError`."""
@@ -75,15 +77,15 @@ class Telling:
         self._reporter.decided(decision)
         self.recent.decided(decision)
 
-    def saw(self, room: GroupRuntime, done: Pass, rival: Rival | None) -> None:
+    def saw(self, runtime: GroupRuntime, done: Pass, rival: Rival | None) -> None:
         """A pass is over; ``rival``: the daemon for which this one stops acting."""
         self._reporter.superseded(rival)
-        self._reporter.passed(room, done)
-        self.recent.passed(room, self._now())
-        self._notifier.saw(room)
+        self._reporter.passed(runtime, done)
+        self.recent.passed(runtime, self._now())
+        self._notifier.saw(runtime)
 
-    def forget(self, room: GroupRuntime) -> None:
+    def forget(self, runtime: GroupRuntime) -> None:
         """A group is gone."""
-        self._reporter.forget(room)
-        self.recent.forget(room.id)
-        self._notifier.forget(room.id)
+        self._reporter.forget(runtime)
+        self.recent.forget(runtime.id)
+        self._notifier.forget(runtime.id)

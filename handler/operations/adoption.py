@@ -47,8 +47,8 @@ class Giving:
                 now = parts.clock()
                 record = given(launch, server, runtime.definition, now.wall)
                 request = request_of(runtime, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
-                question = DecisionTask(room=runtime, at=now, requests=(request,), joining=(record,))
-                decision = await self._engine.door.ask(question)
+                question = DecisionTask(runtime=runtime, at=now, requests=(request,), joining=(record,))
+                decision = await self._engine.queue.ask(question)
         await self._note(decision, group, "adopt", by, f"{server.name} ({server.id}) as {record.name}")
         return decision
 
@@ -65,8 +65,8 @@ class Giving:
             now = parts.clock()
             leaving = (evicted(found, now.wall, force=force),)
             request = request_of(runtime, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
-            decision = await self._engine.door.ask(
-                DecisionTask(room=runtime, at=now, requests=(request,), leaving=leaving)
+            decision = await self._engine.queue.ask(
+                DecisionTask(runtime=runtime, at=now, requests=(request,), leaving=leaving)
             )
         await self._note(decision, group, "evict", by, str(member))
         return decision
@@ -99,7 +99,7 @@ class Giving:
         where = runtime.definition.cloud.id
         if server is None:
             raise NoSuch(f"cloud {where} has no machine {named}")
-        for other in self._engine.rooms.values():
+        for other in self._engine.runtimes.values():
             for record in self._engine.parts.store.members(other.id):
                 if record.given and record.server_id == server.id and other.definition.cloud.id == where:
                     raise Refused(f"{named} is being adopted already, as {record.name}")

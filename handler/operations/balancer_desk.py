@@ -158,7 +158,7 @@ class BalancerDesk:
         if isinstance(declared, ManagedBalancer):
             others = [
                 runtime.id
-                for runtime in self._engine.rooms.values()
+                for runtime in self._engine.runtimes.values()
                 if runtime.id != group and self._has(runtime, declared)
             ]
             if (why := unfit(declared, change.definition, others)) is not None:

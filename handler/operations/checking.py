@@ -31,11 +31,11 @@ async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
     answers = await asyncio.to_thread(engine.parts.store.answers_to, asked)
     decisions: dict[GroupId, Decision] = {}
     for group, mine in by_group(found.meanings).items():
-        runtime = engine.rooms.get(group)
+        runtime = engine.runtimes.get(group)
         question = None if runtime is None else question_of(engine.catalogue(), runtime, mine, answers, now)
         if question is not None:
-            state = question.room.state if question.change is None else question.change(question.room.state)
-            declared, fleet = question.room.definition.group, question.room.fleet()
+            state = question.runtime.state if question.change is None else question.change(question.runtime.state)
+            declared, fleet = question.runtime.definition.group, question.runtime.fleet()
             decisions[group] = decide(declared, question.requests, fleet, state, now, evaluation=None)
     return replies.accepted(payload, found, [done_of(meaning, answers, decisions) for meaning in found.meanings])
 

@@ -70,19 +70,19 @@ class Desk:
     def status(self) -> tuple[GroupStatus, ...]:
         """Return the status of all groups, sorted by id."""
         now = self._engine.parts.clock().wall
-        return tuple(status_of(self._engine.rooms[group], now) for group in sorted(self._engine.rooms))
+        return tuple(status_of(self._engine.runtimes[group], now) for group in sorted(self._engine.runtimes))
 
     def groups(self) -> tuple[GroupId, ...]:
         """Return the groups' names, sorted."""
-        return tuple(sorted(self._engine.rooms))
+        return tuple(sorted(self._engine.runtimes))
 
     def group(self, group: GroupId) -> GroupStatus:
         """Return one group's status."""
-        return status_of(self._room(group), self._engine.parts.clock().wall)
+        return status_of(self._runtime(group), self._engine.parts.clock().wall)
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | TickSpan | None:
         """Return the last tick's explanation, or the span that covers ``at``."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         if at is None and runtime.explanation is not None:
             return runtime.explanation
         await asyncio.to_thread(self._engine.parts.store.flush)
@@ -91,7 +91,7 @@ class Desk:
 
     async def recall(self, group: GroupId, begin: Instant, end: Instant) -> Recalled:
         """Return the decision nearest to a time that a person names, from ``begin`` until just before ``end``."""
-        runtime, store = self._room(group), self._engine.parts.store
+        runtime, store = self._runtime(group), self._engine.parts.store
 
         def read() -> Recalled:
             store.flush()
@@ -104,18 +104,18 @@ class Desk:
     def misses(self, group: GroupId) -> tuple[str, ...]:
         """Return what the last poll did not bring, as text."""
         declared = self._engine.catalogue().counters
-        misses = self._room(group).misses
+        misses = self._runtime(group).misses
         words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
         return say_all(misses, words)
 
     def doubts(self, group: GroupId) -> tuple[str, ...]:
         """Return why the cloud's listing is in doubt, and what would confirm it, as text."""
-        seen = self._room(group).seen
+        seen = self._runtime(group).seen
         return tuple(doubt.words for doubt in seen.plan.doubts) if seen is not None else ()
 
     async def probe(self, group: GroupId, counters: Collection[CounterId]) -> tuple[Probed, ...]:
         """Read counters of every member now."""
-        runtime, catalogue = self._room(group), self._engine.catalogue()
+        runtime, catalogue = self._runtime(group), self._engine.catalogue()
         if group not in catalogue.groups:
             raise Refused(f"group {group} is no longer declared: its members go on serving, but nothing is measured")
         for counter in counters:
@@ -133,16 +133,16 @@ class Desk:
         read = self._engine.parts.store.history
         events = await asyncio.to_thread(read, group, before=before, limit=limit, kinds=kinds)
         if not events and before is None:
-            self._room(group)
+            self._runtime(group)
         return events
 
     def definition(self, group: GroupId) -> Definition:
         """Return the definition that one group's new members are made from."""
-        return self._room(group).definition
+        return self._runtime(group).definition
 
     def recent(self, group: GroupId) -> SeriesRecorder:
         """Return the numbers of one group's last half hour."""
-        return self._engine.telling.recent.series(self._room(group))
+        return self._engine.telling.recent.series(self._runtime(group))
 
     @property
     def pulse(self) -> Pulse:
@@ -165,10 +165,10 @@ class Desk:
 
     async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
         """Set the desired size for a person."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         now = self._engine.parts.clock()
         request = request_of(runtime, Adjustment(verb=AdjustmentVerb.SET, amount=size), now, by=by, force=force)
-        return await self._engine.door.ask(DecisionTask(room=runtime, at=now, requests=(request,)))
+        return await self._engine.queue.ask(DecisionTask(runtime=runtime, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
         """Return a new request id, for a caller that brings none."""
@@ -176,7 +176,7 @@ class Desk:
 
     async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
         """Execute a policy for an outside trigger; requests with the same id, even concurrent ones, execute it once."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         known = executable(runtime.definition.group)
         if policy not in known:
             raise NoSuch(f"group {group} has no policy {policy}{nearest(policy, known)}")
@@ -202,7 +202,7 @@ class Desk:
             )
         request = requested(self._engine.catalogue(), runtime.definition.group, policy, id=request_id, by=by)
         now = self._engine.parts.clock()
-        decision = await self._engine.door.ask(DecisionTask(room=runtime, at=now, requests=(request,)))
+        decision = await self._engine.queue.ask(DecisionTask(runtime=runtime, at=now, requests=(request,)))
         answer = next(answer for answer in decision.answers if answer.request.id == request_id)
         return Asked(
             request=request_id,
@@ -240,8 +240,8 @@ class Desk:
     async def _set_pause(
         self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
     ) -> None:
-        runtime = self._room(group)
-        await self._engine.door.change(
+        runtime = self._runtime(group)
+        await self._engine.queue.change(
             runtime, transition, act=act, by=by, message=message, at=self._engine.parts.clock()
         )
         runtime.wake.set()
@@ -285,7 +285,7 @@ class Desk:
 
     async def converge(self, group: GroupId, *, dry_run: bool, by: str) -> Plan:
         """Gather and plan, and execute unless ``dry_run``. A person's order also confirms many losses at once."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         if dry_run:
             return await asyncio.to_thread(self._engine.parts.converger.dry_run, runtime.stored())
         await self._note(runtime, "converge", by, "")
@@ -296,16 +296,16 @@ class Desk:
 
     async def observe(self, group: GroupId) -> World:
         """Gather now and return what the cloud and the balancers list."""
-        return await self._engine.keeper.observe(self._room(group))
+        return await self._engine.keeper.observe(self._runtime(group))
 
     async def snapshot(self, group: GroupId) -> Snapshot:
         """Gather now and return everything that a pass would plan from. Changes nothing."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         return await asyncio.to_thread(self._engine.parts.converger.snapshot, runtime.stored())
 
     async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
         """Forget an ORPHANED group; with ``members``, empty it first."""
-        runtime = self._room(group)
+        runtime = self._runtime(group)
         self._engine.refuse_declared(runtime)
         await self._note(runtime, "delete", by, "with members" if members else "members are left as they are")
         if members:
@@ -336,5 +336,5 @@ class Desk:
         now = self._engine.parts.clock().wall
         await asyncio.to_thread(self._engine.parts.store.note, runtime.id, act, by, message, now)
 
-    def _room(self, group: GroupId) -> GroupRuntime:
+    def _runtime(self, group: GroupId) -> GroupRuntime:
         return runtime_of(self._engine, group)

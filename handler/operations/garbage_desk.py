@@ -48,7 +48,7 @@ class GarbageDesk:
         item = next((item for item in found.items if item.name == name and item.can_be_abandoned), None)
         if item is None:
             raise _unfit(name, found)
-        runtime = self._engine.rooms.get(item.group)
+        runtime = self._engine.runtimes.get(item.group)
         now = self._engine.parts.clock().wall
         if runtime is None:
             await asyncio.to_thread(self._forget, item, by, now)
@@ -57,7 +57,7 @@ class GarbageDesk:
 
     def _forget(self, item: Item, by: str, now: Instant) -> None:
         """Write it between two passes of its group, if it is still garbage then."""
-        store, group = self._engine.parts.store, self._engine.rooms.get(item.group)
+        store, group = self._engine.parts.store, self._engine.runtimes.get(item.group)
         records = store.members(item.group) if group is not None else ()
         record = next((record for record in records if record.name == item.name), None)
         if (record is None) == (item.kind in {GarbageKind.STUCK, GarbageKind.OPEN_INTENT}):

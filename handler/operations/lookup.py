@@ -22,9 +22,9 @@ def runtime_of(engine: Engine, group: GroupId) -> GroupRuntime:
     Raises:
         NoSuch: there is no such group.
     """
-    runtime = engine.rooms.get(group)
+    runtime = engine.runtimes.get(group)
     if runtime is None:
-        raise NoSuch(f"there is no group {group}{nearest(group, engine.rooms)}")
+        raise NoSuch(f"there is no group {group}{nearest(group, engine.runtimes)}")
     return runtime
 
 

@@ -39,7 +39,9 @@ class MemberDesk:
             now = parts.clock()
             leaving = (chosen(found, now.wall, force=force),)
             request = request_of(runtime, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
-            return await self._engine.door.ask(DecisionTask(room=runtime, at=now, requests=(request,), leaving=leaving))
+            return await self._engine.queue.ask(
+                DecisionTask(runtime=runtime, at=now, requests=(request,), leaving=leaving)
+            )
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Protect this member from being chosen as surplus, or end its protection."""

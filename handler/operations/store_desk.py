@@ -24,7 +24,7 @@ class StoreDesk:
 
     def status(self) -> StoreStatus:
         """Return whether this daemon acts, and the groups whose stores wait for a person."""
-        generation, runtimes = self._engine.parts.converger.generation, self._engine.rooms.values()
+        generation, runtimes = self._engine.parts.converger.generation, self._engine.runtimes.values()
         rival = None if generation is None else generation.rival
         return StoreStatus(
             claim=None if generation is None else generation.own.text,
@@ -59,12 +59,12 @@ class StoreDesk:
             return None
         claim = await asyncio.to_thread(generation.adopt)
         logs.say("store_adopted", claim=claim.text, by=by)
-        for runtime in self._engine.rooms.values():
+        for runtime in self._engine.runtimes.values():
             runtime.wake.set()
         return claim.text
 
     async def _adopt_all(self, by: str) -> tuple[Adopted, ...]:
-        doubted = [runtime for runtime in self._engine.rooms.values() if runtime.state.older is not None]
+        doubted = [runtime for runtime in self._engine.runtimes.values() if runtime.state.older is not None]
         return tuple([await self._adopt(runtime, by) for runtime in sorted(doubted, key=lambda runtime: runtime.id)])
 
     async def flush(self) -> None:
@@ -79,5 +79,5 @@ class StoreDesk:
                 raise Refused(f"{runtime.id}: its store is not in doubt any more")
             await asyncio.to_thread(store.raise_sequence, runtime.id, older.sequence)  # first: else names repeat
             said = f"size {runtime.state.desired}, {older.found} members found"
-            await self._engine.door.change(runtime, confirmed, act="store_adopted", by=by, message=said, at=now)
+            await self._engine.queue.change(runtime, confirmed, act="store_adopted", by=by, message=said, at=now)
         return Adopted(group=runtime.id, desired=runtime.state.desired, stored=older.stored, found=older.found)

@@ -17,18 +17,18 @@ class BalancerWatch:
     """Watch for restarts of balancers by the incarnation that each returned last.
 
     Args:
-        rooms: all groups.
+        runtimes: all groups.
         port_of: returns the driver of a declared balancer.
     """
 
-    def __init__(self, rooms: Mapping[GroupId, GroupRuntime], port_of: Callable[[Balancer], BalancerPort]) -> None:
-        self._rooms = rooms
+    def __init__(self, runtimes: Mapping[GroupId, GroupRuntime], port_of: Callable[[Balancer], BalancerPort]) -> None:
+        self._runtimes = runtimes
         self._port_of = port_of
         self._incarnations: dict[BalancerId, str] = {}
 
     async def look(self) -> None:
         """Wake the groups of a balancer that has restarted, or may have since their last pass."""
-        for declared in _balancers(self._rooms.values()):
+        for declared in _balancers(self._runtimes.values()):
             try:
                 incarnation = await asyncio.to_thread(self._port_of(declared).incarnation)
             except DriverError:
@@ -39,18 +39,18 @@ class BalancerWatch:
                 continue
             if before is not None:
                 logs.warn("balancer_restarted", balancer=declared.id)
-            for room in self._rooms.values():
-                if declared.id in room.definition.balancers:
-                    room.wake.set()
+            for runtime in self._runtimes.values():
+                if declared.id in runtime.definition.balancers:
+                    runtime.wake.set()
 
 
-def _balancers(rooms: Iterable[GroupRuntime]) -> list[Balancer]:
+def _balancers(runtimes: Iterable[GroupRuntime]) -> list[Balancer]:
     """Return the balancers of the last passes."""
     declared = {
-        balancer: room.definition.balancers[balancer]
-        for room in list(rooms)
-        if room.seen is not None
-        for balancer in room.seen.world.seatings
-        if balancer in room.definition.balancers
+        balancer: runtime.definition.balancers[balancer]
+        for runtime in list(runtimes)
+        if runtime.seen is not None
+        for balancer in runtime.seen.world.seatings
+        if balancer in runtime.definition.balancers
     }
     return [declared[name] for name in sorted(declared)]

@@ -46,28 +46,28 @@ class Keeper:
         *,
         converger: Converger,
         store: Store,
-        door: DecisionQueue,
+        queue: DecisionQueue,
         clock: Callable[[], Moment],
         saw: Callable[[GroupRuntime, Pass], None],
     ) -> None:
         self._converger = converger
         self._store = store
-        self._door = door
+        self._queue = queue
         self._clock = clock
         self._saw = saw
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="converge")
         self._turns: dict[str, asyncio.Lock] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def start(self, room: GroupRuntime) -> None:
+    def start(self, runtime: GroupRuntime) -> None:
         """Start the passes of a group."""
-        if room.id not in self._tasks:
-            self._tasks[room.id] = asyncio.create_task(self._keep(room), name=f"converge-{room.id}")
+        if runtime.id not in self._tasks:
+            self._tasks[runtime.id] = asyncio.create_task(self._keep(runtime), name=f"converge-{runtime.id}")
 
-    async def drop(self, room: GroupRuntime) -> None:
+    async def drop(self, runtime: GroupRuntime) -> None:
         """Stop the passes of a group, after the running one."""
-        task = self._tasks.pop(room.id, None)
-        async with self._turn(room):
+        task = self._tasks.pop(runtime.id, None)
+        async with self._turn(runtime):
             if task is not None:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
@@ -85,57 +85,59 @@ class Keeper:
         """Return the running loops: the daemon watches that none of them has died."""
         return tuple(self._tasks.values())
 
-    async def alter(self, room: GroupRuntime, change: Callable[[], None]) -> None:
+    async def alter(self, runtime: GroupRuntime, change: Callable[[], None]) -> None:
         """Run ``change`` on the store between two passes of a group, then wake the group."""
-        async with self._turn(room):
+        async with self._turn(runtime):
             await self._in_thread(change)
-        room.wake.set()
+        runtime.wake.set()
 
     @contextlib.asynccontextmanager
-    async def between(self, room: GroupRuntime) -> AsyncIterator[None]:
+    async def between(self, runtime: GroupRuntime) -> AsyncIterator[None]:
         """Hold off the passes of a group, so that only this block writes its members; wake the group afterwards."""
-        async with self._turn(room):
+        async with self._turn(runtime):
             yield
-        room.wake.set()
+        runtime.wake.set()
 
-    async def observe(self, room: GroupRuntime) -> World:
+    async def observe(self, runtime: GroupRuntime) -> World:
         """Gather now and keep the world. Failures of the last pass stay, since no step was tried."""
-        async with self._turn(room):
-            done = await self._in_thread(lambda: self._converger.observe(room.stored()))
-            await self._compare_store(room, done)
-        if room.seen is not None:
-            over = {*(doubt.words for doubt in room.seen.plan.doubts), room.seen.plan.repair_stopped}
-            retries = dict.fromkeys((*done.retries, *(retry for retry in room.seen.retries if retry not in over)))
-            done = replace(done, failures=room.seen.failures, retries=tuple(retries))
-        await self._take_in(room, done)
+        async with self._turn(runtime):
+            done = await self._in_thread(lambda: self._converger.observe(runtime.stored()))
+            await self._compare_store(runtime, done)
+        if runtime.seen is not None:
+            over = {*(doubt.words for doubt in runtime.seen.plan.doubts), runtime.seen.plan.repair_stopped}
+            retries = dict.fromkeys((*done.retries, *(retry for retry in runtime.seen.retries if retry not in over)))
+            done = replace(done, failures=runtime.seen.failures, retries=tuple(retries))
+        await self._take_in(runtime, done)
         return done.world
 
-    async def converge(self, room: GroupRuntime, only: MemberName | None = None) -> Pass:
+    async def converge(self, runtime: GroupRuntime, only: MemberName | None = None) -> Pass:
         """One pass, now: for all members, or by a person's order for one alone."""
-        async with self._turn(room):
-            accept = room.accept_vanished and only is None
-            room.accept_vanished = room.accept_vanished and only is not None
-            stored = room.stored()
-            if hands_off(room):
+        async with self._turn(runtime):
+            accept = runtime.accept_vanished and only is None
+            runtime.accept_vanished = runtime.accept_vanished and only is not None
+            stored = runtime.stored()
+            if hands_off(runtime):
                 done = await self._in_thread(lambda: self._converger.observe(stored))
             else:
                 done = await self._in_thread(
-                    lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: room.state)
+                    lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: runtime.state)
                 )
-                await self._lower(room, done)
-                await self._remember(room, stored, done)
-            await self._compare_store(room, done)  # before a person may confirm: a pass from before knows nothing of it
-        await self._take_in(room, done)
+                await self._lower(runtime, done)
+                await self._remember(runtime, stored, done)
+            await self._compare_store(
+                runtime, done
+            )  # before a person may confirm: a pass from before knows nothing of it
+        await self._take_in(runtime, done)
         return done
 
-    async def _remember(self, room: GroupRuntime, stored: StoredGroup, done: Pass) -> None:
+    async def _remember(self, runtime: GroupRuntime, stored: StoredGroup, done: Pass) -> None:
         """Have written down how a roll stands now, and that nothing was left to do."""
         now, serving = self._clock().wall, MemberState.IN_SERVICE
         states = ((m.name, state_of(m, done.world, stored.definition, now)) for m in done.world.members)
         rolls = stored.roll is not None and stored.roll.runs
         in_service = {name for name, state in states if state is serving} if rolls else set()
         news = news_of(stored, done, in_service, now)
-        if news.wholly and room.whole == stored.in_force:
+        if news.wholly and runtime.whole == stored.in_force:
             news = replace(news, wholly=False)
         if not news.wholly and (news.roll, news.converged) == (stored.roll, stored.converged):
             return
@@ -143,33 +145,33 @@ class Keeper:
             await self._in_thread(lambda: write(self._store, stored, news, now))
         except StoreError:
             return  # the next pass finds the same, and the group's status reports that the store cannot be written
-        room.roll, room.converged = news.roll, news.converged
+        runtime.roll, runtime.converged = news.roll, news.converged
         if news.wholly:
-            room.whole = stored.in_force
+            runtime.whole = stored.in_force
         if news.roll != stored.roll:
-            room.wake.set()
+            runtime.wake.set()
 
-    async def _keep_begun(self, room: GroupRuntime) -> None:
+    async def _keep_begun(self, runtime: GroupRuntime) -> None:
         """Have written down since when members are in their states, where that is news."""
-        begun, kept = room.begun, room.begun_on_disk
+        begun, kept = runtime.begun, runtime.begun_on_disk
         news = {name: began for name, began in begun.items() if kept.get(name) != began}
         over = kept.keys() - begun.keys()
         if not news and not over:
             return
         with contextlib.suppress(StoreError):  # the next pass writes what is missing
-            await self._in_thread(lambda: self._store.save_begun(room.id, news, over))
-            room.begun_on_disk = begun
+            await self._in_thread(lambda: self._store.save_begun(runtime.id, news, over))
+            runtime.begun_on_disk = begun
 
-    async def _lower(self, room: GroupRuntime, done: Pass) -> None:
+    async def _lower(self, runtime: GroupRuntime, done: Pass) -> None:
         """Have desired size follow members that are gone, back, or refused: one write with what is noted of them."""
         named = ", ".join(f"{record.server_id} as {record.name}" for record in done.refused)
-        await self._follow(room, done.vanished, vanished, "vanished", f"{len(done.vanished)} gone")
-        await self._follow(room, done.returned, returned, "returned", f"{len(done.returned)} back")
-        await self._follow(room, done.refused, lowered, "adoption_refused", f"not to be marked: {named}")
+        await self._follow(runtime, done.vanished, vanished, "vanished", f"{len(done.vanished)} gone")
+        await self._follow(runtime, done.returned, returned, "returned", f"{len(done.returned)} back")
+        await self._follow(runtime, done.refused, lowered, "adoption_refused", f"not to be marked: {named}")
 
     async def _follow(
         self,
-        room: GroupRuntime,
+        runtime: GroupRuntime,
         records: tuple[Record, ...],
         lower: Callable[[Group, GroupState, int], GroupState],
         act: str,
@@ -177,70 +179,70 @@ class Keeper:
     ) -> None:
         if not records:
             return
-        at, group = self._clock().wall, room.definition.group
+        at, group = self._clock().wall, runtime.definition.group
         note = Event(
-            at=at, group=room.id, kind=EventKind.NOTE, name=act, by="convergence", message=said[:_SAID_AT_MOST]
+            at=at, group=runtime.id, kind=EventKind.NOTE, name=act, by="convergence", message=said[:_SAID_AT_MOST]
         )
-        await self._door.lower(room, lambda state: lower(group, state, len(records)), records, note)
-        room.wake.set()
+        await self._queue.lower(runtime, lambda state: lower(group, state, len(records)), records, note)
+        runtime.wake.set()
 
-    async def _standing(self, room: GroupRuntime) -> int | None:
+    async def _standing(self, runtime: GroupRuntime) -> int | None:
         """Return how many machines the first size counts besides the members; ``None``: that cannot be read now."""
-        if room.state.desired is not None or hands_off(room):
+        if runtime.state.desired is not None or hands_off(runtime):
             return 0
         try:
-            return await self._in_thread(lambda: self._converger.standing(room.definition))
+            return await self._in_thread(lambda: self._converger.standing(runtime.definition))
         except DriverError:
             return None
 
-    async def _tell(self, room: GroupRuntime, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
+    async def _tell(self, runtime: GroupRuntime, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
         """Write down when listings begin or cease to be believed, and on which grounds; the same again is no news."""
         if {doubt.ground for doubt in before} == {doubt.ground for doubt in after}:
             return
         act, said = (
             ("listing_doubted", "; ".join(doubt.words for doubt in after)) if after else ("listing_believed", "")
         )
-        await self._note(room, act, said)
+        await self._note(runtime, act, said)
 
-    async def _tell_of_repair(self, room: GroupRuntime, before: bool, because: str) -> None:
+    async def _tell_of_repair(self, runtime: GroupRuntime, before: bool, because: str) -> None:
         """Write down when repair of members that fail health checks stops, and when it goes on."""
         if before is not bool(because):
-            await self._note(room, "repair_stopped" if because else "repair_goes_on", because)
+            await self._note(runtime, "repair_stopped" if because else "repair_goes_on", because)
 
-    async def _tell_of_quota(self, room: GroupRuntime, before: str, done: Pass) -> None:
+    async def _tell_of_quota(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a quota begins to be in the way and when it is no more, and that quotas cannot be read."""
         if bool(before) is not bool(done.plan.quota):
-            await self._note(room, "quota_reached" if done.plan.quota else "quota_leaves_room", done.plan.quota)
+            await self._note(runtime, "quota_reached" if done.plan.quota else "quota_leaves_room", done.plan.quota)
         if done.unread:
-            await self._note(room, "quota_unread", done.unread)
+            await self._note(runtime, "quota_unread", done.unread)
 
     async def _tell_of_balancers(
-        self, room: GroupRuntime, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
+        self, runtime: GroupRuntime, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
     ) -> None:
         """Write down when a balancer begins to count as not found, and what it is afterwards."""
         lost = {balancer for balancer, seating in after.items() if seating.not_found}
         known = {balancer for balancer, seating in before.items() if seating.not_found}
         for balancer in sorted(lost - known):
-            await self._note(room, "balancer_not_found", after[balancer].because)
+            await self._note(runtime, "balancer_not_found", after[balancer].because)
         for balancer in sorted(known - lost):
             seating = after.get(balancer)
             gone = f"balancer {balancer}: no member is behind it any more"
             back = f"balancer {balancer} is back: its members are registered there again"
             told = gone if seating is None else back if seating.seats is not None else seating.because
-            await self._note(room, "balancer_not_found_ended", told)
+            await self._note(runtime, "balancer_not_found_ended", told)
 
-    async def _tell_of_budget(self, room: GroupRuntime, before: str, done: Pass) -> None:
+    async def _tell_of_budget(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a budget of creates begins to hold growth back, and when none does any more."""
         if bool(before) is not bool(done.plan.budget):
-            await self._note(room, "budget_reached" if done.plan.budget else "budget_leaves_room", done.plan.budget)
+            await self._note(runtime, "budget_reached" if done.plan.budget else "budget_leaves_room", done.plan.budget)
 
-    async def _note(self, room: GroupRuntime, act: str, said: str) -> None:
+    async def _note(self, runtime: GroupRuntime, act: str, said: str) -> None:
         await self._in_thread(
-            lambda: self._store.note(room.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
+            lambda: self._store.note(runtime.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
         )
 
-    def _turn(self, room: GroupRuntime) -> asyncio.Lock:
-        return self._turns.setdefault(room.id, asyncio.Lock())
+    def _turn(self, runtime: GroupRuntime) -> asyncio.Lock:
+        return self._turns.setdefault(runtime.id, asyncio.Lock())
 
     async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
         """Run a call in a worker to its end: the group's turn does not end before it does."""
@@ -250,47 +252,52 @@ class Keeper:
 
         return await whole(run())
 
-    async def _keep(self, room: GroupRuntime) -> None:
-        guard = Guard("pass", group=room.id)
+    async def _keep(self, runtime: GroupRuntime) -> None:
+        guard = Guard("pass", group=runtime.id)
         while True:
-            room.wake.clear()
-            done = await guard.run(lambda: self.converge(room))
-            routine = _until_routine(room, self._clock().steady)
+            runtime.wake.clear()
+            done = await guard.run(lambda: self.converge(runtime))
+            routine = _until_routine(runtime, self._clock().steady)
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
-            await until_set(room.wake, pause)
+            await until_set(runtime.wake, pause)
 
-    async def _compare_store(self, room: GroupRuntime, done: Pass) -> None:
+    async def _compare_store(self, runtime: GroupRuntime, done: Pass) -> None:
         """Write down that the store may be older than the fleet, or that a listing agrees with it."""
-        now, seen, before = self._clock(), done.inventory, room.state.older
+        now, seen, before = self._clock(), done.inventory, runtime.state.older
         if seen is None:
             return
-        group = room.definition.group
-        after = compared(group, room.state, seen, now.wall)
-        if after is room.state:
+        group = runtime.definition.group
+        after = compared(group, runtime.state, seen, now.wall)
+        if after is runtime.state:
             return
         act = "store_agrees" if after.older is None else "older_store"
-        said = "" if after.older is None else say_older(room.id, after.older)
+        said = "" if after.older is None else say_older(runtime.id, after.older)
         if before is None or after.older is None:
-            logs.warn(act, group=room.id, message=said or None)
+            logs.warn(act, group=runtime.id, message=said or None)
         if after.older is None and before is not None:
-            await self._in_thread(lambda: self._store.raise_sequence(room.id, before.sequence))
-        await self._door.change(
-            room, lambda state: compared(group, state, seen, now.wall), act=act, by="convergence", message=said, at=now
+            await self._in_thread(lambda: self._store.raise_sequence(runtime.id, before.sequence))
+        await self._queue.change(
+            runtime,
+            lambda state: compared(group, state, seen, now.wall),
+            act=act,
+            by="convergence",
+            message=said,
+            at=now,
         )
-        room.wake.set()
+        runtime.wake.set()
 
-    async def _take_in(self, room: GroupRuntime, done: Pass) -> None:
+    async def _take_in(self, runtime: GroupRuntime, done: Pass) -> None:
         now = self._clock()
-        doubted = room.seen.plan.doubts if room.seen is not None else ()
-        quota = room.seen.plan.quota if room.seen is not None else ""
-        budget = room.seen.plan.budget if room.seen is not None else ""
-        stopped = room.seen is not None and bool(room.seen.plan.repair_stopped)
-        room.kept_builds = done.builds
-        seatings = room.seen.world.seatings if room.seen is not None else {}
-        room.addresses = _addresses(done.world, room.addresses)
-        states = {m.name: state_of(m, done.world, room.definition, now.wall) for m in done.world.members}
+        doubted = runtime.seen.plan.doubts if runtime.seen is not None else ()
+        quota = runtime.seen.plan.quota if runtime.seen is not None else ""
+        budget = runtime.seen.plan.budget if runtime.seen is not None else ""
+        stopped = runtime.seen is not None and bool(runtime.seen.plan.repair_stopped)
+        runtime.kept_builds = done.builds
+        seatings = runtime.seen.world.seatings if runtime.seen is not None else {}
+        runtime.addresses = _addresses(done.world, runtime.addresses)
+        states = {m.name: state_of(m, done.world, runtime.definition, now.wall) for m in done.world.members}
         states |= dict.fromkeys(done.plan.unproved, MemberState.UNKNOWN)  # so that they go on being polled
-        standing = await self._standing(room)
+        standing = await self._standing(runtime)
         fleet = Fleet(
             listed=not done.plan.doubts and standing is not None,
             marked=sum(member.server is not None for member in done.world.members) + (standing or 0),
@@ -300,8 +307,8 @@ class Keeper:
             leaving=sum(state in _LEAVING for state in states.values()),
             balancer_not_found=any(seating.not_found for seating in done.world.seatings.values()),
         )
-        room.begun = state_begins(room.begun, done.world.members, states, now.wall)
-        room.seen = LastPass(
+        runtime.begun = state_begins(runtime.begun, done.world.members, states, now.wall)
+        runtime.seen = LastPass(
             at=now.wall,
             world=done.world,
             plan=done.plan,
@@ -312,16 +319,16 @@ class Keeper:
             hourly=done.hourly,
         )
         if done.plan.converged:
-            room.converged_at = now.wall
-        await self._keep_begun(room)
-        await self._tell(room, doubted, done.plan.doubts)
-        await self._tell_of_repair(room, stopped, done.plan.repair_stopped)
-        await self._tell_of_quota(room, quota, done)
-        await self._tell_of_balancers(room, seatings, done.world.seatings)
-        await self._tell_of_budget(room, budget, done)
-        self._saw(room, done)
-        if room.state.desired is None and fleet.listed and not hands_off(room):
-            await self._door.ask(DecisionTask(room=room, at=now))
+            runtime.converged_at = now.wall
+        await self._keep_begun(runtime)
+        await self._tell(runtime, doubted, done.plan.doubts)
+        await self._tell_of_repair(runtime, stopped, done.plan.repair_stopped)
+        await self._tell_of_quota(runtime, quota, done)
+        await self._tell_of_balancers(runtime, seatings, done.world.seatings)
+        await self._tell_of_budget(runtime, budget, done)
+        self._saw(runtime, done)
+        if runtime.state.desired is None and fleet.listed and not hands_off(runtime):
+            await self._queue.ask(DecisionTask(runtime=runtime, at=now))
 
 
 def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberName, str]:
@@ -330,18 +337,18 @@ def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberNam
     return {m.name: before[m.name] for m in world.members if m.name in before} | seen
 
 
-def _until_routine(room: GroupRuntime, steady: float) -> Seconds:
+def _until_routine(runtime: GroupRuntime, steady: float) -> Seconds:
     """How long until the group is looked at though nothing calls for it: once per interval, at an instant of its own.
 
     Groups that were woken together, by a start or a reload, would else be looked at together for ever.
     """
-    interval = room.definition.group.interval
-    phase = zlib.crc32(room.id.encode()) / 2**32 * interval
+    interval = runtime.definition.group.interval
+    phase = zlib.crc32(runtime.id.encode()) / 2**32 * interval
     return interval - (steady - phase) % interval
 
 
-def hands_off(room: GroupRuntime) -> bool:
+def hands_off(runtime: GroupRuntime) -> bool:
     """Whether nothing of a group may be touched: only looked at."""
-    if room.deleting:
+    if runtime.deleting:
         return False
-    return room.state.orphaned or room.state.stopped is Pause.ALL or room.definition.group.mode is not Mode.ACT
+    return runtime.state.orphaned or runtime.state.stopped is Pause.ALL or runtime.definition.group.mode is not Mode.ACT

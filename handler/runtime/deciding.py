@@ -113,9 +113,9 @@ class Decider:
     """Runs the slots of one catalogue.
 
     Args:
-        rooms: all groups.
+        runtimes: all groups.
         poller: polls their members.
-        door: takes the evaluations.
+        queue: takes the evaluations.
         clock: both clocks.
         report: called after every tick.
         heard: called with every scrape and its groups, before the scrape is used. Must not take long.
@@ -126,9 +126,9 @@ class Decider:
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
         self,
         *,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         poller: Poller,
-        door: DecisionQueue,
+        queue: DecisionQueue,
         clock: Callable[[], Moment],
         report: Callable[[TickReport], None],
         heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
@@ -137,9 +137,9 @@ class Decider:
     ) -> None:
         self._heard = heard
         self._witness = witness
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._poller = poller
-        self._door = door
+        self._queue = queue
         self._clock = clock
         self._report = report
         self._checkpoints = checkpoints
@@ -155,7 +155,7 @@ class Decider:
 
         At the daemon's start, the windows of its predecessor go on: Note [Going on after a restart].
         """
-        slots = slots_of(catalogue, (room.id for room in self._rooms.values() if not room.state.orphaned))
+        slots = slots_of(catalogue, (runtime.id for runtime in self._runtimes.values() if not runtime.state.orphaned))
         before = self._before(catalogue, slots)
         self._aggregators = {}
         self._hearings = {}
@@ -174,7 +174,7 @@ class Decider:
             if not self._started:
                 now = self._clock().steady
                 due = {group: slot.next_at(now) for slot in slots for group in slot.groups}
-                before = self._checkpoints.recall(catalogue, self._rooms, due)
+                before = self._checkpoints.recall(catalogue, self._runtimes, due)
             self._checkpoints.arrange(slot.groups for slot in slots)
         self._started = True
         return before
@@ -205,19 +205,19 @@ class Decider:
     async def tick(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator, due: float) -> None:
         """One slot, once: everything the chain does, in the order of the chain."""
         began = self._clock()
-        rooms = [self._rooms[group] for group in slot.groups if group in self._rooms]
-        rosters: dict[GroupId, Roster] = {room.id: room.roster(began.wall) for room in rooms}
+        runtimes = [self._runtimes[group] for group in slot.groups if group in self._runtimes]
+        rosters: dict[GroupId, Roster] = {runtime.id: runtime.roster(began.wall) for runtime in runtimes}
         scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
-        self._heard(tuple(room.id for room in rooms), scrape)
+        self._heard(tuple(runtime.id for runtime in runtimes), scrape)
         polled = self._clock()
         frames = aggregator.take(scrape)
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
-        self._listen(slot, catalogue, rooms, scrape)
+        self._listen(slot, catalogue, runtimes, scrape)
         await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
-        await self._decide(self._judging(catalogue, slot, aggregator), rooms, frames, scrape.at)
+        await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at)
         done = self._clock()
         if self._checkpoints is not None:
-            await self._checkpoints.save(catalogue, slot.groups, aggregator, rooms)
+            await self._checkpoints.save(catalogue, slot.groups, aggregator, runtimes)
         self._report(
             TickReport(
                 slot=slot,
@@ -228,35 +228,39 @@ class Decider:
             )
         )
 
-    async def _decide(self, judging: LastTruths, rooms: Sequence[GroupRuntime], frames: TickFrames, at: Moment) -> None:
+    async def _decide(
+        self, judging: LastTruths, runtimes: Sequence[GroupRuntime], frames: TickFrames, at: Moment
+    ) -> None:
         """Pass what is as it was in columns, and all else through evaluation."""
         catalogue, unlike = judging.catalogue, judging.unlike(frames.columns())
         same = [
-            (room, RestingTick(room.rest, frames, at, judging.values(room.id)))
-            for room in rooms
-            if room.rest is not None and room.rest.catalogue is catalogue and room.id not in unlike
+            (runtime, RestingTick(runtime.rest, frames, at, judging.values(runtime.id)))
+            for runtime in runtimes
+            if runtime.rest is not None and runtime.rest.catalogue is catalogue and runtime.id not in unlike
         ]
-        passed = {room.id for room, _ in same} - await self._door.repeat(same)
+        passed = {runtime.id for runtime, _ in same} - await self._queue.repeat(same)
         questions = []
-        for room in rooms:
-            if room.id not in passed:
-                judged = evaluate(catalogue, room.id, frames[room.id], room.holds, at, size=room.state.desired)
-                questions.append(DecisionTask(room=room, at=at, evaluation=judged))
-        await self._door.ask_all(questions)
+        for runtime in runtimes:
+            if runtime.id not in passed:
+                judged = evaluate(
+                    catalogue, runtime.id, frames[runtime.id], runtime.holds, at, size=runtime.state.desired
+                )
+                questions.append(DecisionTask(runtime=runtime, at=at, evaluation=judged))
+        await self._queue.ask_all(questions)
         judging.keep()
 
-    def _listen(self, slot: Slot, catalogue: Catalogue, rooms: Sequence[GroupRuntime], scrape: Scrape) -> None:
+    def _listen(self, slot: Slot, catalogue: Catalogue, runtimes: Sequence[GroupRuntime], scrape: Scrape) -> None:
         """Take note of who answered, and who did not."""
         hearing, unanswered = self._hearing(catalogue, slot, scrape.layout), troubled(scrape)
         direct = self._direct[slot.groups]
-        for room in rooms:
-            if room.id in unanswered or not room.silence.is_over:
-                _listen(room, scrape, hearing, slot.interval)
-                room.heard = heard_by(room.heard, scrape, hearing, room.id, direct)
+        for runtime in runtimes:
+            if runtime.id in unanswered or not runtime.silence.is_over:
+                _listen(runtime, scrape, hearing, slot.interval)
+                runtime.heard = heard_by(runtime.heard, scrape, hearing, runtime.id, direct)
             else:
-                room.misses, room.unheard = (), ()
-                room.heard = all_heard(scrape.at.wall, hearing, room.id, direct)
-            self._witness(room.id, hearings_of(room.heard))
+                runtime.misses, runtime.unheard = (), ()
+                runtime.heard = all_heard(scrape.at.wall, hearing, runtime.id, direct)
+            self._witness(runtime.id, hearings_of(runtime.heard))
 
     def _judging(self, catalogue: Catalogue, slot: Slot, aggregator: Aggregator) -> LastTruths:
         known = self._judgings.get(slot.groups)
@@ -278,12 +282,12 @@ def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
     return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
 
 
-def _listen(room: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interval: Seconds) -> None:
-    room.silence, changes = observe(room.silence, scrape, hearing, room.id)
-    room.misses = misses_of(scrape, hearing, room.id)
+def _listen(runtime: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interval: Seconds) -> None:
+    runtime.silence, changes = observe(runtime.silence, scrape, hearing, runtime.id)
+    runtime.misses = misses_of(scrape, hearing, runtime.id)
     for change in changes:
         _tell(change)
-    room.unheard = unheard(room.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
+    runtime.unheard = unheard(runtime.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
 
 
 def _tell(change: OutageBegan | Ended) -> None:

@@ -49,7 +49,7 @@ _LOOKS_PER_SECOND = 10.0
 class DecisionTask:
     """One decision to make: on a tick's evaluation, on requests from outside, or on neither (a check of the bounds)."""
 
-    room: GroupRuntime
+    runtime: GroupRuntime
     at: Moment
     requests: tuple[Request, ...] = ()
     evaluation: Evaluation | None = None
@@ -114,7 +114,7 @@ class DecisionQueue:
         superseded: Callable[[], bool] = lambda: False,
         ahead: Callable[
             [GroupRuntime, Mapping[GroupId, GroupState], Instant], GroupId | None
-        ] = lambda room, states, now: None,
+        ] = lambda runtime, states, now: None,
         life: Instant = _UNTOLD,
     ) -> None:
         self._life = life
@@ -145,7 +145,7 @@ class DecisionQueue:
         """
         loop = asyncio.get_running_loop()
         mine = [
-            _Waiting(question=question, answer=loop.create_future(), restarts=question.room.restarts)
+            _Waiting(question=question, answer=loop.create_future(), restarts=question.runtime.restarts)
             for question in questions
         ]
         self._waiting.extend(mine)
@@ -170,26 +170,28 @@ class DecisionQueue:
             return await whole(self._repeat(ticks))
 
     async def _repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
-        catalogue, waits = self._catalogue(), {room.id for room, tick in ticks if self._step(tick.at)}
+        catalogue, waits = self._catalogue(), {runtime.id for runtime, tick in ticks if self._step(tick.at)}
         if self._superseded():
-            waits = {room.id for room, _ in ticks}
-        same = [(room, tick) for room, tick in ticks if room.id not in waits and room.rests(tick, catalogue)]
+            waits = {runtime.id for runtime, _ in ticks}
+        same = [
+            (runtime, tick) for runtime, tick in ticks if runtime.id not in waits and runtime.rests(tick, catalogue)
+        ]
         try:
             with self._storing():
-                longer = [RepeatedTick(room.id, tick.at.wall, tick.values) for room, tick in same]
+                longer = [RepeatedTick(runtime.id, tick.at.wall, tick.values) for runtime, tick in same]
                 await asyncio.to_thread(self._store.extend, longer)
         except StoreError:
-            return {room.id for room, _ in ticks}
-        for number, (room, tick) in enumerate(same, 1):
-            room.repeat(tick)
+            return {runtime.id for runtime, _ in ticks}
+        for number, (runtime, tick) in enumerate(same, 1):
+            runtime.repeat(tick)
             self._decided(tick.rest.decided(tick.at))
             if number % _REPEATED == 0:
                 await asyncio.sleep(0)
-        return {room.id for room, _ in ticks} - {room.id for room, _ in same}
+        return {runtime.id for runtime, _ in ticks} - {runtime.id for runtime, _ in same}
 
     async def change(
         self,
-        room: GroupRuntime,
+        runtime: GroupRuntime,
         transition: Callable[[GroupState], GroupState],
         *,
         act: str,
@@ -203,11 +205,15 @@ class DecisionQueue:
             StoreError: it could not be written down, so nothing has changed.
         """
         async with self._turn:
-            await whole(self._change(room, transition, act=act, by=by, message=message, at=at))
-        logs.say("act", group=room.id, act=act, by=by, message=message or None)
+            await whole(self._change(runtime, transition, act=act, by=by, message=message, at=at))
+        logs.say("act", group=runtime.id, act=act, by=by, message=message or None)
 
     async def lower(
-        self, room: GroupRuntime, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+        self,
+        runtime: GroupRuntime,
+        transition: Callable[[GroupState], GroupState],
+        leaving: Sequence[Record],
+        act: Event,
     ) -> None:
         """Lower a group's size by members that leave for it. No other writer may change their records meanwhile.
 
@@ -215,8 +221,8 @@ class DecisionQueue:
             StoreError: the store could not be written: no member leaves, and nothing has changed.
         """
         async with self._turn:
-            await whole(self._lower(room, transition, leaving, act))
-        logs.say("act", group=room.id, act=act.name, by=act.by, message=act.message or None)
+            await whole(self._lower(runtime, transition, leaving, act))
+        logs.say("act", group=runtime.id, act=act.name, by=act.by, message=act.message or None)
 
     @contextlib.asynccontextmanager
     async def shut(self) -> AsyncIterator[None]:
@@ -226,7 +232,7 @@ class DecisionQueue:
 
     async def _change(
         self,
-        room: GroupRuntime,
+        runtime: GroupRuntime,
         transition: Callable[[GroupState], GroupState],
         *,
         act: str,
@@ -234,16 +240,20 @@ class DecisionQueue:
         message: str,
         at: Moment,
     ) -> None:
-        state = transition(room.state)
-        await asyncio.to_thread(self._store.note, room.id, act, by, message, at.wall, state)
-        room.state = state
+        state = transition(runtime.state)
+        await asyncio.to_thread(self._store.note, runtime.id, act, by, message, at.wall, state)
+        runtime.state = state
 
     async def _lower(
-        self, room: GroupRuntime, transition: Callable[[GroupState], GroupState], leaving: Sequence[Record], act: Event
+        self,
+        runtime: GroupRuntime,
+        transition: Callable[[GroupState], GroupState],
+        leaving: Sequence[Record],
+        act: Event,
     ) -> None:
-        state = transition(room.state)
-        await asyncio.to_thread(self._store.lower, act, state, leaving, room.definition.cloud.id)
-        room.state = state
+        state = transition(runtime.state)
+        await asyncio.to_thread(self._store.lower, act, state, leaving, runtime.definition.cloud.id)
+        runtime.state = state
 
     async def _pass_batch(self) -> None:
         asked = [waiting for waiting in self._waiting if not waiting.answer.done()]
@@ -255,7 +265,7 @@ class DecisionQueue:
         except StoreError as error:
             _refuse(batch, error)
             for waiting in batch:
-                waiting.question.room.unrecorded = str(error)
+                waiting.question.runtime.unrecorded = str(error)
             return
         except BaseException as error:
             _refuse(batch, error)  # a defect: no caller may wait for ever
@@ -275,17 +285,17 @@ class DecisionQueue:
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
-            room = waiting.question.room
-            result = self._decide(waiting, states, tracks.get(room.id, room.track))
-            states[room.id], tracks[room.id] = result.decision.state, result.track
+            runtime = waiting.question.runtime
+            result = self._decide(waiting, states, tracks.get(runtime.id, runtime.track))
+            states[runtime.id], tracks[runtime.id] = result.decision.state, result.track
             decided.append(result)
         return decided
 
     def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None) -> _Decided:
         question, catalogue = self._timed(waiting.question), self._catalogue()
-        room = question.room
-        state, group, fleet = states.get(room.id, room.state), room.definition.group, room.fleet()
-        if (before := self._ahead(room, states, question.at.wall)) is not None:
+        runtime = question.runtime
+        state, group, fleet = states.get(runtime.id, runtime.state), runtime.definition.group, runtime.fleet()
+        if (before := self._ahead(runtime, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
         if self._superseded():
             fleet = replace(fleet, superseded=True)
@@ -305,7 +315,7 @@ class DecisionQueue:
             fleet=fleet,
             requests=question.requests,
             evaluated=question.evaluation is not None,
-            resumed=room.resumed,
+            resumed=runtime.resumed,
         )
         return _Decided(
             waiting=waiting,
@@ -337,21 +347,21 @@ class DecisionQueue:
 
     def _carry(self, result: _Decided) -> None:
         question, decision = result.waiting.question, result.decision
-        room = question.room
-        room.state, room.track = decision.state, result.track
-        room.decided_at = decision.at.wall
-        room.unrecorded = None
-        room.rest = result.rest
+        runtime = question.runtime
+        runtime.state, runtime.track = decision.state, result.track
+        runtime.decided_at = decision.at.wall
+        runtime.unrecorded = None
+        runtime.rest = result.rest
         if question.evaluation is not None:
-            room.tell(question.evaluation, result.explanation)
-            if room.restarts == result.waiting.restarts:  # else it was judged before they began anew
-                room.holds = question.evaluation.holds
-        elif decision.changed or (room.told is None and room.resting is None):
-            room.tell(room.evaluation, result.explanation)
+            runtime.tell(question.evaluation, result.explanation)
+            if runtime.restarts == result.waiting.restarts:  # else it was judged before they began anew
+                runtime.holds = question.evaluation.holds
+        elif decision.changed or (runtime.told is None and runtime.resting is None):
+            runtime.tell(runtime.evaluation, result.explanation)
         if decision.restarts_holds:
-            room.restart_holds()
+            runtime.restart_holds()
         if decision.changed or (decision.answers and self._looks.granted(decision.at)):
-            room.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
+            runtime.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
         self._decided(decision)
 
 
@@ -362,10 +372,10 @@ def _tick(result: _Decided) -> StoredTick:
         at=decision.at.wall,
         explanation=result.explanation,
         state=decision.state if decision.state != result.before else None,
-        before=result.waiting.question.room.state,
+        before=result.waiting.question.runtime.state,
         evaluated=result.waiting.question.evaluation is not None,
         members=_following(result),
-        cloud=result.waiting.question.room.definition.cloud.id,
+        cloud=result.waiting.question.runtime.definition.cloud.id,
         given=result.given,
     )
 

@@ -20,10 +20,10 @@ Change = Callable[[FleetPause | None], FleetPause | None]
 class Standstill:
     """Changes the pause of the fleet between two decisions, never beside one, once it is on disk."""
 
-    def __init__(self, store: Store, door: DecisionQueue, rooms: Mapping[GroupId, GroupRuntime]) -> None:
+    def __init__(self, store: Store, queue: DecisionQueue, runtimes: Mapping[GroupId, GroupRuntime]) -> None:
         self._store = store
-        self._door = door
-        self._rooms = rooms
+        self._queue = queue
+        self._runtimes = runtimes
         self.pause: FleetPause | None = None
 
     async def recall(self) -> None:
@@ -36,7 +36,7 @@ class Standstill:
         Raises:
             StoreError: it could not be written down, so nothing has changed.
         """
-        async with self._door.shut():
+        async with self._queue.shut():
             await whole(self._carry_out(change, act=act, by=by, message=message, at=at))
         logs.say("act_on_all", act=act, by=by, message=message or None)
         return self.pause
@@ -45,6 +45,6 @@ class Standstill:
         after = change(self.pause)
         await asyncio.to_thread(self._store.save_fleet_pause, after, act, by, message, at)
         self.pause = after
-        for room in self._rooms.values():
-            room.state = replace(room.state, fleet_pause=after)
-            room.wake.set()
+        for runtime in self._runtimes.values():
+            runtime.state = replace(runtime.state, fleet_pause=after)
+            runtime.wake.set()

@@ -63,10 +63,10 @@ class _KnownRoster(NamedTuple):
     """All of them have warmed up by then."""
     roster: Roster
 
-    def is_of(self, room: GroupRuntime, now: Instant) -> bool:
+    def is_of(self, runtime: GroupRuntime, now: Instant) -> bool:
         """Whether nothing has changed that it was made of."""
-        same = self.seen is room.seen and self.addresses is room.addresses
-        return same and self.warm_up == room.definition.group.warm_up and now >= self.since
+        same = self.seen is runtime.seen and self.addresses is runtime.addresses
+        return same and self.warm_up == runtime.definition.group.warm_up and now >= self.since
 
 
 @dataclass(slots=True, kw_only=True)
@@ -266,33 +266,33 @@ class GroupRuntime:
 class ServiceGroups:
     """Know which groups form a service; call `arrange` after every change of the file or of the groups."""
 
-    def __init__(self, rooms: Mapping[GroupId, GroupRuntime]) -> None:
-        self._rooms = rooms
+    def __init__(self, runtimes: Mapping[GroupId, GroupRuntime]) -> None:
+        self._runtimes = runtimes
         self._together: dict[str, tuple[GroupRuntime, ...]] = {}
 
     def arrange(self) -> None:
         """Read again which service each group names."""
         found: dict[str, list[GroupRuntime]] = {}
-        for room in self._rooms.values():
-            service = room.definition.group.service
+        for runtime in self._runtimes.values():
+            service = runtime.definition.group.service
             if service is not None:
-                found.setdefault(service, []).append(room)
-        self._together = {service: tuple(rooms) for service, rooms in found.items()}
+                found.setdefault(service, []).append(runtime)
+        self._together = {service: tuple(runtimes) for service, runtimes in found.items()}
 
-    def ahead(self, room: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> GroupId | None:
+    def ahead(self, runtime: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> GroupId | None:
         """Return the group of the same service that comes before this one.
 
         Args:
-            room: this group.
+            runtime: this group.
             states: of groups decided in the same batch; for all others memory counts.
             now: this moment.
         """
-        service = room.definition.group.service
+        service = runtime.definition.group.service
         if service is None:
             return None
-        others = [_peer(other, states, now) for other in self._together.get(service, ()) if other is not room]
-        return ahead(_peer(room, states, now), others)
+        others = [_peer(other, states, now) for other in self._together.get(service, ()) if other is not runtime]
+        return ahead(_peer(runtime, states, now), others)
 
 
-def _peer(room: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> Peer:
-    return peer(room.definition.group, states.get(room.id, room.state), room.fleet(), now)
+def _peer(runtime: GroupRuntime, states: Mapping[GroupId, GroupState], now: Instant) -> Peer:
+    return peer(runtime.definition.group, states.get(runtime.id, runtime.state), runtime.fleet(), now)

@@ -14,53 +14,53 @@ from trigger.requests import Decision
 class Recent:
     """Lives on the event loop; forgets everything when the daemon stops."""
 
-    def __init__(self, rooms: Mapping[GroupId, GroupRuntime]) -> None:
+    def __init__(self, runtimes: Mapping[GroupId, GroupRuntime]) -> None:
         self.pulse = Pulse()
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._series: dict[GroupId, SeriesRecorder] = {}
 
-    def series(self, room: GroupRuntime) -> SeriesRecorder:
+    def series(self, runtime: GroupRuntime) -> SeriesRecorder:
         """One group's; empty before its first tick."""
-        interval = room.definition.group.interval
-        series = self._series.setdefault(room.id, SeriesRecorder(interval))
+        interval = runtime.definition.group.interval
+        series = self._series.setdefault(runtime.id, SeriesRecorder(interval))
         series.paced(interval)
         return series
 
     def decided(self, decision: Decision) -> None:
         """A decision was carried: a row for every tick, and for every change of size between two."""
-        room = self._rooms.get(decision.group)
-        if room is None:
+        runtime = self._runtimes.get(decision.group)
+        if runtime is None:
             return
-        ticked = room.judged_at == decision.at
+        ticked = runtime.judged_at == decision.at
         if ticked:
-            self._judged(room, decision.at.wall)
+            self._judged(runtime, decision.at.wall)
         if ticked or decision.changed:
-            self._sized(room, decision.at.wall)
-        self.pulse.beat(room.id)
+            self._sized(runtime, decision.at.wall)
+        self.pulse.beat(runtime.id)
 
-    def passed(self, room: GroupRuntime, at: Instant) -> None:
+    def passed(self, runtime: GroupRuntime, at: Instant) -> None:
         """A pass has seen the group: a row if another number is in service."""
-        if self.series(room).last_sizes() != _sizes(room, at):
-            self._sized(room, at)
-        self.pulse.beat(room.id)
+        if self.series(runtime).last_sizes() != _sizes(runtime, at):
+            self._sized(runtime, at)
+        self.pulse.beat(runtime.id)
 
     def forget(self, group: GroupId) -> None:
         """A group is gone."""
         self._series.pop(group, None)
         self.pulse.beat(group)
 
-    def _judged(self, room: GroupRuntime, at: Instant) -> None:
-        series = self.series(room)
-        if room.resting is not None and series.repeated(at, room.resting.values):
+    def _judged(self, runtime: GroupRuntime, at: Instant) -> None:
+        series = self.series(runtime)
+        if runtime.resting is not None and series.repeated(at, runtime.resting.values):
             return
-        if room.explanation is not None:
-            series.judged(room.explanation)
+        if runtime.explanation is not None:
+            series.judged(runtime.explanation)
 
-    def _sized(self, room: GroupRuntime, at: Instant) -> None:
-        desired, in_service, minimum, maximum = _sizes(room, at)
-        self.series(room).sized(at, desired=desired, in_service=in_service, minimum=minimum, maximum=maximum)
+    def _sized(self, runtime: GroupRuntime, at: Instant) -> None:
+        desired, in_service, minimum, maximum = _sizes(runtime, at)
+        self.series(runtime).sized(at, desired=desired, in_service=in_service, minimum=minimum, maximum=maximum)
 
 
-def _sizes(room: GroupRuntime, at: Instant) -> tuple[int | None, int | None, int, int]:
-    in_service = None if room.seen is None else room.seen.fleet.in_service
-    return room.state.desired, in_service, *room.bounds(at)
+def _sizes(runtime: GroupRuntime, at: Instant) -> tuple[int | None, int | None, int, int]:
+    in_service = None if runtime.seen is None else runtime.seen.fleet.in_service
+    return runtime.state.desired, in_service, *runtime.bounds(at)

@@ -43,28 +43,30 @@ class WindowCheckpoints:
         self._rules: tuple[Catalogue, dict[PolicyId, str]] | None = None
 
     def recall(
-        self, catalogue: Catalogue, rooms: Mapping[GroupId, GroupRuntime], due: Mapping[GroupId, float]
+        self, catalogue: Catalogue, runtimes: Mapping[GroupId, GroupRuntime], due: Mapping[GroupId, float]
     ) -> Sequence[Aggregator]:
         """Return the windows to go on with, and put back the holds of their groups.
 
         Args:
             catalogue: now in force.
-            rooms: all groups.
+            runtimes: all groups.
             due: group → steady seconds of its next tick.
         """
         found = []
         for slot in self._saved():
-            going = [group for group in slot.windows.groups if group in rooms and _goes_on(slot, catalogue, group, due)]
+            going = [
+                group for group in slot.windows.groups if group in runtimes and _goes_on(slot, catalogue, group, due)
+            ]
             if not going or slot.boot != self._boot or not self._boot:
                 continue
             aggregator = Aggregator(catalogue, going)
             aggregator.resume(slot.windows, slot.rows)
             found.append(aggregator)
             for group in going:
-                self._put_back(catalogue, rooms[group], slot.holds.get(group))
+                self._put_back(catalogue, runtimes[group], slot.holds.get(group))
         if found:
-            resumed = [room for room in rooms.values() if room.resumed]
-            logs.say("windows_resumed", groups=len(resumed), holding=sum(1 for room in resumed if room.holds))
+            resumed = [runtime for runtime in runtimes.values() if runtime.resumed]
+            logs.say("windows_resumed", groups=len(resumed), holding=sum(1 for runtime in resumed if runtime.holds))
         return found
 
     def arrange(self, slots: Iterable[tuple[GroupId, ...]]) -> None:
@@ -76,7 +78,7 @@ class WindowCheckpoints:
             logs.warn("checkpoints_not_cleared", error=str(error))
 
     async def save(
-        self, catalogue: Catalogue, slot: tuple[GroupId, ...], aggregator: Aggregator, rooms: Iterable[GroupRuntime]
+        self, catalogue: Catalogue, slot: tuple[GroupId, ...], aggregator: Aggregator, runtimes: Iterable[GroupRuntime]
     ) -> None:
         """Save a slot after a tick. A disk that refuses is logged; decisions go on, and the next tick tries again."""
         windows = aggregator.checkpoint()
@@ -86,7 +88,7 @@ class WindowCheckpoints:
             boot=self._boot,
             windows=windows,
             rows=tuple(aggregator.rows(self._written.get(slot, windows.tick - windows.longest))),
-            holds={room.id: self._holds(catalogue, room) for room in rooms if room.holds},
+            holds={runtime.id: self._holds(catalogue, runtime) for runtime in runtimes if runtime.holds},
         )
         if await self._guard.run(partial(self._write, saved)):
             self._written[slot] = windows.tick
@@ -102,15 +104,15 @@ class WindowCheckpoints:
             logs.warn("checkpoints_not_read", error=str(error))
             return ()
 
-    def _holds(self, catalogue: Catalogue, room: GroupRuntime) -> SavedHolds:
-        kept = {policy: (self._rules_of(catalogue, policy), progress) for policy, progress in room.holds.items()}
-        return SavedHolds(revision=room.state.revision, kept=kept)
+    def _holds(self, catalogue: Catalogue, runtime: GroupRuntime) -> SavedHolds:
+        kept = {policy: (self._rules_of(catalogue, policy), progress) for policy, progress in runtime.holds.items()}
+        return SavedHolds(revision=runtime.state.revision, kept=kept)
 
-    def _put_back(self, catalogue: Catalogue, room: GroupRuntime, saved: SavedHolds | None) -> None:
-        room.resumed = True
-        if saved is None or saved.revision != room.state.revision:
+    def _put_back(self, catalogue: Catalogue, runtime: GroupRuntime, saved: SavedHolds | None) -> None:
+        runtime.resumed = True
+        if saved is None or saved.revision != runtime.state.revision:
             return
-        room.holds = {
+        runtime.holds = {
             policy: progress
             for policy, (rules, progress) in saved.kept.items()
             if policy in catalogue.policies and rules == self._rules_of(catalogue, policy)

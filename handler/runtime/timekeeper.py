@@ -40,17 +40,17 @@ class Timekeeper:
         clock: HeldClock,
         boot: str,
         store: Store,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         keeper: Keeper,
-        door: DecisionQueue,
+        queue: DecisionQueue,
         follow: Sequence[Callable[[Seconds], None]],
     ) -> None:
         self._clock = clock
         self._boot = boot
         self._store = store
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._keeper = keeper
-        self._door = door
+        self._queue = queue
         self._follow = follow
         self._waited = 0
 
@@ -75,10 +75,10 @@ class Timekeeper:
         async with contextlib.AsyncExitStack() as stack:
             if not await self._stopped(stack):
                 return
-            await stack.enter_async_context(self._door.shut())
+            await stack.enter_async_context(self._queue.shut())
             await self._move(self._clock.departed())
-        for room in self._rooms.values():
-            room.wake.set()
+        for runtime in self._runtimes.values():
+            runtime.wake.set()
 
     async def _stopped(self, stack: contextlib.AsyncExitStack) -> bool:
         """Wait until no pass runs; whether the clock may be followed now."""
@@ -93,8 +93,8 @@ class Timekeeper:
     @contextlib.asynccontextmanager
     async def _between_passes(self) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as turns:
-            for room in list(self._rooms.values()):
-                await turns.enter_async_context(self._keeper.between(room))
+            for runtime in list(self._runtimes.values()):
+                await turns.enter_async_context(self._keeper.between(runtime))
             yield
 
     async def _move(self, step: Seconds) -> None:
@@ -104,8 +104,8 @@ class Timekeeper:
         except StoreError as error:
             logs.warn("clock_not_followed", by=f"{step:+.0f}s", error=str(error))
             return  # the clock stays held, and the next look tries again
-        for room in self._rooms.values():
-            _move(room, step, now)
+        for runtime in self._runtimes.values():
+            _move(runtime, step, now)
         for follow in self._follow:
             follow(step)
         self._clock.follow(step)
@@ -117,14 +117,14 @@ class Timekeeper:
         return ClockDifference(boot=self._boot, seconds=now.wall + step - now.steady)
 
 
-def _move(room: GroupRuntime, step: Seconds, now: Instant) -> None:
-    room.state = limited_state(moved(room.state, GroupState, step), now)
-    room.kept_builds = limited_builds(moved(room.kept_builds, Builds, step), now)
-    room.silence = moved(room.silence, Silence, step)
-    room.decided_at = moved(room.decided_at, Instant | None, step)
-    room.converged_at = moved(room.converged_at, Instant | None, step)
-    room.roll = moved(room.roll, Roll | None, step)
-    room.seen = None if room.seen is None else _seen(room.seen, step)
+def _move(runtime: GroupRuntime, step: Seconds, now: Instant) -> None:
+    runtime.state = limited_state(moved(runtime.state, GroupState, step), now)
+    runtime.kept_builds = limited_builds(moved(runtime.kept_builds, Builds, step), now)
+    runtime.silence = moved(runtime.silence, Silence, step)
+    runtime.decided_at = moved(runtime.decided_at, Instant | None, step)
+    runtime.converged_at = moved(runtime.converged_at, Instant | None, step)
+    runtime.roll = moved(runtime.roll, Roll | None, step)
+    runtime.seen = None if runtime.seen is None else _seen(runtime.seen, step)
 
 
 def _seen(seen: LastPass, step: Seconds) -> LastPass:

@@ -153,7 +153,7 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
                 return sum(member.state is MemberState.IN_SERVICE for member in members)
 
             def lasting() -> list[str]:
-                return [signal.alert for signal in daemon.engine.rooms[WEB].state.signals]
+                return [signal.alert for signal in daemon.engine.runtimes[WEB].state.signals]
 
             token = await daemon.desk.webhooks.make(NewWebhook(name="alertmanager", groups=(WEB,)))
             with watching(tmp_path, daemon, load, f"/hooks/alerts/{token}"):

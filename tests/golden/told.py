@@ -17,10 +17,10 @@ from tests.support.replay import WEB, declared
 
 def metrics_text() -> str:
     """The name and type of every metric, and the series that begin when a file is declared, without their values."""
-    rooms: dict[GroupId, Any] = {WEB: None}
-    metrics = Metrics(rooms, lambda: Instant(0.0))
+    runtimes: dict[GroupId, Any] = {WEB: None}
+    metrics = Metrics(runtimes, lambda: Instant(0.0))
     metrics.took(declared(), Instant(0.0))
-    rooms.clear()  # gauges are of a group that runs
+    runtimes.clear()  # gauges are of a group that runs
     lines = [line for line in metrics.text().decode().splitlines() if "trimtab_" in line]
     types = [line for line in lines if line.startswith("# TYPE")]
     series = {line.rpartition(" ")[0] for line in lines if 'group="' in line or 'counter="' in line}

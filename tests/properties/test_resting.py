@@ -79,7 +79,7 @@ class OneByOne(DecisionQueue):
     """Takes nothing for repeated: every tick is evaluated, decided and explained."""
 
     async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
-        return {room.id for room, _ in ticks}
+        return {runtime.id for runtime, _ in ticks}
 
 
 @dataclass
@@ -111,13 +111,13 @@ class Side:
         self.answers: Mapping[tuple[GroupId, str], Sequence[Answer]] = {}
         self.decided: list[Decision] = []
         self.store = History()
-        self.rooms = {group: _room(group) for group in GROUPS}
-        self.recent = Recent(self.rooms)
-        self.door = kind(self.store, lambda: CATALOGUE, self._told)
+        self.runtimes = {group: _runtime(group) for group in GROUPS}
+        self.recent = Recent(self.runtimes)
+        self.queue = kind(self.store, lambda: CATALOGUE, self._told)
         self.decider = Decider(
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             poller=Poller(clock=lambda: self.now, read_secret=no_secret, sources=[self]),
-            door=self.door,
+            queue=self.queue,
             clock=lambda: self.now,
             report=lambda report: None,
         )
@@ -147,37 +147,49 @@ class Side:
         self.now = Moment(wall=Instant(self.now.wall + seconds), steady=Monotonic(self.now.steady + seconds))
 
     def left(self, group: GroupId) -> Sequence[object]:
-        room, last = self.rooms[group], self.store.book.last(group)
-        picture = self.recent.series(room).picture(self.now.wall)
-        kept = (room.state, room.holds, room.track, room.decided_at, room.judged_at, room.restarts, room.unrecorded)
-        heard = (room.heard, room.misses, room.unheard, room.silence)
-        return (*kept, *heard, picture, last and last.span, room.evaluation, room.explanation)
+        runtime, last = self.runtimes[group], self.store.book.last(group)
+        picture = self.recent.series(runtime).picture(self.now.wall)
+        kept = (
+            runtime.state,
+            runtime.holds,
+            runtime.track,
+            runtime.decided_at,
+            runtime.judged_at,
+            runtime.restarts,
+            runtime.unrecorded,
+        )
+        heard = (runtime.heard, runtime.misses, runtime.unheard, runtime.silence)
+        return (*kept, *heard, picture, last and last.span, runtime.evaluation, runtime.explanation)
 
 
-def _room(group: GroupId) -> GroupRuntime:
+def _runtime(group: GroupId) -> GroupRuntime:
     members = tuple(a_member(number) for number in (1, 2))
     world = a_world(*members)
     states = {member.name: MemberState.IN_SERVICE for member in members}
     plan = Plan(group=group, revision=1, steps=(), waits=())
     seen = LastPass(at=NOW, world=world, plan=plan, states=states, fleet=a_fleet(in_service=2), failures=(), retries=())
-    room = GroupRuntime(id=group, definition=definition_of(CATALOGUE, group), state=GroupState(desired=4, revision=1))
-    room.seen, room.addresses = seen, {MemberName(name_of(1)): "10.0.0.1"}
-    return room
+    runtime = GroupRuntime(
+        id=group, definition=definition_of(CATALOGUE, group), state=GroupState(desired=4, revision=1)
+    )
+    runtime.seen, runtime.addresses = seen, {MemberName(name_of(1)): "10.0.0.1"}
+    return runtime
 
 
 async def _act(side: Side, act: str) -> None:
-    room = side.rooms[GroupId("web")]
+    runtime = side.runtimes[GroupId("web")]
     match act:
         case "person":
-            request = replace(a_person(5), id=f"ada@{side.now.wall}", group=room.id)
-            await side.door.ask(DecisionTask(room=room, at=side.now, requests=(request,)))
+            request = replace(a_person(5), id=f"ada@{side.now.wall}", group=runtime.id)
+            await side.queue.ask(DecisionTask(runtime=runtime, at=side.now, requests=(request,)))
         case "look":
-            await side.door.ask(DecisionTask(room=room, at=side.now))
+            await side.queue.ask(DecisionTask(runtime=runtime, at=side.now))
         case "pause" | "resume":
             pause = Pause.ALL if act == "pause" else Pause.NO
-            await side.door.change(room, lambda state: paused(state, pause), act=act, by="ada", message="", at=side.now)
-        case "fleet" if room.seen is not None:
-            room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=3))
+            await side.queue.change(
+                runtime, lambda state: paused(state, pause), act=act, by="ada", message="", at=side.now
+            )
+        case "fleet" if runtime.seen is not None:
+            runtime.seen = replace(runtime.seen, fleet=replace(runtime.seen.fleet, in_service=3))
         case "full":
             side.store.full = True
         case "freed":

@@ -84,7 +84,7 @@ class Outside:
 
     def signals(self, group: str = "web") -> list[tuple[str, str]]:
         """What lasts in a group: (alert, kind)."""
-        state = self.daemon.engine.rooms[group].state  # type: ignore[index]
+        state = self.daemon.engine.runtimes[group].state  # type: ignore[index]
         return [(signal.alert, signal.kind.value) for signal in state.signals]
 
     def counted(self, source: str, result: str) -> float:
@@ -106,7 +106,7 @@ def play(
             if not token_file.exists():
                 token_file.write_text(await daemon.desk.webhooks.make(wanted or NewWebhook(name="prometheus")))
             async with asyncio.timeout(PATIENT):
-                while any(not room.fleet().listed for room in daemon.engine.rooms.values()):  # noqa: ASYNC110
+                while any(not runtime.fleet().listed for runtime in daemon.engine.runtimes.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 await scene(Outside(daemon, token_file.read_text()))
 

@@ -205,8 +205,8 @@ class Up:
     store: Store
 
     @property
-    def room(self) -> GroupRuntime:
-        return self.engine.rooms[WEB]
+    def runtime(self) -> GroupRuntime:
+        return self.engine.runtimes[WEB]
 
     @property
     def status(self) -> GroupStatus:
@@ -229,13 +229,13 @@ class Up:
         await self.until(lambda: self.serving() == size == len(self.house.machines) and self.settled())
 
     def settled(self) -> bool:
-        return self.room.seen is not None and self.room.seen.plan.converged
+        return self.runtime.seen is not None and self.runtime.seen.plan.converged
 
     async def ticked(self, times: int = 2) -> None:
         """Let some more decisions pass."""
         for _ in range(times):
-            before = self.room.decided_at
-            await self.until(lambda before=before: self.room.decided_at != before)
+            before = self.runtime.decided_at
+            await self.until(lambda before=before: self.runtime.decided_at != before)
 
     async def tick(self, later: Seconds) -> Reason:
         """Let so much time pass and take a tick; the reason of its decision."""
@@ -250,6 +250,6 @@ class Up:
     async def passed(self, times: int = 2) -> None:
         """Let some more convergence passes pass."""
         for _ in range(times):
-            before = self.room.seen
-            self.room.wake.set()
-            await self.until(lambda before=before: self.room.seen is not before)
+            before = self.runtime.seen
+            self.runtime.wake.set()
+            await self.until(lambda before=before: self.runtime.seen is not before)

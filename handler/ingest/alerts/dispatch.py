@@ -62,16 +62,16 @@ class Passage:
     def __init__(
         self,
         *,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         catalogue: Callable[[], Catalogue],
-        door: DecisionQueue,
+        queue: DecisionQueue,
         store: Store,
         board: Board,
         clock: Callable[[], Moment],
     ) -> None:
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._catalogue = catalogue
-        self._door = door
+        self._queue = queue
         self._store = store
         self._board = board
         self._clock = clock
@@ -108,11 +108,11 @@ class Passage:
     async def _decided(self, meanings: Sequence[Meaning], answers: Answers, now: Moment) -> Mapping[GroupId, Decision]:
         questions = []
         for group, mine in by_group(meanings).items():
-            room = self._rooms.get(group)
-            question = None if room is None else question_of(self._catalogue(), room, mine, answers, now)
+            runtime = self._runtimes.get(group)
+            question = None if runtime is None else question_of(self._catalogue(), runtime, mine, answers, now)
             if question is not None:
                 questions.append(question)
-        decisions = await self._door.ask_all(questions) if questions else []
+        decisions = await self._queue.ask_all(questions) if questions else []
         for meaning in meanings:
             self._post(meaning, now)
         return {decision.group: decision for decision in decisions}
@@ -166,13 +166,13 @@ def by_group(meanings: Sequence[Meaning]) -> Mapping[GroupId, list[Meaning]]:
 
 
 def question_of(
-    catalogue: Catalogue, room: GroupRuntime, meanings: Sequence[Meaning], answers: Answers, now: Moment
+    catalogue: Catalogue, runtime: GroupRuntime, meanings: Sequence[Meaning], answers: Answers, now: Moment
 ) -> DecisionTask | None:
     """One question for all that alerts mean to a group; ``None`` if there is nothing to decide."""
     requests: dict[str, Request] = {}
     for meaning in meanings:
-        if isinstance(meaning.act, Fire) and (room.id, meaning.id) not in answers:
-            request = request_of(catalogue, room.id, meaning)
+        if isinstance(meaning.act, Fire) and (runtime.id, meaning.id) not in answers:
+            request = request_of(catalogue, runtime.id, meaning)
             if request is not None:
                 requests[meaning.id] = request
     lasting = [meaning for meaning in meanings if isinstance(meaning.act, Begin | EndAlert)]
@@ -181,9 +181,9 @@ def question_of(
         return told(state, lasting, now.wall)
 
     begins = any(isinstance(meaning.act, Begin) for meaning in lasting)  # or renews: either way the state changes
-    if not requests and not begins and change(room.state) == room.state:
+    if not requests and not begins and change(runtime.state) == runtime.state:
         return None
-    return DecisionTask(room=room, at=now, requests=tuple(requests.values()), change=change if lasting else None)
+    return DecisionTask(runtime=runtime, at=now, requests=tuple(requests.values()), change=change if lasting else None)
 
 
 def request_of(catalogue: Catalogue, group: GroupId, meaning: Meaning) -> Request | None:

@@ -100,7 +100,7 @@ class Pushing:
         pushes: Pushes,
         keys: MemberKeys,
         hooks: Hooks,
-        rooms: Mapping[GroupId, GroupRuntime],
+        runtimes: Mapping[GroupId, GroupRuntime],
         catalogue: Callable[[], Catalogue],
         clock: Callable[[], Moment],
         count: Callable[[PushShape, PushResult], None],
@@ -108,7 +108,7 @@ class Pushing:
         self._pushes = pushes
         self.keys = keys
         self._hooks = hooks
-        self._rooms = rooms
+        self._runtimes = runtimes
         self._catalogue = catalogue
         self._clock = clock
         self._count = count
@@ -123,9 +123,9 @@ class Pushing:
         self._count(push.shape, reply.result)
         return reply
 
-    def saw(self, room: GroupRuntime, members: Collection[MemberName]) -> None:
+    def saw(self, runtime: GroupRuntime, members: Collection[MemberName]) -> None:
         """Drop the values of names that a convergence pass no longer found as members."""
-        self._pushes.keep(room.id, members, self._reads(room.id))
+        self._pushes.keep(runtime.id, members, self._reads(runtime.id))
 
     def forget(self, group: GroupId) -> None:
         """Forget a group."""
@@ -183,23 +183,23 @@ class Pushing:
     # What is known of groups
 
     def _declared(self, group: GroupId) -> bool:
-        return group in self._rooms and group in self._catalogue().groups
+        return group in self._runtimes and group in self._catalogue().groups
 
     def _listener(self, group: GroupId) -> PushListener:
         declared = self._catalogue().groups[group]
         return PushListener(
             reads=self._reads(group),
-            members=self._members_of(self._rooms[group]),
+            members=self._members_of(self._runtimes[group]),
             fresh=declared.freshness * declared.interval,
         )
 
-    def _members_of(self, room: GroupRuntime) -> PushMembers | None:
-        if room.seen is None:
+    def _members_of(self, runtime: GroupRuntime) -> PushMembers | None:
+        if runtime.seen is None:
             return None
-        known = self._members.get(room.id)
-        if known is None or known[0] is not room.seen:
-            ids = {one.name: None if one.server is None else one.server.id for one in room.seen.world.members}
-            known = self._members[room.id] = (room.seen, PushMembers.of(ids))
+        known = self._members.get(runtime.id)
+        if known is None or known[0] is not runtime.seen:
+            ids = {one.name: None if one.server is None else one.server.id for one in runtime.seen.world.members}
+            known = self._members[runtime.id] = (runtime.seen, PushMembers.of(ids))
         return known[1]
 
     def _reads(self, group: GroupId) -> Mapping[str, frozenset[Per]]:

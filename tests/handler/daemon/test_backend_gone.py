@@ -58,7 +58,7 @@ async def grown(up: Up, size: int) -> None:
 
 async def lost(up: Up) -> None:
     """Wait until the balancer counts as not found."""
-    await up.until(lambda: up.room.seen is not None and up.room.seen.world.seatings[EDGE].not_found)
+    await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[EDGE].not_found)
 
 
 def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once_it_is_back(scene: Scene) -> None:
@@ -137,7 +137,7 @@ def test_a_group_is_deleted_with_its_members(scene: Scene) -> None:
         scene.house.declare(model().partition("groups:")[0])
         await up.desk.reload()
         await up.desk.delete(WEB, members=True, by="ada")
-        await up.until(lambda: not scene.house.machines and WEB not in up.engine.rooms)
+        await up.until(lambda: not scene.house.machines and WEB not in up.engine.runtimes)
 
     scene.house.run(play)
 

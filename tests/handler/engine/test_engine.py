@@ -38,7 +38,7 @@ def test_a_first_start_makes_the_least_that_is_declared(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert up.status.desired == 2
-        assert up.room.explanation is not None
+        assert up.runtime.explanation is not None
 
     house.run(scene)
     assert {event.name for event in _history(house) if event.kind is EventKind.DECISION} == {"first_listing"}
@@ -105,7 +105,7 @@ def test_the_first_size_is_never_taken_from_a_partial_listing_that_follows_a_com
 
     async def scene(up: Up) -> None:
         with _full(up.store):
-            await up.until(lambda: up.room.unrecorded is not None)
+            await up.until(lambda: up.runtime.unrecorded is not None)
             house.cloud.partial = True
             await up.passed(2)
         await up.ticked(3)
@@ -298,11 +298,11 @@ def test_the_size_follows_a_vanished_member_also_if_that_could_not_be_written_at
 
         up.store.lower = full  # type: ignore[method-assign]
         house.cloud.die(name_of(2))
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.until(lambda: failed)
         assert up.status.desired == 3
         up.store.lower = lower  # type: ignore[method-assign]
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.grown(2)
         assert up.status.desired == 2
 
@@ -322,7 +322,7 @@ def test_no_first_size_is_read_from_a_listing_that_a_balancer_contradicts(house:
         await up.passed(2)
         assert up.status.desired is None
         house.cloud.list = listed  # type: ignore[method-assign]
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.grown(2)
 
     house.run(scene)
@@ -356,7 +356,7 @@ def test_nothing_is_touched_where_trimtab_is_not_to_act(house: House, mode: str)
     house.declare(model(mode=mode))
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.room.seen is not None)
+        await up.until(lambda: up.runtime.seen is not None)
         await up.passed(2)
         asked = await up.desk.alarm(WEB, PolicyId("out"), id="a1", by="test")
         assert asked.reason is (Reason.MODE_OFF if mode == "off" else Reason.CATCHING_UP)
@@ -375,8 +375,8 @@ def test_advice_is_computed_for_members_that_serve_and_moves_none(house: House) 
 
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.reason is Reason.ADVISED)
-        assert up.room.explanation is not None
-        assert (up.status.desired, up.room.explanation.advised_to) == (2, 3)
+        assert up.runtime.explanation is not None
+        assert (up.status.desired, up.runtime.explanation.advised_to) == (2, 3)
         house.cloud.die(name_of(1))
         await up.passed(3)
         assert house.machines == {name_of(2)}
@@ -389,12 +389,12 @@ def test_a_group_that_is_only_advised_writes_no_line_for_every_tick(house: House
     house.declare(model(mode="advise"))
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.room.seen is not None)
+        await up.until(lambda: up.runtime.seen is not None)
         await up.ticked(2)
-        assert up.room.explanation is not None
-        first = up.store.span_at(WEB, up.room.explanation.at)
+        assert up.runtime.explanation is not None
+        first = up.store.span_at(WEB, up.runtime.explanation.at)
         await up.ticked(6)
-        last = up.store.span_at(WEB, up.room.explanation.at)
+        last = up.store.span_at(WEB, up.runtime.explanation.at)
         assert first is not None
         assert last is not None
         assert last.ticks > first.ticks
@@ -415,7 +415,7 @@ def test_the_beginning_of_a_members_state_outlives_the_daemon(house: House) -> N
         assert {state for state, _ in serving.values()} == {MemberState.IN_SERVICE}
         await up.desk.pause(WEB, decisions_only=False, by="ada")
         house.cloud.say(min(house.machines), ServerState.STOPPED)
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.until(lambda: MemberState.BROKEN in {state for state, _ in told(up).values()})
         assert told(up)[min(serving)][1] > serving[min(serving)][1]
         assert told(up)[max(serving)] == serving[max(serving)]
@@ -482,7 +482,7 @@ def test_an_edit_of_the_file_while_the_daemon_is_down_is_reported_at_the_start(h
 
     async def after(up: Up) -> None:
         assert [(by, said.partition(" (")[0]) for by, said in edited(up)] == [("start", "groups.web.max: 4 → 6")]
-        assert up.room.edited_at is not None
+        assert up.runtime.edited_at is not None
 
     house.run(nothing)
     house.declare(model(maximum=6))
@@ -527,7 +527,7 @@ def test_members_are_never_left_behind_on_another_cloud(house: House) -> None:
         house.declare(moved)
         told = await up.desk.reload()
         assert "has members on cloud box" in " ".join(problem.message for problem in told.problems)
-        assert up.room.definition.cloud.id == "box"
+        assert up.runtime.definition.cloud.id == "box"
         await up.ticked(2)
 
     house.run(scene)
@@ -569,14 +569,14 @@ def test_a_changed_policy_keeps_quiet_times_and_begins_its_hold_anew(house: Hous
         await up.desk.scale(WEB, 3, force=False, by="ada")
         quiets = up.status.quiets
         house.readings.value = 95.0
-        await up.until(lambda: PolicyId("out") in up.room.holds)
-        since = up.room.holds[PolicyId("out")].true_since
+        await up.until(lambda: PolicyId("out") in up.runtime.holds)
+        since = up.runtime.holds[PolicyId("out")].true_since
         await up.ticked()
         house.declare(slow.replace("add: 1,", "add: 2,"))
         told = await up.desk.reload()
         assert told.changed == (WEB,)
-        await up.until(lambda: PolicyId("out") in up.room.holds)
-        assert up.room.holds[PolicyId("out")].true_since > since
+        await up.until(lambda: PolicyId("out") in up.runtime.holds)
+        assert up.runtime.holds[PolicyId("out")].true_since > since
         assert up.status.quiets == quiets
 
     house.run(scene)
@@ -596,12 +596,12 @@ def test_a_hold_goes_on_while_all_that_it_was_judged_by_is_the_same(
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.readings.value = 95.0
-        await up.until(lambda: PolicyId("out") in up.room.holds)
+        await up.until(lambda: PolicyId("out") in up.runtime.holds)
         await up.engine._decider.stop()  # no tick comes between
-        before: Hold = up.room.holds[PolicyId("out")]
+        before: Hold = up.runtime.holds[PolicyId("out")]
         house.declare(slow.replace(old, new))
         await up.engine.reload()
-        assert (up.room.holds.get(PolicyId("out")) == before) is kept
+        assert (up.runtime.holds.get(PolicyId("out")) == before) is kept
 
     house.run(scene)
 
@@ -654,7 +654,7 @@ def test_a_balancer_without_members_is_dropped(house: House) -> None:
             await up.desk.members.replace(WEB, name, by="ada")
         await up.until(lambda: house.machines == {name_of(3), name_of(4)} and up.settled())
         await up.desk.reload()
-        assert set(up.room.definition.balancers) == {BalancerId("side")}
+        assert set(up.runtime.definition.balancers) == {BalancerId("side")}
 
     house.run(scene)
 
@@ -702,11 +702,11 @@ def test_a_group_that_leaves_the_file_is_kept_and_comes_back_as_it_was(house: Ho
         assert told.orphaned == (WEB,)
         assert up.status.condition is GroupCondition.ORPHANED
         assert up.status.reason is Reason.ORPHANED
-        decided = up.room.decided_at
+        decided = up.runtime.decided_at
         house.cloud.die(name_of(1))
         await up.passed(3)
         assert house.machines == {name_of(2), name_of(3)}
-        assert up.room.decided_at == decided
+        assert up.runtime.decided_at == decided
         assert up.engine.health().ready
         house.declare(model())
         assert (await up.desk.reload()).added == (WEB,)
@@ -722,7 +722,7 @@ def test_a_group_that_left_the_file_while_trimtab_was_down_is_orphaned_too(house
     house.declare("groups: {}\n")
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: up.room.seen is not None)
+        await up.until(lambda: up.runtime.seen is not None)
         assert up.status.condition is GroupCondition.ORPHANED
         assert len(up.status.members) == 2
 
@@ -737,8 +737,8 @@ def test_a_declared_group_is_not_deleted_and_the_message_has_its_place(house: Ho
             with pytest.raises(Refused, match=r"model\.yaml:14"):
                 await up.desk.delete(WEB, members=members, by="ada")
         with pytest.raises(Refused):
-            await up.engine.forget(up.room)  # declared again since it was asked for
-        assert not up.room.deleting
+            await up.engine.forget(up.runtime)  # declared again since it was asked for
+        assert not up.runtime.deleting
         await up.ticked()
 
     house.run(scene)
@@ -751,7 +751,7 @@ def test_a_group_that_comes_back_is_not_late(house: House) -> None:
         await up.grown(2)
         house.declare("groups: {}\n")
         await up.desk.reload()
-        up.room.decided_at = Instant(1.0)
+        up.runtime.decided_at = Instant(1.0)
         house.declare(model(interval="30s"))
         await up.desk.reload()
         assert up.engine.health().ready
@@ -818,9 +818,9 @@ def test_where_nothing_can_be_written_nothing_is_made_the_fleet_serves_and_statu
             with pytest.raises(StoreError, match="cannot be written"):
                 await up.desk.scale(WEB, 3, force=False, by="ada")
             house.readings.value = 95.0
-            await up.until(lambda: up.room.unrecorded is not None)
+            await up.until(lambda: up.runtime.unrecorded is not None)
             house.cloud.die(name_of(1))
-            await up.until(lambda: up.room.seen is not None and up.room.seen.failures)
+            await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.failures)
             assert up.status.condition is GroupCondition.ERROR
             assert "cannot be written" in " ".join(up.status.messages)
             assert not up.engine.health().ready

@@ -80,7 +80,7 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
         pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["no"] == 1
 
-        await up.desk.pause(up.room.id, decisions_only=True, by="ann")
+        await up.desk.pause(up.runtime.id, decisions_only=True, by="ann")
         pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 
@@ -102,10 +102,10 @@ def test_times_of_the_last_decision_and_of_rest_are_exported(house: House) -> No
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked()
-        metrics, room = up.engine.telling.metrics, up.room
+        metrics, runtime = up.engine.telling.metrics, up.runtime
         assert the(metrics, "trimtab_group_interval_seconds", group="web") == 0.05
-        assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == room.decided_at
-        assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == room.converged_at
+        assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == runtime.decided_at
+        assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == runtime.converged_at
 
     house.run(scene)
 
@@ -191,10 +191,10 @@ def test_the_process_itself_is_exported_and_no_second_series_of_a_counter() -> N
 def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        room = up.room
+        runtime = up.runtime
         house.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
         await up.engine.reload()
-        await up.desk.delete(room.id, members=False, by="ann")
+        await up.desk.delete(runtime.id, members=False, by="ann")
         assert 'group="web"' not in up.engine.telling.metrics.text().decode()
 
     house.run(scene)

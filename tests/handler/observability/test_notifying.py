@@ -59,7 +59,7 @@ class Daemon:
     path: Path
     clock: FakeClock = field(default_factory=FakeClock)
     courier: ScriptedCourier | Courier = field(default_factory=ScriptedCourier)
-    rooms: dict[GroupId, GroupRuntime] = field(default_factory=dict)
+    runtimes: dict[GroupId, GroupRuntime] = field(default_factory=dict)
     counts: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -68,10 +68,10 @@ class Daemon:
         if not self.store.groups():
             self.store.declare((a_definition("web"), a_definition("worker")), NOW)
         for name in ("web", "worker"):
-            self.rooms.setdefault(GroupId(name), a_room(name))
+            self.runtimes.setdefault(GroupId(name), a_runtime(name))
         self.notifier = Notifier(
             store=self.store,
-            rooms=self.rooms,
+            runtimes=self.runtimes,
             courier=self.courier,
             clock=self.clock,
             count=lambda kind, result: self.counts.append((kind, result)),
@@ -80,15 +80,15 @@ class Daemon:
     def restarted(self) -> Daemon:
         """The daemon was killed, and runs again on the same store."""
         self.store.close()
-        again = Daemon(self.path, courier=self.courier, rooms=self.rooms)
+        again = Daemon(self.path, courier=self.courier, runtimes=self.runtimes)
         again.clock.now = self.clock.now
         return again
 
     def saw(self, condition: GroupCondition, group: str = "web", *, later: float = 0.0) -> None:
         self.clock.advance(later)
-        room = self.rooms[GroupId(group)]
-        becomes(room, condition)
-        self.notifier.saw(room)
+        runtime = self.runtimes[GroupId(group)]
+        becomes(runtime, condition)
+        self.notifier.saw(runtime)
 
     async def rounds(self, number: int = 3) -> None:
         for _ in range(number):
@@ -100,7 +100,7 @@ class Daemon:
         return [f"{event.name} {event.message}" for event in reversed(events) if event.name not in {"declared"}]
 
 
-def a_room(name: str, target: NotifyTarget = PAGER) -> GroupRuntime:
+def a_runtime(name: str, target: NotifyTarget = PAGER) -> GroupRuntime:
     definition = a_definition(name)
     watched = a_watched_group(name, target=target)
     return GroupRuntime(
@@ -110,13 +110,13 @@ def a_room(name: str, target: NotifyTarget = PAGER) -> GroupRuntime:
     )
 
 
-def becomes(room: GroupRuntime, condition: GroupCondition) -> None:
+def becomes(runtime: GroupRuntime, condition: GroupCondition) -> None:
     """Put a group runtime into this state."""
     assert condition in {GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.RUNNING}
-    room.seen = LastPass(
+    runtime.seen = LastPass(
         at=NOW,
         world=a_world(),
-        plan=Plan(group=room.id, revision=0, steps=(), waits=()),
+        plan=Plan(group=runtime.id, revision=0, steps=(), waits=()),
         states={},
         fleet=Fleet(listed=True, marked=0, in_service=0, creates_left=1, back_off_until=None),
         failures=("create: no such image",) if condition is GroupCondition.ERROR else (),
@@ -315,7 +315,7 @@ def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -
 def test_a_target_that_hangs_delays_no_other_target(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.courier.hold = asyncio.Event()
-        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
         daemon.saw(GroupCondition.ERROR)
         daemon.saw(GroupCondition.ERROR, "worker")
         async with asyncio.timeout(PATIENT):
@@ -349,7 +349,7 @@ def test_a_corrected_address_applies_to_waiting_notices(daemon: Daemon) -> None:
         daemon.courier.answers = [DOWN]
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds(1)
-        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
         daemon.clock.advance(5)
         await daemon.rounds()
 
@@ -361,10 +361,10 @@ def test_the_last_notice_of_a_gone_group_is_still_sent(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds()
-        daemon.rooms[GroupId("web")].deleting = True
-        daemon.notifier.saw(daemon.rooms[GroupId("web")])
+        daemon.runtimes[GroupId("web")].deleting = True
+        daemon.notifier.saw(daemon.runtimes[GroupId("web")])
         daemon.store.drop_group(GroupId("web"))
-        daemon.notifier.forget(daemon.rooms.pop(GroupId("web")).id)
+        daemon.notifier.forget(daemon.runtimes.pop(GroupId("web")).id)
         await daemon.rounds()
 
     asyncio.run(run())
@@ -374,7 +374,7 @@ def test_the_last_notice_of_a_gone_group_is_still_sent(daemon: Daemon) -> None:
 def test_a_daemon_that_stops_leaves_what_is_under_way_to_the_next(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.courier.hold = asyncio.Event()
-        daemon.rooms[GroupId("web")] = a_room("web", OTHER)
+        daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
         daemon.notifier.start()
         daemon.saw(GroupCondition.ERROR)
         async with asyncio.timeout(PATIENT):
@@ -410,7 +410,7 @@ def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_p
         clock = FakeClock()
         courier = Courier(environ={"KEY": "hunter2"}, clock=clock)
         daemon = Daemon(tmp_path / "trimtab.sqlite", clock=clock, courier=courier)
-        daemon.rooms[GroupId("web")] = a_room("web", NotifyUrl(url=receiver.url, secret=SecretRef(env="KEY")))
+        daemon.runtimes[GroupId("web")] = a_runtime("web", NotifyUrl(url=receiver.url, secret=SecretRef(env="KEY")))
         daemon.saw(GroupCondition.ERROR)
         for _ in range(4):
             await daemon.rounds(1)
@@ -433,7 +433,7 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
         courier = Courier(environ={"KEY": "hunter2"}, clock=lambda: NOW, url_timeout=60.0)
         daemon = Daemon(tmp_path / "trimtab.sqlite", courier=courier)
         for name, url in (("web", hanging), ("worker", receiver.url)):
-            daemon.rooms[GroupId(name)] = a_room(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))
+            daemon.runtimes[GroupId(name)] = a_runtime(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))
             daemon.saw(GroupCondition.ERROR, name)
         async with asyncio.timeout(PATIENT):
             await daemon.notifier.round()

@@ -151,7 +151,7 @@ def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(hou
         house.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
         with pytest.raises(Refused, match=r"it counts as not found after .* trimtab detach web side --force"):
             await up.desk.balancers.detach(WEB, SIDE, by="ada")
-        await up.until(lambda: up.room.seen is not None and up.room.seen.world.seatings[SIDE].not_found)
+        await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[SIDE].not_found)
         assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.grown(2)
         assert [each.balancer for each in await up.desk.balancers.behind(WEB)] == [EDGE]
@@ -202,7 +202,7 @@ def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read
         await up.passed(3)
         assert len(house.machines) == 2
         await up.desk.balancers.detach(WEB, EDGE, force=True, by="ada")
-        await up.until(lambda: not house.machines and WEB not in up.engine.rooms)
+        await up.until(lambda: not house.machines and WEB not in up.engine.runtimes)
 
     house.run(scene)
 

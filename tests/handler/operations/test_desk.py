@@ -205,7 +205,9 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House)
         house.readings.value = 95.0
         house.cloud.die(name_of(1))
         await up.passed(3)
-        await up.until(lambda: up.room.explanation is not None and up.room.explanation.policies)  # evaluations go on
+        await up.until(
+            lambda: up.runtime.explanation is not None and up.runtime.explanation.policies
+        )  # evaluations go on
         assert up.status.reason is Reason.PAUSED
         assert up.status.condition is GroupCondition.PAUSED
         assert house.machines == {name_of(2)}
@@ -321,7 +323,7 @@ async def _builds_fail(up: Up) -> None:
     """Wait until failed builds hold back new ones for longer than a test lasts; then remove the cause."""
     up.house.cloud.faults.always["create"] = Permanent("no such image")
     await up.desk.scale(WEB, 4, force=False, by="ada")
-    await up.until(lambda: up.room.builds.failed > 2)
+    await up.until(lambda: up.runtime.builds.failed > 2)
     up.house.cloud.faults.clear()
     assert len(up.house.machines) == 2
     assert any("builds failed in a row" in message for message in up.status.messages)
@@ -370,14 +372,14 @@ def test_a_doubted_listing_is_reported_by_status_why_history_and_a_metric(house:
         listed = house.cloud.list
         house.cloud.list = lambda group: Listing(servers=(), complete=True)  # type: ignore[method-assign]
         house.cloud.faults.always["find"] = Transient("not now")
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.until(lambda: up.desk.doubts(WEB))
         assert set(up.desk.doubts(WEB)) <= set(up.status.messages)
         assert up.status.condition is GroupCondition.WARNING
         assert 'trimtab_inventory_doubt{group="web",ground="shrunk"} 1.0' in up.desk.metrics().decode()
         assert 'trimtab_inventory_distrust{group="web"} 1.0' in up.desk.metrics().decode()
         house.cloud.list = listed  # type: ignore[method-assign]
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.until(lambda: not up.desk.doubts(WEB))
         assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
         await up.passed(2)  # a pass's report is stored after the pass
@@ -558,8 +560,8 @@ def test_why_counts_draining_members_and_no_source_asks_them(house: House) -> No
         house.edge.busy = 3600.0
         await up.desk.scale(WEB, 2, force=False, by="ada")
         await up.until(lambda: name_of(1) in house.edge.drained)
-        await up.until(lambda: up.room.explanation is not None and up.room.explanation.leaving == 1)
-        assert name_of(1) not in {member.name for member in up.room.roster(up.desk.now()).members}
+        await up.until(lambda: up.runtime.explanation is not None and up.runtime.explanation.leaving == 1)
+        assert name_of(1) not in {member.name for member in up.runtime.roster(up.desk.now()).members}
 
     house.run(scene)
 
@@ -618,7 +620,7 @@ def test_why_answers_for_now_and_for_any_moment_of_the_past(house: House) -> Non
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked(2)
-        steady = up.room.explanation
+        steady = up.runtime.explanation
         assert steady is not None
         house.readings.value = 95.0
         await up.grown(3)
@@ -639,8 +641,8 @@ def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
         await up.ticked()
 
     async def after(up: Up) -> None:
-        room = up.room
-        if room.explanation is None:
+        runtime = up.runtime
+        if runtime.explanation is None:
             assert isinstance(await up.desk.why(WEB, None), TickSpan)
 
     house.run(before)
@@ -718,10 +720,10 @@ def test_the_budget_of_a_cloud_counts_the_groups_that_are_declared_on_it(house: 
     house.declare(model(maximum=40) + other)
 
     async def scene(up: Up) -> None:
-        assert (up.room.beside, up.room.stored().granted.outstanding) == (30, 35)
+        assert (up.runtime.beside, up.runtime.stored().granted.outstanding) == (30, 35)
         house.declare(model(maximum=40))
         await up.desk.reload()
-        assert (up.room.beside, up.room.stored().granted.outstanding) == (0, 20)
+        assert (up.runtime.beside, up.runtime.stored().granted.outstanding) == (0, 20)
 
     house.run(scene)
 

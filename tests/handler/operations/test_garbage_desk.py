@@ -42,10 +42,10 @@ async def stuck(up: Up, house: House) -> None:
     house.cloud.faults.always["destroy"] = Transient("locked")
     await up.desk.members.dismiss(WEB, ONE, force=False, by="ada")
     await up.until(lambda: (record := record_of(up, ONE)) is not None and record.destroy_attempts)
-    async with up.engine.keeper.between(up.room):
+    async with up.engine.keeper.between(up.runtime):
         record = record_of(up, ONE)
         assert record is not None
-        up.store.save((replace(record, destroy_attempts=10),), up.room.definition.cloud.id)
+        up.store.save((replace(record, destroy_attempts=10),), up.runtime.definition.cloud.id)
     await up.until(lambda: up.status.condition is GroupCondition.WARNING and up.settled())
 
 
@@ -98,7 +98,7 @@ def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_ab
         assert {(ONE, GarbageKind.ABANDONED), (TWO, GarbageKind.NO_GROUP), (name_of(3), GarbageKind.NO_GROUP)} <= found
         house.declare(model())
         await up.desk.reload()
-        await up.until(lambda: WEB in up.engine.rooms and up.serving() == 2 and up.settled())
+        await up.until(lambda: WEB in up.engine.runtimes and up.serving() == 2 and up.settled())
         assert {record.name for record in up.store.members(WEB)} == {TWO, name_of(3)}
 
     house.run(scene)
@@ -144,11 +144,11 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
 
     async def scene(up: Up) -> None:
         await up.until(lambda: len(house.parts()) == 2)
-        async with up.engine.keeper.between(up.room):
+        async with up.engine.keeper.between(up.runtime):
             record = record_of(up, ONE)
             assert record is not None
             old = replace(record, intended_at=Instant(record.intended_at - 86400.0))
-            up.store.save((old,), up.room.definition.cloud.id)
+            up.store.save((old,), up.runtime.definition.cloud.id)
         assert await kinds(up) == {ONE: GarbageKind.OPEN_INTENT}
         await up.desk.garbage.abandon(ONE, by="ada")
         found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]

@@ -39,11 +39,11 @@ async def changed(up: Up, command: str, **changes: object) -> None:
 async def good(up: Up, size: int = 2) -> None:
     """Have the definition in force converge."""
     await up.grown(size)
-    await up.until(lambda: up.room.whole is not None)
+    await up.until(lambda: up.runtime.whole is not None)
 
 
 def is_done(up: Up) -> bool:
-    return up.room.roll is not None and up.room.roll.state is RollState.DONE and up.settled()
+    return up.runtime.roll is not None and up.runtime.roll.state is RollState.DONE and up.settled()
 
 
 async def notes(up: Up) -> list[tuple[str, str, str]]:
@@ -103,8 +103,8 @@ def test_a_roll_goes_on_after_a_restart(house: House) -> None:
     house.cloud.faults.always.clear()
 
     async def after(up: Up) -> None:
-        assert up.room.roll is not None
-        assert (up.room.roll.budgets.unavailable, up.room.roll.by) == (Allowance(number=2), "ada")
+        assert up.runtime.roll is not None
+        assert (up.runtime.roll.budgets.unavailable, up.runtime.roll.by) == (Allowance(number=2), "ada")
         await up.until(lambda: is_done(up))
         assert up.status.old == 0
 
@@ -141,10 +141,10 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
         await changed(up, "serve, broken")
         house.cloud.faults.script("create", *[Permanent("no such image")] * 3)
         await up.desk.rolling.roll(WEB, Allowance(number=3), None, by="ada")
-        await up.until(lambda: up.room.roll is not None and up.room.roll.state is RollState.HALTED)
+        await up.until(lambda: up.runtime.roll is not None and up.runtime.roll.state is RollState.HALTED)
         profile = (await up.desk.rolling.revisions(WEB))[0].profile
-        assert up.room.roll is not None
-        assert up.room.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
+        assert up.runtime.roll is not None
+        assert up.runtime.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
         assert before <= house.machines, "with surge alone no member has left"
         assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
         assert any("the roll has stopped: 3 builds" in message for message in up.status.messages)
@@ -154,7 +154,7 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
         await up.until(lambda: is_done(up))
         assert house.machines == before
         assert up.status.rollback is not None
-        assert (up.status.rollback.revision, up.status.definition, up.room.builds.back_off_until) == (1, 1, None)
+        assert (up.status.rollback.revision, up.status.definition, up.runtime.builds.back_off_until) == (1, 1, None)
 
     house.run(scene)
 
@@ -175,7 +175,7 @@ def test_after_a_rollback_new_members_get_the_earlier_profile_until_the_file_has
         await up.grown(3)
         assert (up.status.old, up.status.definition) == (0, 1)
         await changed(up, "serve, v2", maximum=6)
-        assert (up.status.definition, up.room.definition.group.maximum) == (1, 6), "only its profile is pinned"
+        assert (up.status.definition, up.runtime.definition.group.maximum) == (1, 6), "only its profile is pinned"
         await changed(up, "serve, v3")
         assert (up.status.rollback, up.status.definition, up.status.old) == (None, 4, 3)
         assert ("rollback_over", "file", "") in await notes(up)
@@ -251,8 +251,8 @@ def test_a_newer_definition_retargets_a_roll_that_runs(house: House) -> None:
         house.cloud.faults.always.clear()
         await up.until(lambda: is_done(up))
         newest = (await up.desk.rolling.revisions(WEB))[0]
-        assert up.room.roll is not None
-        assert (up.room.roll.target, newest.members) == (newest.profile, 2)
+        assert up.runtime.roll is not None
+        assert (up.runtime.roll.target, newest.members) == (newest.profile, 2)
 
     house.run(scene)
 
@@ -263,14 +263,14 @@ def test_groups_that_wait_for_convergence_come_first_after_a_start(house: House)
 
     async def before(up: Up) -> None:
         await good(up)
-        await up.until(lambda: all(not room.is_pending for room in up.engine.rooms.values()))
+        await up.until(lambda: all(not runtime.is_pending for runtime in up.engine.runtimes.values()))
         house.cloud.faults.always["list"] = Permanent("not now")
         await up.desk.scale(WEB, 3, force=False, by="ada")
         assert up.status.pending
 
     async def after(up: Up) -> None:
         assert [task.get_name() for task in up.engine.keeper.tasks()] == ["converge-web", "converge-api"]
-        assert (up.status.pending, up.engine.rooms[WEB].converged is not None) == (True, True)
+        assert (up.status.pending, up.engine.runtimes[WEB].converged is not None) == (True, True)
         house.cloud.faults.always.clear()
         await up.grown(3)
         await up.until(lambda: not up.status.pending)

@@ -129,7 +129,7 @@ def test_a_pass_that_saw_the_fleet_before_a_person_confirmed_does_not_doubt_anew
             return done
 
         monkeypatch.setattr(converger, "run", held)
-        up.room.wake.set()
+        up.runtime.wake.set()
         await up.until(seen.is_set)
         asyncio.get_running_loop().call_later(0.2, go_on.set)
         await up.desk.stores.adopt(WEB, by="ada")

@@ -57,14 +57,14 @@ class Entrance:
         self.catalogue = catalogue
         self.said: list[Decision] = []
         self.store = store
-        self.door = DecisionQueue(store, lambda: self.catalogue, self.said.append)
+        self.queue = DecisionQueue(store, lambda: self.catalogue, self.said.append)
         definition = definition_of(catalogue, WEB)
         store.declare((definition,), clock.wall())
         fleet = Fleet(listed=True, marked=2, in_service=2, creates_left=10, back_off_until=None)
         world = World(group=WEB, at=clock.wall(), complete=True, because="", members=(), seatings={})
         plan = Plan(group=WEB, revision=0, steps=(), waits=())
         seen = LastPass(at=clock.wall(), world=world, plan=plan, states={}, fleet=fleet, failures=(), retries=())
-        self.room = GroupRuntime(id=WEB, definition=definition, state=GroupState(desired=2, revision=1), seen=seen)
+        self.runtime = GroupRuntime(id=WEB, definition=definition, state=GroupState(desired=2, revision=1), seen=seen)
 
     def wish(self, size: int, *, name: str = "ada") -> DecisionTask:
         """A person asks for a size."""
@@ -76,19 +76,19 @@ class Entrance:
             adjustment=Adjustment(verb=AdjustmentVerb.SET, amount=size),
             quiet_time=60.0,
         )
-        return DecisionTask(room=self.room, at=clock.moment(), requests=(request,))
+        return DecisionTask(runtime=self.runtime, at=clock.moment(), requests=(request,))
 
     def add(self, count: int = 1, *, name: str = "alarm") -> DecisionTask:
         request = Request(
             id=name, group=WEB, cause=RequestCause.ALARM, by=name,
             adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=count), policy=OUT, quiet_time=0.0,
         )  # fmt: skip
-        return DecisionTask(room=self.room, at=clock.moment(), requests=(request,))
+        return DecisionTask(runtime=self.runtime, at=clock.moment(), requests=(request,))
 
     def tick(self, *, holds: dict[PolicyId, Hold] | None = None) -> DecisionTask:
         now = clock.moment()
         evaluation = Evaluation(group=WEB, at=now, advices=(), holds=holds or {})
-        return DecisionTask(room=self.room, at=now, evaluation=evaluation)
+        return DecisionTask(runtime=self.runtime, at=now, evaluation=evaluation)
 
     def stored(self) -> GroupState:
         return next(group.state for group in self.store.groups() if group.id == WEB)
@@ -113,9 +113,9 @@ def test_decisions_that_wait_at_the_same_moment_share_one_write() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        first = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
+        first = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
         await written(store)
-        others = [asyncio.create_task(entrance.door.ask(entrance.tick())) for _ in range(7)]
+        others = [asyncio.create_task(entrance.queue.ask(entrance.tick())) for _ in range(7)]
         await asyncio.sleep(0)
         store.open.set()
         await asyncio.gather(first, *others)
@@ -126,11 +126,11 @@ def test_decisions_that_wait_at_the_same_moment_share_one_write() -> None:
 
 def test_two_requests_of_one_batch_build_on_each_other() -> None:
     async def scene(entrance: Entrance) -> None:
-        first, second = await entrance.door.ask_all([entrance.wish(3), entrance.wish(4)])
+        first, second = await entrance.queue.ask_all([entrance.wish(3), entrance.wish(4)])
         assert (first.desired_from, first.desired_to) == (2, 3)
         assert (second.desired_from, second.desired_to) == (3, 4)
         assert second.state.revision == first.state.revision + 1
-        assert entrance.room.state == second.state == entrance.stored()
+        assert entrance.runtime.state == second.state == entrance.stored()
 
     play(an_open_store(), scene)
 
@@ -140,9 +140,9 @@ def test_more_questions_than_fit_one_write_are_all_answered_in_order() -> None:
 
     async def scene(entrance: Entrance) -> None:
         wishes = [entrance.wish(3 + number % 2, name=f"p{number}") for number in range(300)]
-        decisions = await entrance.door.ask_all(wishes)
+        decisions = await entrance.queue.ask_all(wishes)
         assert [decision.winner is not None for decision in decisions] == [True] * 300
-        assert decisions[-1].state == entrance.room.state
+        assert decisions[-1].state == entrance.runtime.state
 
     play(store, scene)
     assert sum(store.batches) == 300
@@ -162,7 +162,7 @@ def test_as_many_as_alerts_are_passed_at_once_share_one_write_and_let_others_hav
                 await asyncio.sleep(0)
 
         others = asyncio.create_task(take_turns())
-        await entrance.door.ask_all([entrance.wish(3 + number % 2, name=f"p{number}") for number in range(200)])
+        await entrance.queue.ask_all([entrance.wish(3 + number % 2, name=f"p{number}") for number in range(200)])
         await others
         assert turns_while_deciding > 200 / 25 - 1
 
@@ -174,14 +174,14 @@ def test_a_decision_counts_only_once_it_is_written() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        asking = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
         await written(store)
-        assert entrance.room.state.desired == 2
+        assert entrance.runtime.state.desired == 2
         assert not entrance.said
         store.open.set()
         await asking
-        assert entrance.room.state.desired == 3
-        assert entrance.room.wake.is_set()
+        assert entrance.runtime.state.desired == 3
+        assert entrance.runtime.wake.is_set()
 
     play(store, scene)
 
@@ -190,19 +190,19 @@ def test_nothing_counts_if_the_write_fails_and_the_queue_works_again_afterwards(
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
-        before = entrance.room.state
+        before = entrance.runtime.state
         store.full = True
-        asked = [entrance.door.ask(entrance.wish(size)) for size in (3, 4)]
+        asked = [entrance.queue.ask(entrance.wish(size)) for size in (3, 4)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         assert [type(answer) for answer in answers] == [StoreError, StoreError]
-        assert entrance.room.state == before == GroupState(desired=2, revision=1)
+        assert entrance.runtime.state == before == GroupState(desired=2, revision=1)
         assert not entrance.said
-        assert not entrance.room.wake.is_set()
-        assert entrance.room.unrecorded is not None
+        assert not entrance.runtime.wake.is_set()
+        assert entrance.runtime.unrecorded is not None
         store.full = False
-        decision = await entrance.door.ask(entrance.wish(4))
-        assert decision.desired_to == entrance.room.state.desired == entrance.stored().desired == 4
-        assert entrance.room.unrecorded is None
+        decision = await entrance.queue.ask(entrance.wish(4))
+        assert decision.desired_to == entrance.runtime.state.desired == entrance.stored().desired == 4
+        assert entrance.runtime.unrecorded is None
 
     play(store, scene)
 
@@ -213,16 +213,16 @@ def test_a_change_of_state_counts_only_once_it_is_written() -> None:
     async def scene(entrance: Entrance) -> None:
         async def pause() -> None:
             at = clock.moment()
-            change = entrance.door.change
-            await change(entrance.room, lambda s: paused(s, Pause.ALL), act="pause", by="ada", message="", at=at)
+            change = entrance.queue.change
+            await change(entrance.runtime, lambda s: paused(s, Pause.ALL), act="pause", by="ada", message="", at=at)
 
         store.full = True
         with pytest.raises(StoreError):
             await pause()
-        assert entrance.room.state.pause is Pause.NO
+        assert entrance.runtime.state.pause is Pause.NO
         store.full = False
         await pause()
-        assert entrance.room.state.pause is entrance.stored().pause is Pause.ALL
+        assert entrance.runtime.state.pause is entrance.stored().pause is Pause.ALL
 
     play(store, scene)
 
@@ -231,11 +231,11 @@ def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_no_other_s_
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        first = asyncio.create_task(entrance.door.ask(entrance.tick()))
+        first = asyncio.create_task(entrance.queue.ask(entrance.tick()))
         await written(store)
         store.writing.clear()
-        leader = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
-        follower = asyncio.create_task(entrance.door.ask(entrance.wish(4)))
+        leader = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        follower = asyncio.create_task(entrance.queue.ask(entrance.wish(4)))
         await asyncio.sleep(0)
         store.open.set()
         await first
@@ -249,7 +249,7 @@ def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_no_other_s_
             with pytest.raises(asyncio.CancelledError):
                 await leader
         assert decision.desired_to == 4
-        assert entrance.room.state.desired == entrance.stored().desired == 4
+        assert entrance.runtime.state.desired == entrance.stored().desired == 4
 
     play(store, scene)
 
@@ -258,14 +258,14 @@ def test_a_stored_decision_counts_even_if_its_caller_is_gone() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        asking = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
         await written(store)
         asking.cancel()
         store.open.set()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert entrance.room.state == entrance.stored()
-        assert entrance.room.state.desired == 3
+        assert entrance.runtime.state == entrance.stored()
+        assert entrance.runtime.state.desired == 3
 
     play(store, scene)
 
@@ -274,10 +274,10 @@ def test_a_question_taken_back_before_its_turn_is_not_decided() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        first = asyncio.create_task(entrance.door.ask(entrance.tick()))
+        first = asyncio.create_task(entrance.queue.ask(entrance.tick()))
         await written(store)
-        regretted = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
-        kept = asyncio.create_task(entrance.door.ask(entrance.add(1)))
+        regretted = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        kept = asyncio.create_task(entrance.queue.ask(entrance.add(1)))
         await asyncio.sleep(0)
         regretted.cancel()
         store.open.set()
@@ -296,19 +296,19 @@ def test_a_pause_that_is_being_written_is_written_before_the_next_may_pass() -> 
         store.after_write = lambda: gate.wait(PATIENT) and None
         at = clock.moment()
         pausing = asyncio.create_task(
-            entrance.door.change(
-                entrance.room, lambda s: paused(s, Pause.ALL), act="pause", by="ada", message="", at=at
+            entrance.queue.change(
+                entrance.runtime, lambda s: paused(s, Pause.ALL), act="pause", by="ada", message="", at=at
             )
         )
         while not store.events:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         pausing.cancel()
-        asking = asyncio.create_task(entrance.door.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
         await asyncio.sleep(0)
         gate.set()
         decision = await asking
         assert decision.reason is Reason.PAUSED
-        assert entrance.room.state.pause is entrance.stored().pause is Pause.ALL
+        assert entrance.runtime.state.pause is entrance.stored().pause is Pause.ALL
         with pytest.raises(asyncio.CancelledError):
             await pausing
 
@@ -319,17 +319,17 @@ def test_a_defect_in_one_decision_leaves_no_caller_waiting_for_ever() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
-        broken = replace(entrance.wish(3), room=replace_definition(entrance.room))
+        broken = replace(entrance.wish(3), runtime=replace_definition(entrance.runtime))
         async with asyncio.timeout(PATIENT):
             answers = await asyncio.gather(
-                entrance.door.ask(broken), entrance.door.ask(entrance.wish(4)), return_exceptions=True
+                entrance.queue.ask(broken), entrance.queue.ask(entrance.wish(4)), return_exceptions=True
             )
         assert all(isinstance(answer, BaseException) for answer in answers[:1])
-        assert (await entrance.door.ask(entrance.wish(4))).desired_to == 4
+        assert (await entrance.queue.ask(entrance.wish(4))).desired_to == 4
 
-    def replace_definition(room: GroupRuntime) -> GroupRuntime:
+    def replace_definition(runtime: GroupRuntime) -> GroupRuntime:
         nothing: Any = None
-        return GroupRuntime(id=room.id, definition=nothing, state=room.state, seen=room.seen)
+        return GroupRuntime(id=runtime.id, definition=nothing, state=runtime.state, seen=runtime.seen)
 
     play(store, scene)
 
@@ -340,12 +340,12 @@ def test_a_tick_judged_before_holds_began_anew_does_not_bring_them_back() -> Non
     held = {OUT: Hold(true_since=now, last_true=now)}
 
     async def scene(entrance: Entrance) -> None:
-        entrance.room.holds = held
-        decisions = await entrance.door.ask_all([entrance.add(1), entrance.tick(holds=held)])
+        entrance.runtime.holds = held
+        decisions = await entrance.queue.ask_all([entrance.add(1), entrance.tick(holds=held)])
         assert decisions[0].restarts_holds
-        assert entrance.room.holds == {}
-        await entrance.door.ask(entrance.tick(holds=held))
-        assert entrance.room.holds == held
+        assert entrance.runtime.holds == {}
+        await entrance.queue.ask(entrance.tick(holds=held))
+        assert entrance.runtime.holds == held
 
     play(an_open_store(), scene)
 
@@ -353,10 +353,10 @@ def test_a_tick_judged_before_holds_began_anew_does_not_bring_them_back() -> Non
 @pytest.mark.parametrize(("bounds", "clamped"), [((1, 1), 1), ((3, 5), 3), ((1, 5), 2)])
 def test_a_look_at_changed_bounds_clamps_at_once(bounds: tuple[int, int], clamped: int) -> None:
     async def scene(entrance: Entrance) -> None:
-        group = replace(entrance.room.definition.group, minimum=bounds[0], maximum=bounds[1])
-        entrance.room.definition = replace(entrance.room.definition, group=group)
-        decision = await entrance.door.ask(DecisionTask(room=entrance.room, at=clock.moment()))
-        assert entrance.room.state.desired == clamped
+        group = replace(entrance.runtime.definition.group, minimum=bounds[0], maximum=bounds[1])
+        entrance.runtime.definition = replace(entrance.runtime.definition, group=group)
+        decision = await entrance.queue.ask(DecisionTask(runtime=entrance.runtime, at=clock.moment()))
+        assert entrance.runtime.state.desired == clamped
         assert (decision.reason is Reason.BOUNDS) is (clamped != 2)
 
     play(an_open_store(), scene)
@@ -366,9 +366,9 @@ def test_the_real_store_has_what_the_queue_answers(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "trimtab.sqlite", installation=INSTALLATION)
 
     async def scene(entrance: Entrance) -> None:
-        await asyncio.gather(*(entrance.door.ask(entrance.wish(size)) for size in (3, 4, 3)))
-        assert entrance.stored() == entrance.room.state
-        assert entrance.room.state.revision == 4
+        await asyncio.gather(*(entrance.queue.ask(entrance.wish(size)) for size in (3, 4, 3)))
+        assert entrance.stored() == entrance.runtime.state
+        assert entrance.runtime.state.revision == 4
 
     play(store, scene)
     store.close()

@@ -129,7 +129,7 @@ def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch:
             with pytest.raises(StoreError):
                 await stop(up)
         assert up.desk.fleet_pause() is None
-        assert up.room.state.fleet_pause is None
+        assert up.runtime.state.fleet_pause is None
 
     house.run(scene)
 

@@ -21,7 +21,7 @@ from trigger.reasons import Reason
 from trigger.requests import Fleet, GroupState
 
 
-def a_room(
+def a_runtime(
     world: World | None, *, warm_up: float = 60.0, addresses: dict[MemberName, str] | None = None
 ) -> GroupRuntime:
     definition = a_definition(warm_up=warm_up)
@@ -35,9 +35,9 @@ def a_room(
 
 
 def test_before_the_first_pass_nothing_is_listed_and_no_member_is_polled() -> None:
-    room = a_room(None)
-    assert not room.fleet().listed
-    assert room.roster(NOW).members == ()
+    runtime = a_runtime(None)
+    assert not runtime.fleet().listed
+    assert runtime.roster(NOW).members == ()
 
 
 def test_only_members_that_have_entered_service_are_asked() -> None:
@@ -49,25 +49,25 @@ def test_only_members_that_have_entered_service_are_asked() -> None:
         a_member(5, phase=None),
         a_member(6, state=ServerState.ERROR),
     )
-    assert [member.name for member in a_room(world).roster(NOW).members] == [name_of(1)]
+    assert [member.name for member in a_runtime(world).roster(NOW).members] == [name_of(1)]
 
 
 def test_the_roster_is_kept_until_a_pass_an_address_or_the_clock_changes_it() -> None:
-    room = a_room(a_world(a_member(1)), addresses={name_of(1): "10.0.0.1"})
+    runtime = a_runtime(a_world(a_member(1)), addresses={name_of(1): "10.0.0.1"})
     later = Instant(NOW + 3600.0)
-    first = room.roster(later)
-    assert room.roster(Instant(later + 30.0)) is first
-    assert room.roster(NOW) == a_room(a_world(a_member(1)), addresses=dict(room.addresses)).roster(NOW)
-    room.addresses = {name_of(1): "10.0.0.2"}
-    assert [member.address for member in room.roster(later).members] == ["10.0.0.2"]
-    room.seen = a_room(a_world(a_member(1), a_member(2))).seen
-    assert [member.name for member in room.roster(later).members] == [name_of(1), name_of(2)]
+    first = runtime.roster(later)
+    assert runtime.roster(Instant(later + 30.0)) is first
+    assert runtime.roster(NOW) == a_runtime(a_world(a_member(1)), addresses=dict(runtime.addresses)).roster(NOW)
+    runtime.addresses = {name_of(1): "10.0.0.2"}
+    assert [member.address for member in runtime.roster(later).members] == ["10.0.0.2"]
+    runtime.seen = a_runtime(a_world(a_member(1), a_member(2))).seen
+    assert [member.name for member in runtime.roster(later).members] == [name_of(1), name_of(2)]
 
 
 def test_a_member_that_is_missing_from_the_listing_is_still_expected_to_answer_where_it_was() -> None:
     world = a_world(a_member(1), a_member(2, state=None), a_member(3, state=None))
     assert state_of(world.members[1], world, a_definition(), NOW) is MemberState.UNKNOWN
-    roster = a_room(world, addresses={name_of(1): "10.0.0.1", name_of(2): "10.0.0.2"}).roster(NOW)
+    roster = a_runtime(world, addresses={name_of(1): "10.0.0.1", name_of(2): "10.0.0.2"}).roster(NOW)
     assert [(member.name, member.address) for member in roster.members] == [
         (name_of(1), "10.0.0.1"),
         (name_of(2), "10.0.0.2"),
@@ -77,12 +77,12 @@ def test_a_member_that_is_missing_from_the_listing_is_still_expected_to_answer_w
 
 def test_a_member_that_warms_up_is_asked_and_not_counted() -> None:
     world = a_world(a_member(1, in_service_at=Instant(NOW - 59)), a_member(2, in_service_at=Instant(NOW - 60)))
-    assert [member.counted for member in a_room(world, warm_up=60.0).roster(NOW).members] == [False, True]
+    assert [member.counted for member in a_runtime(world, warm_up=60.0).roster(NOW).members] == [False, True]
 
 
 def test_a_clock_that_is_set_back_does_not_make_a_fleet_that_serves_warm_up() -> None:
     world = a_world(a_member(1, in_service_at=Instant(NOW + 86_400)))
-    assert [member.counted for member in a_room(world, warm_up=60.0).roster(NOW).members] == [True]
+    assert [member.counted for member in a_runtime(world, warm_up=60.0).roster(NOW).members] == [True]
 
 
 OTHER, OUT = GroupId("other"), PolicyId("out")
@@ -102,7 +102,7 @@ async def both_grown(up: Up) -> None:
 
 
 def _serving(up: Up, group: GroupId) -> int:
-    seen = up.engine.rooms[group].seen
+    seen = up.engine.runtimes[group].seen
     return 0 if seen is None else seen.fleet.in_service
 
 
@@ -123,7 +123,7 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house
         queued = up.desk.group(OTHER).queued
         assert queued is not None
         assert "alarm nagios" in say_queued(queued, WEB, up.desk.now())
-        await up.until(lambda: up.engine.rooms[OTHER].decided_at is not None)
+        await up.until(lambda: up.engine.runtimes[OTHER].decided_at is not None)
         await up.ticked(2)
         found = await up.desk.why(OTHER, None)
         assert isinstance(found, Explanation)

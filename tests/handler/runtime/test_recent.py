@@ -40,10 +40,10 @@ def test_a_resize_between_two_ticks_is_seen_at_once_and_judges_nothing(tmp_path:
 def test_before_the_first_pass_the_number_in_service_is_absent(tmp_path: Path) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.desired == 2)
-        room = replace(up.room, seen=None)
-        recent = Recent({WEB: room})
-        recent.passed(room, up.desk.now())
-        assert recent.series(room).last_sizes() == (2.0, None, 2.0, 4.0)
+        runtime = replace(up.runtime, seen=None)
+        recent = Recent({WEB: runtime})
+        recent.passed(runtime, up.desk.now())
+        assert recent.series(runtime).last_sizes() == (2.0, None, 2.0, 4.0)
 
     House(tmp_path).run(scene)
 

@@ -33,7 +33,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 async def seen(up: Up) -> None:
     await up.grown(2)
-    await up.until(lambda: up.room.state.watched)
+    await up.until(lambda: up.runtime.state.watched)
 
 
 def passed_a_year_ago(house: House) -> None:
@@ -90,7 +90,7 @@ def test_a_scheduled_time_without_a_stored_decision_is_neither_lost_nor_repeated
     passed_a_year_ago(house)
 
     async def full(up: Up) -> None:
-        await up.until(lambda: up.room.unrecorded)
+        await up.until(lambda: up.runtime.unrecorded)
         assert up.status.desired == 2
 
     house.run(full)
@@ -133,8 +133,8 @@ def test_a_floor_is_known_after_a_restart_and_without_anything_remembered(house:
 
     async def raised(up: Up) -> None:
         await up.grown(3)
-        assert up.room.explanation is not None
-        assert up.room.explanation.minimum == 3
+        assert up.runtime.explanation is not None
+        assert up.runtime.explanation.minimum == 3
 
     house.run(raised)
     house.run(raised)

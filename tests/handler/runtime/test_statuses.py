@@ -21,7 +21,7 @@ from tests.support.worlds import NOW, WEB, a_definition, a_fleet, a_member, a_wo
 from trigger.requests import Fleet, GroupState, Pause
 
 
-def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> GroupRuntime:
+def a_runtime(size: int | None, *, found: int = 2, complete: bool = True, mode: Mode = Mode.ACT) -> GroupRuntime:
     """A group runtime whose last pass found this many members in service, as desired."""
     definition = a_definition(mode=mode)
     world = replace(a_fleet(found) if found else a_world(), complete=complete)
@@ -38,39 +38,39 @@ def a_room(size: int | None, *, found: int = 2, complete: bool = True, mode: Mod
 
 
 @pytest.mark.parametrize(
-    ("room", "condition"),
+    ("runtime", "condition"),
     [
-        pytest.param(a_room(2), GroupCondition.RUNNING, id="as desired"),
-        pytest.param(a_room(3), GroupCondition.SCALING, id="one is missing"),
-        pytest.param(a_room(None), GroupCondition.STARTING, id="no desired size yet"),
-        pytest.param(a_room(None, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: needs no desired size"),
-        pytest.param(a_room(None, mode=Mode.OFF), GroupCondition.RUNNING, id="off: needs no desired size"),
-        pytest.param(a_room(3, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: nothing is being done"),
+        pytest.param(a_runtime(2), GroupCondition.RUNNING, id="as desired"),
+        pytest.param(a_runtime(3), GroupCondition.SCALING, id="one is missing"),
+        pytest.param(a_runtime(None), GroupCondition.STARTING, id="no desired size yet"),
+        pytest.param(a_runtime(None, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: needs no desired size"),
+        pytest.param(a_runtime(None, mode=Mode.OFF), GroupCondition.RUNNING, id="off: needs no desired size"),
+        pytest.param(a_runtime(3, mode=Mode.ADVISE), GroupCondition.RUNNING, id="advised: nothing is being done"),
         pytest.param(
-            a_room(None, complete=False, mode=Mode.ADVISE), GroupCondition.STARTING, id="advised, and not listed yet"
+            a_runtime(None, complete=False, mode=Mode.ADVISE), GroupCondition.STARTING, id="advised, and not listed yet"
         ),
     ],
 )
-def test_a_group_is_in_one_condition(room: GroupRuntime, condition: GroupCondition) -> None:
-    assert condition_of(room, NOW) is condition
+def test_a_group_is_in_one_condition(runtime: GroupRuntime, condition: GroupCondition) -> None:
+    assert condition_of(runtime, NOW) is condition
 
 
 def test_bounds_are_those_that_schedules_leave_now() -> None:
     night = ScheduledLimit(
         id=PolicyId("night"), times=Once(at=NOW), until=LastsFor(span=60.0), limit=ScheduledBound.FLOOR, size=4
     )  # fmt: skip
-    room = a_room(4)
-    declared = room.definition.group
-    room.definition = replace(room.definition, group=replace(declared, schedules=(night,)))
-    assert room.bounds(NOW) == (4, declared.maximum)
-    assert room.bounds(Instant(NOW + 60)) == (declared.minimum, declared.maximum)
+    runtime = a_runtime(4)
+    declared = runtime.definition.group
+    runtime.definition = replace(runtime.definition, group=replace(declared, schedules=(night,)))
+    assert runtime.bounds(NOW) == (4, declared.maximum)
+    assert runtime.bounds(Instant(NOW + 60)) == (declared.minimum, declared.maximum)
 
 
 def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the_next_try_is() -> None:
-    room = a_room(3)
-    room.kept_builds = Builds(failed=4, back_off_until=Instant(NOW + 60))
-    assert condition_of(room, NOW) is GroupCondition.WARNING
-    assert messages_of(room, NOW) == (
+    runtime = a_runtime(3)
+    runtime.kept_builds = Builds(failed=4, back_off_until=Instant(NOW + 60))
+    assert condition_of(runtime, NOW) is GroupCondition.WARNING
+    assert messages_of(runtime, NOW) == (
         (
             "4 builds failed in a row: no member is created before 2023-11-14 22:14:20 UTC; to end this now: correct "
             "the profile, or trimtab converge web"
@@ -79,57 +79,57 @@ def test_while_builds_back_off_the_group_warns_how_many_failed_and_says_when_the
 
 
 def test_when_the_back_off_is_over_there_is_nothing_to_warn_of() -> None:
-    room = a_room(3)
-    room.kept_builds = Builds(failed=4, back_off_until=NOW)
-    assert (condition_of(room, NOW), messages_of(room, NOW)) == (GroupCondition.SCALING, ())
+    runtime = a_runtime(3)
+    runtime.kept_builds = Builds(failed=4, back_off_until=NOW)
+    assert (condition_of(runtime, NOW), messages_of(runtime, NOW)) == (GroupCondition.SCALING, ())
 
 
 def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
-    room = a_room(0, found=0)
+    runtime = a_runtime(0, found=0)
     said = "-1 is outside range 0..100"
-    room.misses = (
+    runtime.misses = (
         Miss(counter=CounterId("cpu"), reply=Reply.OUTSIDE_RANGE, count=3, member=MemberName("web-1"), said=said),
         Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), said=""),
     )
 
-    assert status_of(room, NOW).unbelieved == (f"cpu of web-1 and 2 others rejected: {said}",)
-    assert condition_of(room, NOW) is GroupCondition.RUNNING
+    assert status_of(runtime, NOW).unbelieved == (f"cpu of web-1 and 2 others rejected: {said}",)
+    assert condition_of(runtime, NOW) is GroupCondition.RUNNING
 
 
-def replaced_seen(room: GroupRuntime, *, in_service: int) -> GroupRuntime:
-    assert room.seen is not None
-    room.seen = replace(room.seen, fleet=replace(room.seen.fleet, in_service=in_service))
-    return room
+def replaced_seen(runtime: GroupRuntime, *, in_service: int) -> GroupRuntime:
+    assert runtime.seen is not None
+    runtime.seen = replace(runtime.seen, fleet=replace(runtime.seen.fleet, in_service=in_service))
+    return runtime
 
 
 def serving_none(size: int = 4, **changes: object) -> GroupRuntime:
     """A group of which nothing is listed."""
-    room = a_room(size, found=0)
+    runtime = a_runtime(size, found=0)
     for name, value in changes.items():
-        setattr(room, name, value)
-    return room
+        setattr(runtime, name, value)
+    return runtime
 
 
 def of_intents(*attempts: int) -> GroupRuntime:
     """A group with intended members, each after so many failed calls."""
-    room = serving_none()
-    assert room.seen is not None
+    runtime = serving_none()
+    assert runtime.seen is not None
     members = (
         a_member(number, Phase.INTENDED, None, create_attempts=failed) for number, failed in enumerate(attempts, 1)
     )
-    room.seen = replace(room.seen, world=a_world(*members))
-    return room
+    runtime.seen = replace(runtime.seen, world=a_world(*members))
+    return runtime
 
 
 def without_room() -> GroupRuntime:
-    room = serving_none()
-    assert room.seen is not None
-    room.seen = replace(room.seen, plan=replace(room.seen.plan, quota="instances: 10 of 10"))
-    return room
+    runtime = serving_none()
+    assert runtime.seen is not None
+    runtime.seen = replace(runtime.seen, plan=replace(runtime.seen.plan, quota="instances: 10 of 10"))
+    return runtime
 
 
 @pytest.mark.parametrize(
-    ("room", "because"),
+    ("runtime", "because"),
     [
         (serving_none(kept_builds=Builds(failed=3)), "0 of 4 members are in service, and the last 3 builds failed"),
         (of_intents(3, 4), "0 of 4 members are in service, and every creation fails"),
@@ -137,13 +137,13 @@ def without_room() -> GroupRuntime:
     ],
     ids=["builds", "calls", "quota"],
 )
-def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: GroupRuntime, because: str) -> None:
-    assert condition_of(room, NOW) is GroupCondition.ERROR
-    assert messages_of(room, NOW)[0] == because
+def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(runtime: GroupRuntime, because: str) -> None:
+    assert condition_of(runtime, NOW) is GroupCondition.ERROR
+    assert messages_of(runtime, NOW)[0] == because
 
 
 @pytest.mark.parametrize(
-    "room",
+    "runtime",
     [
         serving_none(),
         of_intents(0, 0),
@@ -161,5 +161,5 @@ def test_a_group_that_serves_nothing_and_cannot_make_a_member_is_in_error(room: 
         "one serves",
     ],
 )
-def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(room: GroupRuntime) -> None:
-    assert condition_of(room, NOW) is not GroupCondition.ERROR
+def test_a_group_is_in_no_error_while_nothing_proves_that_it_gets_no_member(runtime: GroupRuntime) -> None:
+    assert condition_of(runtime, NOW) is not GroupCondition.ERROR

@@ -130,12 +130,12 @@ def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(house: Hou
 def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(house: House, step: float) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        used = up.store.creates(WEB, up.room.definition.cloud.id, up.desk.now()).group_past_hour
+        used = up.store.creates(WEB, up.runtime.definition.cloud.id, up.desk.now()).group_past_hour
         await set_by(up, step)
         now = up.desk.now()
-        assert up.store.creates(WEB, up.room.definition.cloud.id, now).group_past_hour == used == 2
+        assert up.store.creates(WEB, up.runtime.definition.cloud.id, now).group_past_hour == used == 2
         later = replace(up.engine.parts.clock(), wall=now + 3700.0).wall
-        assert up.store.creates(WEB, up.room.definition.cloud.id, later).group_past_hour == 0
+        assert up.store.creates(WEB, up.runtime.definition.cloud.id, later).group_past_hour == 0
 
     house.run(scene)
 
@@ -171,7 +171,7 @@ def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(house: Hou
         await up.grown(2)
         await scaled_out(up)
         await set_by(up, step)
-        return up.room.state
+        return up.runtime.state
 
     state = house.run(scene)
     store = SqliteStore.open(house.path, installation=INSTALLATION)

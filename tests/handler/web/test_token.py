@@ -99,13 +99,13 @@ def test_gets_without_the_token_cause_no_request_to_members_or_clouds(tmp_path: 
 
     async def scene(up: Up) -> int:
         await up.grown(2)
-        await up.desk.pause(up.room.id, decisions_only=False, by="test")
+        await up.desk.pause(up.runtime.id, decisions_only=False, by="test")
         app = build(up.desk)
         served = [path for path, methods in app.openapi()["paths"].items() if "get" in methods]
         gate = Gate(app, Access(trusted=False, port=8460, token=TOKEN))
         async with contextlib.AsyncExitStack() as stack:
             if token is None:  # nothing that is answered needs the group's turn, so no pass asks the cloud meanwhile
-                await stack.enter_async_context(up.engine.keeper.between(up.room))
+                await stack.enter_async_context(up.engine.keeper.between(up.runtime))
             before = len(calls.calls) + readings.rounds
             for path in [*served, "/", "/groups/{group}"]:
                 await answered(gate, path.replace("{group}", "web"), token)

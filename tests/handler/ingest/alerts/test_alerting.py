@@ -71,7 +71,7 @@ def test_a_firing_alert_carries_out_its_policy_once_however_often_it_is_told(tmp
 
 def test_two_tellings_of_one_alert_at_the_same_moment_fire_once(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        async with outside.daemon.engine.door.shut():
+        async with outside.daemon.engine.queue.shut():
             both = [asyncio.create_task(outside.send(notice("WebSlow"), method=method)) for method in ("POST", "PUT")]
             await asyncio.sleep(0.05)
         assert [(await one)[0] for one in both] == [202, 202]
@@ -104,9 +104,9 @@ def test_what_lasts_survives_a_restart_and_ends_when_it_is_resolved(tmp_path: Pa
 def test_a_repetition_renews_what_lasts(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         await outside.send(notice("Failing"))
-        (before,) = outside.daemon.engine.rooms[WEB].state.signals
+        (before,) = outside.daemon.engine.runtimes[WEB].state.signals
         await outside.send(notice("Failing"))
-        (after,) = outside.daemon.engine.rooms[WEB].state.signals
+        (after,) = outside.daemon.engine.runtimes[WEB].state.signals
         assert after.until > before.until
 
     play(tmp_path, scene)

@@ -183,7 +183,7 @@ def test_clients_of_onegate_push_as_they_are(tmp_path: Path) -> None:
     """The requests are as the real client sent them, but for token and id."""
 
     async def scene(senders: Senders) -> None:
-        cloud_id = next(m.server.id for m in senders.up.room.seen.world.members if m.name == ONE)  # type: ignore[union-attr]
+        cloud_id = next(m.server.id for m in senders.up.runtime.seen.world.members if m.name == ONE)  # type: ignore[union-attr]
         head = {"X-Onegate-Token": senders.token(ONE), "X-Onegate-Vmid": cloud_id, "Authorization": "Basic Og=="}
 
         async def put(path: str, body: bytes, **other: str) -> tuple[int, str]:
