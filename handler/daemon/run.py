@@ -18,7 +18,7 @@ from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.identity.actors import ON_HANGUP
 from handler.ingest.pushes.receiver import PATH
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.operations.group_operations import ReloadFile
 from handler.operations.registry import perform
 from handler.runtime.directory import StateDirectory
@@ -34,7 +34,7 @@ class Running:
     """A running daemon."""
 
     engine: Engine
-    desk: Desk
+    operations: Operations
     directory: StateDirectory
     port: int
 
@@ -58,13 +58,13 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
         engine = build_engine(file, directory, _push_url(host, tcp.getsockname()[1]))
-        desk = Desk(engine)
+        operations = Operations(engine)
         try:
             await engine.start()
-            async with serving(desk, engine.ingest, unix, tcp, token):
+            async with serving(operations, engine.ingest, unix, tcp, token):
                 actual = tcp.getsockname()[1]
                 logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
-                yield Running(engine=engine, desk=desk, directory=directory, port=actual)
+                yield Running(engine=engine, operations=operations, directory=directory, port=actual)
         finally:
             await engine.stop()
             logs.say("stopped")
@@ -84,7 +84,7 @@ async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> 
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default HUP ends the process
     async with running(file, state, host=host, port=port) as daemon:
-        reloading = asyncio.create_task(_reload_on(reload, daemon.desk))
+        reloading = asyncio.create_task(_reload_on(reload, daemon.operations))
         settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
         _tell_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
         await stop.wait()
@@ -102,9 +102,9 @@ def _tell_limit(limit: int, wanted: int) -> None:
         )
 
 
-async def _reload_on(asked: asyncio.Event, desk: Desk) -> None:
+async def _reload_on(asked: asyncio.Event, operations: Operations) -> None:
     guard = Guard("reload")
     while True:
         await asked.wait()
         asked.clear()
-        await guard.run(lambda: perform(desk, ReloadFile(), ON_HANGUP))
+        await guard.run(lambda: perform(operations, ReloadFile(), ON_HANGUP))

@@ -16,7 +16,7 @@ from handler.daemon.connections import ConnectionSweep, TrackedConnection
 from handler.ingest.alerts.receiver import AlertReceiver
 from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import PushReceiver, is_push
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
 from handler.web.gate import Access, App, Gate, Receive, Scope, Send
@@ -84,7 +84,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(  # what is served, where, and to which users
-    desk: Desk,
+    operations: Operations,
     ingest: Ingest,
     unix: socket.socket,
     tcp: socket.socket,
@@ -93,7 +93,7 @@ async def serving(  # what is served, where, and to which users
     within: Mapping[WaitPhase, Seconds | None] = WITHIN,
 ) -> AsyncIterator[None]:
     """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
-    app, hooks = RequestTurns(build(desk)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
+    app, hooks = RequestTurns(build(operations)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
     servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
@@ -111,7 +111,7 @@ async def serving(  # what is served, where, and to which users
     finally:
         for sweep in sweeps:
             sweep.cancel()
-        desk.pulse.close()  # else the stop waits for streams of events
+        operations.pulse.close()  # else the stop waits for streams of events
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)

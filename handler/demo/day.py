@@ -176,7 +176,7 @@ async def _one_day(daemon: Running, demo: _Demo, report: Report) -> None:
 async def _settled(daemon: Running) -> None:
     """Wait until the day's first members are in service."""
     for _ in range(round(_READY_WITHIN / 0.2)):
-        status = daemon.desk.group(_WEB)
+        status = daemon.operations.group(_WEB)
         serving = sum(member.state is MemberState.IN_SERVICE for member in status.members)
         if status.desired is not None and serving >= status.desired:
             return
@@ -195,12 +195,12 @@ async def _drive(demo: _Demo, report: Report) -> None:
 
 async def _show(daemon: Running, demo: _Demo, report: Report) -> None:
     while True:
-        status = daemon.desk.group(_WEB)
+        status = daemon.operations.group(_WEB)
         report.sizes.append(sum(member.state is MemberState.IN_SERVICE for member in status.members))
         explanation = daemon.engine.runtimes[_WEB].explanation
         now = daemon.engine.parts.clock().wall
         shown: Any = plain(status)
-        events: Any = plain(await daemon.desk.history(_WEB, before=None, limit=100))
+        events: Any = plain(await daemon.operations.history(_WEB, before=None, limit=100))
         demo.losses.note(event for event in events if event["at"] >= demo.began)
         demo.screen.show(
             DemoView(

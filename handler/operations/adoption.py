@@ -23,7 +23,7 @@ from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
 
 
-class Giving:
+class MemberAdoption:
     """Adopts and evicts. One adoption at a time, so that no machine joins two groups."""
 
     def __init__(self, engine: Engine) -> None:

@@ -18,7 +18,7 @@ from trigger.verdicts import Direction
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.ingest.alerts.tokens import NewWebhook
-    from handler.operations.desk import Desk
+    from handler.operations.facade import Operations
     from handler.operations.outcomes import Shown
     from handler.planning.status import Adoption
     from handler.recording.status import RecordingStatus
@@ -30,8 +30,8 @@ class AbandonGarbage:
 
     name: MemberName
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.garbage.abandon(self.name, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.garbage.abandon(self.name, by=by.name)
         return {"name": self.name, "abandoned": True}
 
 
@@ -49,16 +49,16 @@ class AdoptStore:
 
     group: GroupId | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> Adoption:
-        return await desk.stores.adopt(self.group, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Adoption:
+        return await operations.stores.adopt(self.group, by=by.name)
 
 
 @over("POST", "/store/flush", "flush", is_signed=False, verb=Verb.STORE, on=installation)
 class FlushStore:
     """Write to the store what is only in memory."""
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.stores.flush()
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.stores.flush()
         return {"flushed": True}
 
 
@@ -69,8 +69,8 @@ class SwitchRecording:
     on: bool
     for_s: Annotated[float, Gt(0), Le(366 * 86400), IsFinite] | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> RecordingStatus:
-        return await desk.record(on=self.on, span=self.for_s, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> RecordingStatus:
+        return await operations.record(on=self.on, span=self.for_s, by=by.name)
 
 
 @over(
@@ -99,8 +99,8 @@ class MakeHook:
     hmac_file: Annotated[str, Len(0, 1000)] | None = None
     push: bool = field(default=False, metadata={ABOUT: "It takes values for these groups, and no alerts."})
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        return _shown(self.name, await desk.webhooks.make(_wanted(self)), pushes=self.push)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        return _shown(self.name, await operations.webhooks.make(_wanted(self)), pushes=self.push)
 
 
 @over(
@@ -119,12 +119,12 @@ class RotateHook:
     name: str
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
         if self.finish:
-            await desk.webhooks.finish(self.name)
+            await operations.webhooks.finish(self.name)
             return {"name": self.name, "finished": True}
-        token = await desk.webhooks.rotate(self.name)
-        pushing = {hook.name for hook in desk.webhooks.all() if hook.pushes}
+        token = await operations.webhooks.rotate(self.name)
+        pushing = {hook.name for hook in operations.webhooks.all() if hook.pushes}
         return _shown(self.name, token, pushes=self.name in pushing)
 
 
@@ -143,8 +143,10 @@ class RotateMemberTokens:
 
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await (desk.webhooks.finish_member_tokens() if self.finish else desk.webhooks.rotate_member_tokens())
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await (
+            operations.webhooks.finish_member_tokens() if self.finish else operations.webhooks.rotate_member_tokens()
+        )
         return {"rotated": not self.finish, "finished": self.finish}
 
 
@@ -154,8 +156,8 @@ class RevokeHook:
 
     name: str
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.webhooks.revoke(self.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.webhooks.revoke(self.name)
         return {"name": self.name, "revoked": True}
 
 

@@ -14,7 +14,7 @@ from handler.operations.address import installation, one_group, over
 if TYPE_CHECKING:
     from handler.engine.assembly import Reloaded
     from handler.identity.actors import Actor
-    from handler.operations.desk import Desk
+    from handler.operations.facade import Operations
     from handler.operations.outcomes import Shown, Steered
     from handler.planning.plan import Snapshot
     from handler.planning.steps import Plan
@@ -28,8 +28,8 @@ class ConvergeGroup:
     group: GroupId
     dry_run: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Plan:
-        return await desk.converge(self.group, dry_run=self.dry_run, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Plan:
+        return await operations.converge(self.group, dry_run=self.dry_run, by=by.name)
 
 
 @over("POST", "/groups/{group}/observe", "observe", is_signed=False, verb=Verb.EXAMINE, on=one_group)
@@ -38,8 +38,8 @@ class ObserveGroup:
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: Actor) -> World:
-        return await desk.observe(self.group)
+    async def perform(self, operations: Operations, by: Actor) -> World:
+        return await operations.observe(self.group)
 
 
 @over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False, verb=Verb.EXAMINE, on=one_group)
@@ -48,8 +48,8 @@ class SnapshotGroup:
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: Actor) -> Snapshot:
-        return await desk.snapshot(self.group)
+    async def perform(self, operations: Operations, by: Actor) -> Snapshot:
+        return await operations.snapshot(self.group)
 
 
 @over("DELETE", "/groups/{group}", "delete", status=202, verb=Verb.DELETE, on=one_group)
@@ -59,8 +59,8 @@ class DeleteGroup:
     group: GroupId
     members: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.delete(self.group, members=self.members, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.delete(self.group, members=self.members, by=by.name)
         return {"group": self.group, "deleted": True, "members": self.members}
 
 
@@ -68,8 +68,8 @@ class DeleteGroup:
 class ReloadFile:
     """Read the file again: all or nothing."""
 
-    async def perform(self, desk: Desk, by: Actor) -> Reloaded:
-        return await desk.reload(by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Reloaded:
+        return await operations.reload(by=by.name)
 
 
 @over(
@@ -82,8 +82,8 @@ class AttachBalancer:
     balancer: BalancerId
     port: Annotated[int, Interval(ge=1, le=65535)]
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        members = await desk.balancers.attach(self.group, self.balancer, self.port, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        members = await operations.balancers.attach(self.group, self.balancer, self.port, by=by.name)
         return {"group": self.group, "balancer": self.balancer, "port": self.port, "members": members}
 
 
@@ -95,8 +95,8 @@ class DetachBalancer:
     balancer: BalancerId
     force: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        done = await desk.balancers.detach(self.group, self.balancer, force=self.force, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        done = await operations.balancers.detach(self.group, self.balancer, force=self.force, by=by.name)
         warning = {"warning": done.warning} if done.warning else {}
         return {"group": self.group, "balancer": self.balancer, "members": done.members, **warning}
 
@@ -110,8 +110,8 @@ class RollBack:
     group: GroupId
     to: Annotated[int, Ge(1)] | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> Steered:
-        return await desk.rolling.rollback(self.group, self.to, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Steered:
+        return await operations.rolling.rollback(self.group, self.to, by=by.name)
 
 
 @over("DELETE", "/groups/{group}/rollback", "end_rollback", verb=Verb.ROLL, on=one_group)
@@ -120,8 +120,8 @@ class EndRollback:
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: Actor) -> Steered:
-        return await desk.rolling.end_rollback(self.group, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Steered:
+        return await operations.rolling.end_rollback(self.group, by=by.name)
 
 
 @over(
@@ -134,8 +134,8 @@ class StartRoll:
     surge: Allowance | None = None
     unavailable: Allowance | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> Steered:
-        return await desk.rolling.roll(self.group, self.surge, self.unavailable, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Steered:
+        return await operations.rolling.roll(self.group, self.surge, self.unavailable, by=by.name)
 
 
 @over("DELETE", "/groups/{group}/roll", "stop_roll", verb=Verb.ROLL, on=one_group)
@@ -144,8 +144,8 @@ class StopRoll:
 
     group: GroupId
 
-    async def perform(self, desk: Desk, by: Actor) -> Steered:
-        return await desk.rolling.stop_roll(self.group, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Steered:
+        return await operations.rolling.stop_roll(self.group, by=by.name)
 
 
 GroupOperation = (

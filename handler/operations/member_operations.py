@@ -12,7 +12,7 @@ from handler.operations.address import one_group, over
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
-    from handler.operations.desk import Desk
+    from handler.operations.facade import Operations
     from handler.operations.outcomes import MemberPass, Shown
     from handler.planning.member_details import CloseUp
     from trigger.requests import Decision
@@ -25,8 +25,8 @@ class ReplaceMember:
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.members.replace(self.group, self.member, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.members.replace(self.group, self.member, by=by.name)
         return {"group": self.group, "member": self.member, "replaced": True}
 
 
@@ -38,8 +38,8 @@ class DeleteMember:
     member: MemberName
     force: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Decision:
-        return await desk.members.dismiss(self.group, self.member, force=self.force, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Decision:
+        return await operations.members.dismiss(self.group, self.member, force=self.force, by=by.name)
 
 
 @over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody", verb=Verb.ADOPT, on=one_group)
@@ -50,8 +50,8 @@ class AdoptMember:
     named: Annotated[str, Len(1, 255)]
     force: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Decision:
-        return await desk.giving.adopt(self.group, self.named, force=self.force, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Decision:
+        return await operations.adoption.adopt(self.group, self.named, force=self.force, by=by.name)
 
 
 @over(
@@ -72,10 +72,10 @@ class EvictMember:
     replace: bool = False
     force: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Decision | Shown:
+    async def perform(self, operations: Operations, by: Actor) -> Decision | Shown:
         if not self.replace:
-            return await desk.giving.evict(self.group, self.member, force=self.force, by=by.name)
-        await desk.giving.exchange(self.group, self.member, force=self.force, by=by.name)
+            return await operations.adoption.evict(self.group, self.member, force=self.force, by=by.name)
+        await operations.adoption.exchange(self.group, self.member, force=self.force, by=by.name)
         return {"group": self.group, "member": self.member, "evicted": True, "replaced": True}
 
 
@@ -89,8 +89,8 @@ class ProtectMember:
     member: MemberName
     protected: bool = True
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        await desk.members.protect(self.group, self.member, protected=self.protected, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.members.protect(self.group, self.member, protected=self.protected, by=by.name)
         return {"group": self.group, "member": self.member, "protected": self.protected}
 
 
@@ -101,8 +101,8 @@ class ObserveMember:
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: Actor) -> CloseUp:
-        return await desk.members.observe(self.group, self.member)
+    async def perform(self, operations: Operations, by: Actor) -> CloseUp:
+        return await operations.members.observe(self.group, self.member)
 
 
 @over("POST", "/groups/{group}/members/{member}/converge", "converge", verb=Verb.CONVERGE, on=one_group)
@@ -112,10 +112,10 @@ class ConvergeMember:
     group: GroupId
     member: MemberName
 
-    async def perform(self, desk: Desk, by: Actor) -> MemberPass:
+    async def perform(self, operations: Operations, by: Actor) -> MemberPass:
         from handler.operations.outcomes import MemberPass
 
-        outcomes = await desk.members.converge(self.group, self.member, by=by.name)
+        outcomes = await operations.members.converge(self.group, self.member, by=by.name)
         return MemberPass(group=self.group, member=self.member, outcomes=outcomes)
 
 

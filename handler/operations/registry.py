@@ -11,18 +11,18 @@ from handler.operations.size_operations import SizeOperation
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
-    from handler.operations.desk import Desk
+    from handler.operations.facade import Operations
     from handler.operations.outcomes import Done
 
 Operation: TypeAlias = SizeOperation | GroupOperation | MemberOperation | DaemonOperation
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
-async def perform(desk: Desk, operation: Operation, by: Actor) -> Done:
+async def perform(operations: Operations, operation: Operation, by: Actor) -> Done:
     """Perform an operation and return its outcome.
 
     Args:
-        desk: the interface of the daemon that performs it.
+        operations: the daemon's interface, which performs it.
         operation: the request; its fields are already validated.
         by: the user, program or signal that asks; the history records its name.
 
@@ -31,4 +31,4 @@ async def perform(desk: Desk, operation: Operation, by: Actor) -> Done:
         Refused: the daemon will not do it, and nothing has changed.
         StoreError: the store cannot be read or written.
     """
-    return await operation.perform(desk, by)
+    return await operation.perform(operations, by)

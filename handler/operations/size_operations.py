@@ -14,7 +14,7 @@ from trigger.verdicts import Direction
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
-    from handler.operations.desk import Desk
+    from handler.operations.facade import Operations
     from handler.operations.outcomes import Asked, Shown
     from handler.planning.status import GroupStatus
     from trigger.requests import Decision
@@ -28,8 +28,8 @@ class ScaleGroup:
     size: Annotated[int, Interval(ge=0, le=1_000_000)]
     force: bool = False
 
-    async def perform(self, desk: Desk, by: Actor) -> Decision:
-        return await desk.scale(self.group, self.size, force=self.force, by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Decision:
+        return await operations.scale(self.group, self.size, force=self.force, by=by.name)
 
 
 @over(
@@ -50,8 +50,8 @@ class RaiseAlarm:
     policy: Annotated[PolicyId, Len(1, 200)]
     by: Annotated[str, Len(0, 64)] = "alarm"
 
-    async def perform(self, desk: Desk, by: Actor) -> Asked:
-        return await desk.alarm(self.group, self.policy, id=self.id, by=self.by)
+    async def perform(self, operations: Operations, by: Actor) -> Asked:
+        return await operations.alarm(self.group, self.policy, id=self.id, by=self.by)
 
 
 @over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes", verb=Verb.SCALE, on=one_group)
@@ -64,8 +64,8 @@ class ExecutePolicy:
         default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same key again changes nothing."}
     )
 
-    async def perform(self, desk: Desk, by: Actor) -> Asked:
-        return await desk.alarm(self.group, self.policy, id=self.id or desk.fresh_id(), by=by.name)
+    async def perform(self, operations: Operations, by: Actor) -> Asked:
+        return await operations.alarm(self.group, self.policy, id=self.id or operations.fresh_id(), by=by.name)
 
 
 @over("POST", "/groups/{group}/pause", "pause", body="PauseBody", verb=Verb.PAUSE, on=one_group)
@@ -76,9 +76,9 @@ class PauseGroup:
     decisions_only: bool = False
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> GroupStatus:
-        await desk.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by.name)
-        return desk.group(self.group)
+    async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
+        await operations.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by.name)
+        return operations.group(self.group)
 
 
 @over("POST", "/groups/{group}/resume", "resume", body="ResumeBody", may_be_bare=True, verb=Verb.PAUSE, on=one_group)
@@ -88,9 +88,9 @@ class ResumeGroup:
     group: GroupId
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> GroupStatus:
-        await desk.resume(self.group, direction=self.direction, by=by.name)
-        return desk.group(self.group)
+    async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
+        await operations.resume(self.group, direction=self.direction, by=by.name)
+        return operations.group(self.group)
 
 
 @over("POST", "/pause", "pause", body="FleetPauseBody", verb=Verb.PAUSE, on=installation)
@@ -101,8 +101,8 @@ class PauseFleet:
     direction: Direction | None = None
     because: Annotated[str, Len(0, 200)] = ""
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        paused = await desk.pause_all(
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        paused = await operations.pause_all(
             decisions_only=self.decisions_only,
             direction=self.direction,
             because=" ".join(self.because.split()),
@@ -117,8 +117,8 @@ class ResumeFleet:
 
     direction: Direction | None = None
 
-    async def perform(self, desk: Desk, by: Actor) -> Shown:
-        return {"fleet_pause": await desk.resume_all(direction=self.direction, by=by.name)}
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        return {"fleet_pause": await operations.resume_all(direction=self.direction, by=by.name)}
 
 
 SizeOperation = ScaleGroup | RaiseAlarm | ExecutePolicy | PauseGroup | ResumeGroup | PauseFleet | ResumeFleet

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
 from handler.operations.address import BASE
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.web.discovery import build_discovery
@@ -23,12 +23,16 @@ from handler.web.recent import build_recent
 from handler.web.render import plain
 
 
-def build(desk: Desk) -> FastAPI:
+def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
-    for router in (_health(desk), build_discovery(desk), build_pages(desk)):
+    for router in (_health(operations), build_discovery(operations), build_pages(operations)):
         app.include_router(router)
-    for router in (operation_routes(partial(perform, desk)), reading_routes(desk), build_recent(desk)):
+    for router in (
+        operation_routes(partial(perform, operations)),
+        reading_routes(operations),
+        build_recent(operations),
+    ):
         app.include_router(router, prefix=BASE)
     for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
         app.add_exception_handler(kind, _refusal(status))
@@ -58,12 +62,12 @@ async def _unserved(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-def _health(desk: Desk) -> APIRouter:
+def _health(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["health"])
 
     @routes.get("/metrics", response_class=PlainTextResponse)
     def metrics() -> Response:  # in a thread: writing a thousand groups takes a while
-        return Response(desk.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(operations.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get("/healthz")
     async def healthz() -> JSONResponse:
@@ -71,7 +75,7 @@ def _health(desk: Desk) -> APIRouter:
 
     @routes.get("/readyz")
     async def readyz() -> JSONResponse:
-        health = desk.health()
+        health = operations.health()
         return JSONResponse(plain(health), 200 if health.ready else 503)
 
     return routes

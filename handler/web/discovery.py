@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from config.model.balancers import SharedListener
 from config.units import GroupId
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.render import Json
@@ -33,13 +33,13 @@ class TargetGroup(BaseModel):
     labels: dict[str, str]
 
 
-def build_discovery(desk: Desk) -> APIRouter:
+def build_discovery(operations: Operations) -> APIRouter:
     """Make the route."""
     routes = APIRouter(tags=["discovery"])
 
     @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup])
     async def prometheus(group: str, port: Port = None) -> JSONResponse:
-        status, definition = desk.group(GroupId(group)), desk.definition(GroupId(group))
+        status, definition = operations.group(GroupId(group)), operations.definition(GroupId(group))
         chosen = port if port is not None else port_of(definition)
         if chosen is None:
             words = f"no port: the balancers of {group} do not give one port for its members; add ?port=9100"

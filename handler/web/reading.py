@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from config.units import CounterId, GroupId, Instant
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
@@ -33,46 +33,46 @@ _NeedsToken = Depends(_refuse_without_token)
 """For a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
 
 
-def reading_routes(desk: Desk) -> APIRouter:
+def reading_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
     routes = APIRouter()
     for some in (_groups, _looks, _definitions, _daemon, _webhooks):
-        routes.include_router(some(desk))
+        routes.include_router(some(operations))
     return routes
 
 
-def _groups(desk: Desk) -> APIRouter:
+def _groups(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups")
     async def groups() -> JSONResponse:
-        return JSONResponse(plain(desk.status()))
+        return JSONResponse(plain(operations.status()))
 
     @routes.get("/groups/{group}")
     async def group(group: str) -> JSONResponse:
-        return JSONResponse(plain(desk.group(GroupId(group))))
+        return JSONResponse(plain(operations.group(GroupId(group))))
 
     @routes.get("/groups/{group}/members")
     async def members(group: str) -> JSONResponse:
-        return JSONResponse(plain(desk.group(GroupId(group)).members))
+        return JSONResponse(plain(operations.group(GroupId(group)).members))
 
     @routes.get("/groups/{group}/why")
     async def why(group: str, at: float | None = None, until: Annotated[float | None, _UNTIL] = None) -> JSONResponse:
         known = GroupId(group)
-        return JSONResponse(await (_now(desk, known) if at is None else _then(desk, known, at, until)))
+        return JSONResponse(await (_now(operations, known) if at is None else _then(operations, known, at, until)))
 
     return routes
 
 
-async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
+async def _now(operations: Operations, group: GroupId) -> dict[str, Json]:
     """Return the last decision, and the group's present problems."""
-    found = await desk.why(group, None)
+    found = await operations.why(group, None)
     explanation = found.first if isinstance(found, TickSpan) else found
     shown = _explained(group, explanation)
     if explanation is not None:
-        status = desk.group(group)
-        shown["misses"] = list(desk.misses(group))
-        shown["doubts"] = list(desk.doubts(group))
+        status = operations.group(group)
+        shown["misses"] = list(operations.misses(group))
+        shown["doubts"] = list(operations.doubts(group))
         shown["quota"] = status.quota
         shown["messages"] = list(status.messages)
     if isinstance(found, TickSpan):
@@ -80,10 +80,10 @@ async def _now(desk: Desk, group: GroupId) -> dict[str, Json]:
     return shown
 
 
-async def _then(desk: Desk, group: GroupId, at: float, until: float | None) -> dict[str, Json]:
+async def _then(operations: Operations, group: GroupId, at: float, until: float | None) -> dict[str, Json]:
     """Return the decision at an instant, or in the time from ``at`` until just before ``until``."""
     end = max(until if until is not None else at, math.nextafter(at, math.inf))
-    found = await desk.recall(group, Instant(at), Instant(end))
+    found = await operations.recall(group, Instant(at), Instant(end))
     shown = _explained(group, None if found.span is None else found.span.first)
     shown["began"] = found.began
     shown["others"] = list(found.others)
@@ -123,14 +123,14 @@ def _span(span: TickSpan) -> Json:
     }
 
 
-def _looks(desk: Desk) -> APIRouter:
+def _looks(operations: Operations) -> APIRouter:
     """Make the routes whose data must be fetched first."""
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups/{group}/probe", dependencies=[_NeedsToken])
     async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
         counters = [CounterId(name) for name in counter or ()]
-        return JSONResponse(probed_plain(await desk.probe(GroupId(group), counters)))
+        return JSONResponse(probed_plain(await operations.probe(GroupId(group), counters)))
 
     @routes.get("/groups/{group}/history")
     async def history(
@@ -142,49 +142,49 @@ def _looks(desk: Desk) -> APIRouter:
     ) -> JSONResponse:
         at = Instant(before) if before is not None else None
         kinds = EVERY_KIND if kind is None else frozenset(kind)
-        found = await desk.history(GroupId(group), before=at, limit=limit, kinds=kinds)
+        found = await operations.history(GroupId(group), before=at, limit=limit, kinds=kinds)
         return JSONResponse(plain(tuple(event for event in found if since is None or event.at >= since)))
 
     return routes
 
 
-def _definitions(desk: Desk) -> APIRouter:
+def _definitions(operations: Operations) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/groups/{group}/definitions", tags=["reading"])
     async def definitions(group: str) -> JSONResponse:
-        return JSONResponse(plain(await desk.rolling.revisions(GroupId(group))))
+        return JSONResponse(plain(await operations.rolling.revisions(GroupId(group))))
 
     @routes.get("/groups/{group}/balancers", tags=["reading"])
     async def behind(group: str) -> JSONResponse:
-        return JSONResponse(plain(await desk.balancers.behind(GroupId(group))))
+        return JSONResponse(plain(await operations.balancers.behind(GroupId(group))))
 
     @routes.get("/recording", tags=["recording"])
     async def status() -> JSONResponse:
-        return JSONResponse(plain(await desk.recording()))
+        return JSONResponse(plain(await operations.recording()))
 
     return routes
 
 
-def _daemon(desk: Desk) -> APIRouter:
+def _daemon(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["acts"])
 
     @routes.get("/endpoints")
     async def endpoints() -> JSONResponse:
-        return JSONResponse(plain(desk.endpoints()))
+        return JSONResponse(plain(operations.endpoints()))
 
     @routes.get("/pause")
     async def stopped() -> JSONResponse:
-        return JSONResponse({"fleet_pause": plain(desk.fleet_pause())})
+        return JSONResponse({"fleet_pause": plain(operations.fleet_pause())})
 
     @routes.get("/store")
     async def status() -> JSONResponse:
-        return JSONResponse(plain(desk.stores.status()))
+        return JSONResponse(plain(operations.stores.status()))
 
     @routes.get("/garbage", dependencies=[_NeedsToken])
     async def look(group: str | None = None) -> JSONResponse:
-        found = await desk.garbage.look(None if group is None else GroupId(group))
-        now = desk.now()
+        found = await operations.garbage.look(None if group is None else GroupId(group))
+        now = operations.now()
         return JSONResponse({"garbage": [_aged(item, now) for item in found.items], "unseen": plain(found.unseen)})
 
     return routes
@@ -196,16 +196,16 @@ def _aged(item: Item, now: Instant) -> Json:
     return {**said, "age": age} if isinstance(said, dict) else said
 
 
-def _webhooks(desk: Desk) -> APIRouter:
+def _webhooks(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["webhooks"])
 
     @routes.get("/hooks")
     async def hooks() -> JSONResponse:
-        return JSONResponse([_without_tokens(hook) for hook in desk.webhooks.all()])
+        return JSONResponse([_without_tokens(hook) for hook in operations.webhooks.all()])
 
     @routes.post("/hooks/check")
     async def check(request: Request, hook: _Hook = None) -> JSONResponse:
-        reply = await desk.webhooks.check_alerts(await request.body(), hook)
+        reply = await operations.webhooks.check_alerts(await request.body(), hook)
         return JSONResponse({"status": reply.status, **reply.body})
 
     return routes

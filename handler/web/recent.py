@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from config.units import GroupId
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.ports.stored import EventKind
 from handler.web.render import Json, plain
 
@@ -52,15 +52,15 @@ class SeriesBody(BaseModel):
     marks: list[dict[str, object]] = Field(description="Decisions and notes of this time, as in the history.")
 
 
-def build_recent(desk: Desk) -> APIRouter:
+def build_recent(operations: Operations) -> APIRouter:
     """Make the route."""
     routes = APIRouter(tags=["reading"])
 
     @routes.get("/groups/{group}/series", response_model=SeriesBody)
     async def series(group: str) -> JSONResponse:
         kinds = frozenset({EventKind.DECISION, EventKind.NOTE})
-        events = await desk.history(GroupId(group), before=None, limit=_MARKS, kinds=kinds)
-        picture = desk.recent(GroupId(group)).picture(desk.now())
+        events = await operations.history(GroupId(group), before=None, limit=_MARKS, kinds=kinds)
+        picture = operations.recent(GroupId(group)).picture(operations.now())
         first = min((*picture.sizes.at[:1], *picture.at[:1]), default=None)
         body: dict[str, Json] = {
             "group": group,

@@ -149,28 +149,28 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
         async with running(file, state, port=0) as daemon:
 
             def serving() -> int:
-                members = daemon.desk.group(WEB).members
+                members = daemon.operations.group(WEB).members
                 return sum(member.state is MemberState.IN_SERVICE for member in members)
 
             def lasting() -> list[str]:
                 return [signal.alert for signal in daemon.engine.runtimes[WEB].state.signals]
 
-            token = await daemon.desk.webhooks.make(NewWebhook(name="alertmanager", groups=(WEB,)))
+            token = await daemon.operations.webhooks.make(NewWebhook(name="alertmanager", groups=(WEB,)))
             with watching(tmp_path, daemon, load, f"/hooks/alerts/{token}"):
                 await until(lambda: serving() == 1, tmp_path)
                 load.value = 70
                 await until(lambda: serving() == 3 and lasting() == ["loaded"], tmp_path)
-                held = await daemon.desk.scale(WEB, 1, force=False, by="ada")
+                held = await daemon.operations.scale(WEB, 1, force=False, by="ada")
                 assert (held.desired_to, held.reason) == (3, Reason.ALERT_FLOOR)
                 load.value = 95
                 await until(lambda: serving() == 5, tmp_path)
                 load.value = 10
                 await until(lambda: lasting() == [], tmp_path)
-                assert daemon.desk.group(WEB).desired == 5
-                shrunk = await daemon.desk.scale(WEB, 1, force=False, by="ada")
+                assert daemon.operations.group(WEB).desired == 5
+                shrunk = await daemon.operations.scale(WEB, 1, force=False, by="ada")
                 assert shrunk.desired_to == 1
                 await until(lambda: serving() == 1, tmp_path)
-            events = await daemon.desk.history(WEB, before=None, limit=100)
+            events = await daemon.operations.history(WEB, before=None, limit=100)
             told = {(event.name, event.by) for event in events}
             assert ("scaled_out", "alarm slow") in told
             assert "alert_floor" in {name for name, _ in told}

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast, get_type_hints
 
 from handler.identity.actors import local
-from handler.operations.adoption import Giving
-from handler.operations.balancer_desk import BalancerDesk
-from handler.operations.desk import Desk
-from handler.operations.garbage_desk import GarbageDesk
-from handler.operations.member_desk import MemberDesk
-from handler.operations.roll_desk import RollDesk
-from handler.operations.store_desk import StoreDesk
-from handler.operations.webhook_desk import WebhookDesk
+from handler.operations.adoption import MemberAdoption
+from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.facade import Operations
+from handler.operations.garbage_admin import GarbageAdmin
+from handler.operations.member_admin import MemberAdmin
+from handler.operations.roll_admin import RollAdmin
+from handler.operations.store_admin import StoreAdmin
+from handler.operations.webhook_admin import WebhookAdmin
 from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
 from handler.web.api import build
@@ -41,15 +41,15 @@ BODIES: Final[Mapping[str, object]] = {
 """What is sent where a body must be."""
 
 PARTS: Final[Mapping[str, type]] = {
-    "members": MemberDesk,
-    "giving": Giving,
-    "rolling": RollDesk,
-    "balancers": BalancerDesk,
-    "garbage": GarbageDesk,
-    "stores": StoreDesk,
-    "webhooks": WebhookDesk,
+    "members": MemberAdmin,
+    "adoption": MemberAdoption,
+    "rolling": RollAdmin,
+    "balancers": BalancerAdmin,
+    "garbage": GarbageAdmin,
+    "stores": StoreAdmin,
+    "webhooks": WebhookAdmin,
 }
-"""What a desk is made of."""
+"""The parts of `Operations`, by attribute."""
 
 QUERIES: Final[Mapping[str, str]] = {
     "GET /sd/prometheus/{group}": "port=9100",
@@ -58,15 +58,15 @@ QUERIES: Final[Mapping[str, str]] = {
 
 
 class Filled:
-    """Stands for a desk: every method answers a value with every field set, and changes nothing."""
+    """Stands for `Operations`: every method answers a value with every field set, and changes nothing."""
 
-    def __init__(self, desk: type) -> None:
-        self._desk = desk
+    def __init__(self, operations: type) -> None:
+        self._operations = operations
 
     def __getattr__(self, name: str) -> Any:
         if name in PARTS:
             return Filled(PARTS[name])
-        member = inspect.getattr_static(self._desk, name)
+        member = inspect.getattr_static(self._operations, name)
         if isinstance(member, property):
             return Filled(get_type_hints(member.fget)["return"])
         kind = get_type_hints(member)["return"]
@@ -90,7 +90,7 @@ def _series() -> SeriesRecorder:
 
 def answers() -> str:
     """The answer of every route that is described, by method and path; and of each the body that it takes."""
-    app = build(cast("Desk", Filled(Desk)))
+    app = build(cast("Operations", Filled(Operations)))
     described = app.openapi()
     routes = [(method.upper(), path) for path, methods in described["paths"].items() for method in methods]
     answered = dict(asyncio.run(_asked(app, sorted(routes))))

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, PolicyId
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
@@ -91,11 +91,11 @@ def _without_digest(page: str) -> str:
 
 
 async def _overview(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Desk", fleet)).overview())
+    return _text(await Console(cast("Operations", fleet)).overview())
 
 
 async def _group(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Desk", fleet)).group(_WEB))
+    return _text(await Console(cast("Operations", fleet)).group(_WEB))
 
 
 def _text(response: Any) -> str:

@@ -64,7 +64,7 @@ class Alarm:
     id: str
 
     async def do(self, outside: Outside) -> None:
-        await outside.up.desk.alarm(self.group, self.policy, id=self.id, by="nagios")
+        await outside.up.operations.alarm(self.group, self.policy, id=self.id, by="nagios")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Scale:
     force: bool
 
     async def do(self, outside: Outside) -> None:
-        await outside.up.desk.scale(self.group, self.size, force=self.force, by="ann")
+        await outside.up.operations.scale(self.group, self.size, force=self.force, by="ann")
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class Pause:
     decisions_only: bool
 
     async def do(self, outside: Outside) -> None:
-        desk = outside.up.desk
+        operations = outside.up.operations
         if self.group is None:
-            await desk.pause_all(decisions_only=self.decisions_only, direction=self.direction, by="ann")
+            await operations.pause_all(decisions_only=self.decisions_only, direction=self.direction, by="ann")
         else:
-            await desk.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by="ann")
+            await operations.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by="ann")
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ class Resume:
 
     async def do(self, outside: Outside) -> None:
         if self.group is None:
-            await outside.up.desk.resume_all(direction=self.direction, by="ann")
+            await outside.up.operations.resume_all(direction=self.direction, by="ann")
         else:
-            await outside.up.desk.resume(self.group, direction=self.direction, by="ann")
+            await outside.up.operations.resume(self.group, direction=self.direction, by="ann")
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Dismiss:
 
     async def do(self, outside: Outside) -> None:
         for machine in sorted(outside.machines(self.group))[-1:]:
-            await outside.up.desk.members.dismiss(self.group, machine, force=False, by="ann")
+            await outside.up.operations.members.dismiss(self.group, machine, force=False, by="ann")
 
 
 @dataclass(frozen=True)

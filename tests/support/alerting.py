@@ -89,7 +89,7 @@ class Outside:
 
     def counted(self, source: str, result: str) -> float:
         line = f'trimtab_webhook_requests_total{{source="{source}",result="{result}"}} '
-        text = self.daemon.desk.metrics().decode()
+        text = self.daemon.operations.metrics().decode()
         return float(next(each for each in text.splitlines() if each.startswith(line)).removeprefix(line))
 
 
@@ -104,7 +104,7 @@ def play(
         async with running(file, place / "state", port=0) as daemon:
             token_file = place / "hook-token"
             if not token_file.exists():
-                token_file.write_text(await daemon.desk.webhooks.make(wanted or NewWebhook(name="prometheus")))
+                token_file.write_text(await daemon.operations.webhooks.make(wanted or NewWebhook(name="prometheus")))
             async with asyncio.timeout(PATIENT):
                 while any(not runtime.fleet().listed for runtime in daemon.engine.runtimes.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

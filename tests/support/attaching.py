@@ -1,4 +1,4 @@
-"""A bed of two balancers, and a person who attaches and detaches its group as the daemon's desk does."""
+"""A bed of two balancers, and a person who attaches and detaches its group as the daemon does."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from handler.engine.engine import Engine, EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import Courier
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.planning import pacing
 from handler.planning.status import GroupStatus, MemberState
 from handler.planning.steps import Wait
@@ -181,7 +181,7 @@ class House:
         )
         try:
             await engine.start()
-            yield Up(self, engine, Desk(engine), store)
+            yield Up(self, engine, Operations(engine), store)
         finally:
             await engine.stop()
 
@@ -201,7 +201,7 @@ class Up:
 
     house: House
     engine: Engine
-    desk: Desk
+    operations: Operations
     store: Store
 
     @property
@@ -210,7 +210,7 @@ class Up:
 
     @property
     def status(self) -> GroupStatus:
-        return self.desk.group(WEB)
+        return self.operations.group(WEB)
 
     def serving(self) -> int:
         return sum(member.state is MemberState.IN_SERVICE for member in self.status.members)
@@ -222,7 +222,7 @@ class Up:
                 while not holds():  # noqa: ASYNC110
                     await asyncio.sleep(0.005)
         except TimeoutError:
-            raise AssertionError(f"not within {within} s: {self.desk.status()}") from None
+            raise AssertionError(f"not within {within} s: {self.operations.status()}") from None
 
     async def grown(self, size: int) -> None:
         """Wait until so many serve, and nothing is left to do."""

@@ -64,7 +64,9 @@ class Senders:
         return self.up.engine.parts.inbox.member_keys.token(member)
 
     async def group_token(self, *groups: str, name: str = "shop") -> str:
-        return await self.up.desk.webhooks.make(NewWebhook(name=name, groups=groups or (WEB,), effects=(), pushes=True))  # type: ignore[arg-type]
+        return await self.up.operations.webhooks.make(
+            NewWebhook(name=name, groups=groups or (WEB,), effects=(), pushes=True)
+        )  # type: ignore[arg-type]
 
     async def send(
         self,
@@ -97,7 +99,7 @@ class Senders:
 
     def counted(self, shape: str, result: str) -> float:
         line = f'trimtab_push_requests_total{{shape="{shape}",result="{result}"}} '
-        text = self.up.desk.metrics().decode()
+        text = self.up.operations.metrics().decode()
         return float(next(each for each in text.splitlines() if each.startswith(line)).removeprefix(line))
 
 
@@ -119,4 +121,4 @@ def play(
 
 
 def _served(up: Up, unix: socket.socket, tcp: socket.socket) -> Any:
-    return serving(up.desk, up.engine.ingest, unix, tcp, "the-daemons-own")
+    return serving(up.operations, up.engine.ingest, unix, tcp, "the-daemons-own")

@@ -124,7 +124,7 @@ class Live(House):
         """One life of the daemon, with a webhook of its own."""
         async with self.running() as up:
             name = f"hook-{len(self.decided)}"
-            yield Outside(up, await up.desk.webhooks.make(NewWebhook(name=name)))
+            yield Outside(up, await up.operations.webhooks.make(NewWebhook(name=name)))
 
     # What is left of it
 

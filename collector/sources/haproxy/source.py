@@ -75,7 +75,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Desk:
+class _Batch:
     """One group's rows that share their origins."""
 
     origins: Sequence[_Place]
@@ -96,31 +96,31 @@ class HaproxySource:
 
     async def fetch(self, asked: Round) -> None:
         """Read every socket and page of the round; a group's rows are filled when its own origins have answered."""
-        desks = _desks(asked)
-        _accuse(asked.sheet, desks)
-        origins = dict.fromkeys(place.origin for desk in desks for place in desk.origins)
+        batches = _batches(asked)
+        _accuse(asked.sheet, batches)
+        origins = dict.fromkeys(place.origin for batch in batches for place in batch.origins)
         async with asyncio.TaskGroup() as tasks:
             readings = {origin: tasks.create_task(self._reader.read(origin, asked.clock)) for origin in origins}
-            for desk in desks:
-                tasks.create_task(_fill(asked.sheet, desk, readings))
+            for batch in batches:
+                tasks.create_task(_fill(asked.sheet, batch, readings))
 
     async def close(self) -> None:
         """Do nothing: no connection is kept."""
 
 
-def _desks(asked: Round) -> Sequence[_Desk]:
+def _batches(asked: Round) -> Sequence[_Batch]:
     fields = {
         counter.id: counter.source
         for counter in asked.catalogue.counters.values()
         if isinstance(counter.source, HaproxyField)
     }
-    desks: dict[tuple[GroupId, SourceId | None], _Desk] = {}
+    batches: dict[tuple[GroupId, SourceId | None], _Batch] = {}
     for row, group, source, member in _rows(asked, fields):
         place = group, source.server
-        if place not in desks:
-            desks[place] = _Desk(origins=_origins(asked.catalogue, *place))
-        desks[place].questions.append(_Question(row=row, field=source.field, member=member))
-    return tuple(desks.values())
+        if place not in batches:
+            batches[place] = _Batch(origins=_origins(asked.catalogue, *place))
+        batches[place].questions.append(_Question(row=row, field=source.field, member=member))
+    return tuple(batches.values())
 
 
 def _rows(
@@ -147,18 +147,18 @@ def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> S
     )
 
 
-def _accuse(sheet: Sheet, desks: Iterable[_Desk]) -> None:
+def _accuse(sheet: Sheet, batches: Iterable[_Batch]) -> None:
     """Mark rows UNREACHABLE until their origins answer; they stay so if the round is cut short."""
-    for desk in desks:
-        said = f"no answer yet from {' or '.join(name_of(place.origin) for place in desk.origins)}"
-        for question in desk.questions:
+    for batch in batches:
+        said = f"no answer yet from {' or '.join(name_of(place.origin) for place in batch.origins)}"
+        for question in batch.questions:
             sheet.fail(question.row, Reply.UNREACHABLE, said)
 
 
-async def _fill(sheet: Sheet, desk: _Desk, readings: Mapping[Origin, asyncio.Task[OriginReading]]) -> None:
+async def _fill(sheet: Sheet, batch: _Batch, readings: Mapping[Origin, asyncio.Task[OriginReading]]) -> None:
     """Write one group's rows as soon as all of their origins are done."""
-    answers = [(place, await readings[place.origin]) for place in desk.origins]
-    for done, question in enumerate(desk.questions):
+    answers = [(place, await readings[place.origin]) for place in batch.origins]
+    for done, question in enumerate(batch.questions):
         if done % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)
         _put(sheet, question, [(_look(reading, place, question), reading) for place, reading in answers])

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from config.units import GroupId, Instant
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.planning.status import GroupStatus
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
@@ -48,8 +48,8 @@ class Facts:
 class PageGatherer:
     """Gathers a page's values; caches the explanations of past decisions, which never change."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
         self._whys: OrderedDict[tuple[GroupId, Instant], tuple[str, ...]] = OrderedDict()
 
     def glance(self, group: GroupId) -> Glance:
@@ -58,8 +58,10 @@ class PageGatherer:
         Raises:
             NoSuch: there is no such group.
         """
-        now = self._desk.now()
-        return Glance(status=self._desk.group(group), picture=self._desk.recent(group).picture(now), now=now)
+        now = self._operations.now()
+        return Glance(
+            status=self._operations.group(group), picture=self._operations.recent(group).picture(now), now=now
+        )
 
     async def facts(self, group: GroupId) -> Facts:
         """Return one group for its own page.
@@ -68,14 +70,14 @@ class PageGatherer:
             NoSuch: there is no such group.
             StoreError: its history cannot be read.
         """
-        found = await self._desk.why(group, None)
-        events = await self._desk.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
+        found = await self._operations.why(group, None)
+        events = await self._operations.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
         marks = [mark_of(event, await self.why(event)) for event in events]
-        now = self._desk.now()
+        now = self._operations.now()
         return Facts(
-            status=self._desk.group(group),
+            status=self._operations.group(group),
             explanation=found.first if isinstance(found, TickSpan) else found,
-            picture=self._desk.recent(group).picture(now),
+            picture=self._operations.recent(group).picture(now),
             marks=tuple(marks),
             now=now,
         )
@@ -87,10 +89,10 @@ class PageGatherer:
         key = (event.group, event.at)
         if key in self._whys:
             return self._whys[key]
-        found = await self._desk.why(event.group, event.at)
+        found = await self._operations.why(event.group, event.at)
         first = found.first if isinstance(found, TickSpan) else found
         lines = why_of(first) if first is not None and first.at == event.at else ()
-        if lines or self._desk.now() - event.at > _WRITTEN:  # the history is written before the explanation
+        if lines or self._operations.now() - event.at > _WRITTEN:  # the history is written before the explanation
             self._whys[key] = lines
             if len(self._whys) > _WHYS_AT_MOST:
                 self._whys.popitem(last=False)

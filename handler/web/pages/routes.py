@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import PulseListener
@@ -42,9 +42,9 @@ _HEADERS = {
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def build_pages(desk: Desk) -> APIRouter:
+def build_pages(operations: Operations) -> APIRouter:
     """Make the routes; reads the files once, now."""
-    console, routes = Console(desk), APIRouter(include_in_schema=False)
+    console, routes = Console(operations), APIRouter(include_in_schema=False)
 
     @routes.get("/")
     async def first() -> Response:
@@ -68,16 +68,16 @@ def build_pages(desk: Desk) -> APIRouter:
 class Console:
     """Gathers, renders and sends pages. Rendering is pure and runs in a thread, so that no loop waits for it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._gatherer = PageGatherer(desk)
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._gatherer = PageGatherer(operations)
         self._assets = _read(Path(__file__).with_name("static"))
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
     async def overview(self) -> Response:
         """Return the page of all groups."""
-        glances = await self._glances(self._desk.groups())
+        glances = await self._glances(self._operations.groups())
         main = await asyncio.to_thread(first_page, glances)
         return self._page("Trimtab", None, main, "/events")
 
@@ -94,8 +94,8 @@ class Console:
         """Return a stream that ends when the group or the daemon ends."""
         try:
             if group is not None:
-                self._desk.group(group)
-            listener = self._desk.pulse.listen(group)
+                self._operations.group(group)
+            listener = self._operations.pulse.listen(group)
         except NoSuch as error:
             return JSONResponse({"error": str(error)}, 404)
         except Refused as error:
@@ -111,29 +111,29 @@ class Console:
         return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
 
     def _page(self, title: str, group: GroupId | None, main: Markup, stream: str, status: int = 200) -> Response:
-        stopped, now = self._desk.fleet_pause(), self._desk.now()
+        stopped, now = self._operations.fleet_pause(), self._operations.now()
         page = page_of(title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version)
         return HTMLResponse(document(page, main), status, _HEADERS)
 
     async def _told(self, listener: PulseListener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
-        every = self._desk.pulse.heartbeat
+        every = self._operations.pulse.heartbeat
         yield f"retry: {_RETRY_MS}\n\n"
-        yield _event("beat", {"now": self._desk.now(), "every": every})
+        yield _event("beat", {"now": self._operations.now(), "every": every})
         while (news := await listener.news()) is not None:
             try:
-                on_all = {"fleet": banner(self._desk.fleet_pause())}
+                on_all = {"fleet": banner(self._operations.fleet_pause())}
                 told = {"parts": await parts_of(news) | on_all} if news else {"every": every}
             except NoSuch:
-                yield _event("gone", {"now": self._desk.now()})
+                yield _event("gone", {"now": self._operations.now()})
                 return
             except StoreError:
                 continue  # the next tick may succeed; until then the page shows its age
-            yield _event("tick" if news else "beat", {"now": self._desk.now(), **told})
+            yield _event("tick" if news else "beat", {"now": self._operations.now(), **told})
             await asyncio.sleep(_TOGETHER if news else 0)
 
     async def _group(self, group: GroupId) -> Parts:
         """Render a group once for all its listeners."""
-        beats = self._desk.pulse.beats(group)
+        beats = self._operations.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:
             facts = await self._gatherer.facts(group)
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
@@ -144,7 +144,7 @@ class Console:
         known: dict[GroupId, GroupStatus] = {}
 
         async def parts(news: News) -> Parts:
-            there, before = self._desk.groups(), order(known.values())
+            there, before = self._operations.groups(), order(known.values())
             glances = await self._glances(sorted(news)) if set(there) == known.keys() else []
             known.update({glance.status.group: glance.status for glance in glances})
             whole = set(there) != known.keys() or order(known.values()) != before

@@ -95,14 +95,14 @@ def test_a_saved_payload_is_tried_out_and_nothing_is_changed(tmp_path: Path) -> 
         hook = Terminal(outside)
         failing = an_alert(labels={"alertname": "Failing"})
         file = saved(tmp_path, alertmanager(SLOW["alerts"][0], failing, an_alert(labels={"alertname": "Else"})))
-        before = await outside.daemon.desk.history(WEB, before=None, limit=5)
+        before = await outside.daemon.operations.history(WEB, before=None, limit=5)
         code, output = await hook("check", file)
         assert code == 0
         effects, strangers = output.splitlines()[:2], output.splitlines()[2]
         assert [effect.partition(" (")[0] for effect in effects] == ["slow → web: fire:out", "failing → web: shield"]
         assert strangers == "1 alert(s) match no declaration"
         assert outside.signals() == []
-        assert await outside.daemon.desk.history(WEB, before=None, limit=5) == before
+        assert await outside.daemon.operations.history(WEB, before=None, limit=5) == before
         await outside.send(SLOW)
         assert (await hook("check", file))[1].splitlines()[0].endswith(", again")
 

@@ -52,7 +52,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 async def grown(up: Up, size: int) -> None:
     await up.grown(1)
-    await up.desk.scale(WEB, size, force=False, by="ada")
+    await up.operations.scale(WEB, size, force=False, by="ada")
     await up.grown(size)
 
 
@@ -66,7 +66,7 @@ def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once
         await grown(up, 8)
         begun = time.monotonic()
         put_back = scene.stage.haproxy.lose(others=True)
-        await up.desk.scale(WEB, 6, force=False, by="ada")
+        await up.operations.scale(WEB, 6, force=False, by="ada")
         await up.until(lambda: len(scene.house.machines) == 6)
         assert time.monotonic() - begun > 3 * INTERVAL
         await up.passed()
@@ -80,7 +80,7 @@ def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once
         await up.grown(6)
         assert await asyncio.to_thread(scene.serving) == scene.house.machines
         assert up.status.condition is not GroupCondition.ERROR
-        events = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         told = [event.name for event in reversed(events) if event.name.startswith("balancer")]
         assert told == ["balancer_not_found", "balancer_not_found_ended"]
 
@@ -95,17 +95,17 @@ def test_every_order_of_a_person_goes_on(scene: Scene) -> None:
         await up.passed()
         deleted, evicted, stuck, *_ = sorted(scene.house.machines)
 
-        await up.desk.members.dismiss(WEB, deleted, force=False, by="ada")
+        await up.operations.members.dismiss(WEB, deleted, force=False, by="ada")
         await up.until(lambda: deleted not in scene.house.machines)
-        await up.desk.giving.evict(WEB, evicted, force=False, by="ada")
+        await up.operations.adoption.evict(WEB, evicted, force=False, by="ada")
         await up.until(lambda: evicted in scene.house.cloud.unmarked)
         assert len(scene.house.machines) == 4
 
         scene.house.declare(MODEL.replace("use: edge, port: 8080", "use: side, port: 81"))
-        await up.desk.reload()
-        assert await up.desk.balancers.detach(WEB, EDGE, by="ada") == Detached(members=4)
+        await up.operations.reload()
+        assert await up.operations.balancers.detach(WEB, EDGE, by="ada") == Detached(members=4)
         await up.grown(4)
-        assert [behind.balancer for behind in await up.desk.balancers.behind(WEB)] == [BalancerId("side")]
+        assert [behind.balancer for behind in await up.operations.balancers.behind(WEB)] == [BalancerId("side")]
         assert up.status.condition is not GroupCondition.ERROR
         assert stuck in scene.house.machines
 
@@ -121,9 +121,9 @@ def test_a_member_whose_removal_fails_can_be_abandoned(scene: Scene, monkeypatch
         await lost(up)
         name = min(scene.house.machines)
         scene.house.cloud.faults.always["destroy"] = Transient("locked")
-        await up.desk.members.dismiss(WEB, name, force=False, by="ada")
+        await up.operations.members.dismiss(WEB, name, force=False, by="ada")
         await up.until(lambda: any(member.state is MemberState.STUCK for member in up.status.members))
-        await up.desk.garbage.abandon(name, by="ada")
+        await up.operations.garbage.abandon(name, by="ada")
         await up.until(lambda: name not in {member.name for member in up.status.members})
 
     scene.house.run(play)
@@ -135,8 +135,8 @@ def test_a_group_is_deleted_with_its_members(scene: Scene) -> None:
         scene.stage.haproxy.lose(others=True)
         await lost(up)
         scene.house.declare(model().partition("groups:")[0])
-        await up.desk.reload()
-        await up.desk.delete(WEB, members=True, by="ada")
+        await up.operations.reload()
+        await up.operations.delete(WEB, members=True, by="ada")
         await up.until(lambda: not scene.house.machines and WEB not in up.engine.runtimes)
 
     scene.house.run(play)
@@ -148,7 +148,7 @@ def test_policies_do_not_scale_in_meanwhile(scene: Scene) -> None:
         scene.stage.haproxy.lose(others=True)
         await lost(up)
         await up.passed()
-        asked = await up.desk.alarm(WEB, "in", id="a1", by="grafana")  # type: ignore[arg-type] # a policy's id
+        asked = await up.operations.alarm(WEB, "in", id="a1", by="grafana")  # type: ignore[arg-type] # a policy's id
         assert asked.reason is Reason.BALANCER_NOT_FOUND
         assert len(scene.house.machines) == 3
 
@@ -159,7 +159,7 @@ def test_where_no_other_backend_is_left_no_member_leaves(scene: Scene) -> None:
     async def play(up: Up) -> None:
         await grown(up, 3)
         scene.stage.haproxy.lose(others=False)
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.passed(20)
         assert len(scene.house.machines) == 3
         assert any("lists no other backend either" in message for message in up.status.messages)

@@ -89,7 +89,7 @@ def test_more_than_max_that_were_found_stay_until_a_person_lowers_them(house: Ho
 
     async def scene(up: Up) -> None:
         await up.grown(6)
-        decision = await up.desk.scale(WEB, 4, force=False, by="ada")
+        decision = await up.operations.scale(WEB, 4, force=False, by="ada")
         assert decision.desired_to == 4
         await up.grown(4)
 
@@ -166,7 +166,7 @@ def test_silence_shrinks_nothing(house: House) -> None:
 
     async def scene(up: Up) -> None:
         await up.grown(1)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         house.readings.value = None
         await up.until(lambda: up.status.reason is Reason.BLIND)
@@ -271,7 +271,7 @@ def test_a_vanished_member_lowers_the_size_where_that_is_declared(house: House) 
 
     async def scene(up: Up) -> None:
         await up.grown(1)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         house.cloud.die(name_of(2))
         await up.grown(2)
@@ -286,7 +286,7 @@ def test_the_size_follows_a_vanished_member_also_if_that_could_not_be_written_at
 
     async def scene(up: Up) -> None:
         await up.grown(1)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         failed = 0
         lower = up.store.lower
@@ -358,7 +358,7 @@ def test_nothing_is_touched_where_trimtab_is_not_to_act(house: House, mode: str)
     async def scene(up: Up) -> None:
         await up.until(lambda: up.runtime.seen is not None)
         await up.passed(2)
-        asked = await up.desk.alarm(WEB, PolicyId("out"), id="a1", by="test")
+        asked = await up.operations.alarm(WEB, PolicyId("out"), id="a1", by="test")
         assert asked.reason is (Reason.MODE_OFF if mode == "off" else Reason.CATCHING_UP)
         assert not up.status.quiets
         assert up.status.desired is None
@@ -413,7 +413,7 @@ def test_the_beginning_of_a_members_state_outlives_the_daemon(house: House) -> N
         await up.grown(2)
         serving = told(up)
         assert {state for state, _ in serving.values()} == {MemberState.IN_SERVICE}
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
         house.cloud.say(min(house.machines), ServerState.STOPPED)
         up.runtime.wake.set()
         await up.until(lambda: MemberState.BROKEN in {state for state, _ in told(up).values()})
@@ -436,7 +436,7 @@ def test_a_file_with_problems_changes_nothing_and_every_problem_is_reported(hous
         await up.grown(2)
         before = up.engine.catalogue()
         house.declare(model(maximum=9, colour="blue", policies="[up]"))
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         words = [str(problem).removeprefix(f"{house.file}:") for problem in told.problems]
         assert len(words) == 2
         assert any("colour" in word for word in words)
@@ -459,17 +459,17 @@ def test_an_edited_threshold_is_shown_by_the_reload_by_history_and_by_the_defini
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(house.text.replace("above: 80", "above: 85"))
-        told = await up.desk.reload(by="ada")
+        told = await up.operations.reload(by="ada")
         assert [(edit.words, edit.groups) for edit in told.edits] == [("conditions.high.above: 80 → 85", ("web",))]
         assert told.changed == (WEB,)
         ((by, said),) = edited(up)
         assert by == "ada"
         assert said.startswith(f"conditions.high.above: 80 → 85 ({house.file}:")
-        (revision,) = await up.desk.rolling.revisions(WEB)
+        (revision,) = await up.operations.rolling.revisions(WEB)
         assert [(each.by, [edit.words for edit in each.edits]) for each in revision.edits] == [
             ("ada", ["conditions.high.above: 80 → 85"])
         ]
-        assert (await up.desk.reload(by="ada")).edits == ()
+        assert (await up.operations.reload(by="ada")).edits == ()
         assert len(edited(up)) == 1
         assert up.status.old == 0  # nothing is to be replaced for it
 
@@ -494,7 +494,7 @@ def test_a_reload_tells_what_was_edited_in_every_section(house: House) -> None:
 
     async def scene(up: Up) -> None:
         house.declare(f"{house.text}{alert}record: {{budget: 1GiB}}\n")
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert [edit.words for edit in told.edits] == ["alerts.slow: added", "record: added"]
         assert told.changed == (WEB,)
 
@@ -510,7 +510,7 @@ def test_no_file_ends_a_reload_otherwise_than_with_problems(house: House, odd: s
     async def scene(up: Up) -> None:
         before = up.engine.catalogue()
         house.declare(odd if odd.startswith("[") else odd + house.text)
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert told.problems
         assert up.engine.catalogue() is before
 
@@ -525,7 +525,7 @@ def test_members_are_never_left_behind_on_another_cloud(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(moved)
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert "has members on cloud box" in " ".join(problem.message for problem in told.problems)
         assert up.runtime.definition.cloud.id == "box"
         await up.ticked(2)
@@ -550,7 +550,7 @@ def test_changed_bounds_clamp_at_once(house: House, bounds: dict[str, int], size
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(model(**bounds))
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert told.changed == (WEB,)
         assert up.status.desired == size
         assert up.status.reason is Reason.BOUNDS or up.status.desired == size
@@ -566,14 +566,14 @@ def test_a_changed_policy_keeps_quiet_times_and_begins_its_hold_anew(house: Hous
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         quiets = up.status.quiets
         house.readings.value = 95.0
         await up.until(lambda: PolicyId("out") in up.runtime.holds)
         since = up.runtime.holds[PolicyId("out")].true_since
         await up.ticked()
         house.declare(slow.replace("add: 1,", "add: 2,"))
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert told.changed == (WEB,)
         await up.until(lambda: PolicyId("out") in up.runtime.holds)
         assert up.runtime.holds[PolicyId("out")].true_since > since
@@ -612,10 +612,10 @@ def test_a_reload_that_cannot_be_written_down_leaves_the_old_catalogue_deciding(
         before = up.engine.catalogue()
         house.declare(model(maximum=9))
         with _full(up.store), pytest.raises(StoreError):
-            await up.desk.reload()
+            await up.operations.reload()
         assert up.engine.catalogue() is before
         await up.ticked(3)
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert told.changed == (WEB,)
         assert up.status.maximum == 9
 
@@ -630,14 +630,14 @@ def test_members_leave_the_balancer_that_their_group_no_longer_uses(house: House
                 "  edge: {haproxy: {socket: /run/edge.sock, backend: web}}\n", ""
             )
         )
-        await up.desk.reload()
+        await up.operations.reload()
         await up.passed(2)
         assert set(house.edge.states.values()) == {SeatState.SERVING}
         assert len(house.edge.states) == 2
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         assert set(house.balancers["side"].states) == {name_of(3)}
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.until(lambda: len(house.machines) == 2)
         assert name_of(1) not in house.machines
         assert set(house.edge.states) == {name_of(2)}
@@ -649,11 +649,11 @@ def test_a_balancer_without_members_is_dropped(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(model(balancers="[{use: side, port: 8080}]"))
-        await up.desk.reload()
+        await up.operations.reload()
         for name in (name_of(1), name_of(2)):
-            await up.desk.members.replace(WEB, name, by="ada")
+            await up.operations.members.replace(WEB, name, by="ada")
         await up.until(lambda: house.machines == {name_of(3), name_of(4)} and up.settled())
-        await up.desk.reload()
+        await up.operations.reload()
         assert set(up.runtime.definition.balancers) == {BalancerId("side")}
 
     house.run(scene)
@@ -694,11 +694,11 @@ def test_a_balancer_that_lost_its_members_before_the_first_look_gets_them_regist
 def test_a_group_that_leaves_the_file_is_kept_and_comes_back_as_it_was(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         quiets = up.status.quiets
         house.declare("groups: {}\n")
-        told = await up.desk.reload()
+        told = await up.operations.reload()
         assert told.orphaned == (WEB,)
         assert up.status.condition is GroupCondition.ORPHANED
         assert up.status.reason is Reason.ORPHANED
@@ -709,7 +709,7 @@ def test_a_group_that_leaves_the_file_is_kept_and_comes_back_as_it_was(house: Ho
         assert up.runtime.decided_at == decided
         assert up.engine.health().ready
         house.declare(model())
-        assert (await up.desk.reload()).added == (WEB,)
+        assert (await up.operations.reload()).added == (WEB,)
         await up.grown(3)
         assert up.status.quiets == quiets
         assert up.engine.health().ready
@@ -735,7 +735,7 @@ def test_a_declared_group_is_not_deleted_and_the_message_has_its_place(house: Ho
         await up.grown(2)
         for members in (False, True):
             with pytest.raises(Refused, match=r"model\.yaml:14"):
-                await up.desk.delete(WEB, members=members, by="ada")
+                await up.operations.delete(WEB, members=members, by="ada")
         with pytest.raises(Refused):
             await up.engine.forget(up.runtime)  # declared again since it was asked for
         assert not up.runtime.deleting
@@ -750,10 +750,10 @@ def test_a_group_that_comes_back_is_not_late(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare("groups: {}\n")
-        await up.desk.reload()
+        await up.operations.reload()
         up.runtime.decided_at = Instant(1.0)
         house.declare(model(interval="30s"))
-        await up.desk.reload()
+        await up.operations.reload()
         assert up.engine.health().ready
 
     house.run(scene)
@@ -763,11 +763,11 @@ def test_an_orphan_can_be_forgotten_with_its_members_left_as_they_are(house: Hou
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare("groups: {}\n")
-        await up.desk.reload()
-        await up.desk.delete(WEB, members=False, by="ada")
-        assert up.desk.status() == ()
-        assert b'group="web"' not in up.desk.metrics()
-        assert [event.name for event in await up.desk.history(WEB, before=None, limit=1)] == ["delete"]
+        await up.operations.reload()
+        await up.operations.delete(WEB, members=False, by="ada")
+        assert up.operations.status() == ()
+        assert b'group="web"' not in up.operations.metrics()
+        assert [event.name for event in await up.operations.history(WEB, before=None, limit=1)] == ["delete"]
 
     house.run(scene)
     assert len(house.machines) == 2
@@ -777,12 +777,12 @@ def test_an_orphan_can_be_forgotten_with_its_members_left_as_they_are(house: Hou
 def test_an_orphan_can_be_emptied_and_is_then_forgotten(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
         house.declare("groups: {}\n")
-        await up.desk.reload()
-        await up.desk.delete(WEB, members=True, by="ada")
+        await up.operations.reload()
+        await up.operations.delete(WEB, members=True, by="ada")
         assert up.status.condition is GroupCondition.DELETING
-        await up.until(lambda: not up.desk.status())
+        await up.until(lambda: not up.operations.status())
         assert not house.machines
         assert not house.edge.states
 
@@ -793,12 +793,12 @@ def test_a_group_that_is_declared_again_is_no_longer_deleted(house: House) -> No
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare("groups: {}\n")
-        await up.desk.reload()
+        await up.operations.reload()
         house.edge.busy = 3600.0
-        await up.desk.delete(WEB, members=True, by="ada")
+        await up.operations.delete(WEB, members=True, by="ada")
         await up.until(lambda: SeatState.DRAINING in house.edge.states.values())
         house.declare(model())
-        await up.desk.reload()
+        await up.operations.reload()
         house.edge.busy = 0.0
         await up.grown(2)
         assert up.status.condition is not GroupCondition.DELETING
@@ -816,7 +816,7 @@ def test_where_nothing_can_be_written_nothing_is_made_the_fleet_serves_and_statu
         serving = dict(house.edge.states)
         with _full(up.store):
             with pytest.raises(StoreError, match="cannot be written"):
-                await up.desk.scale(WEB, 3, force=False, by="ada")
+                await up.operations.scale(WEB, 3, force=False, by="ada")
             house.readings.value = 95.0
             await up.until(lambda: up.runtime.unrecorded is not None)
             house.cloud.die(name_of(1))
@@ -869,10 +869,10 @@ def test_an_error_of_the_cloud_is_shown_until_it_is_gone(house: House) -> None:
         full = "create: the cloud is full (2 members: web-k3f9ab-1, web-k3f9ab-2)"
         await up.until(lambda: full in up.status.messages)
         assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
-        await up.desk.observe(WEB)
+        await up.operations.observe(WEB)
         assert full in up.status.messages
         house.cloud.faults.clear()
-        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.operations.converge(WEB, dry_run=False, by="ada")
         await up.grown(2)
         assert not up.status.messages
 
@@ -912,4 +912,4 @@ def _history(house: House) -> tuple[Event, ...]:
 
 
 async def _no_member_is_known(up: Up) -> None:
-    assert up.desk.status() == ()
+    assert up.operations.status() == ()

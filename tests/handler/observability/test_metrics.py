@@ -80,7 +80,7 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
         pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["no"] == 1
 
-        await up.desk.pause(up.runtime.id, decisions_only=True, by="ann")
+        await up.operations.pause(up.runtime.id, decisions_only=True, by="ann")
         pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 
@@ -194,7 +194,7 @@ def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
         runtime = up.runtime
         house.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
         await up.engine.reload()
-        await up.desk.delete(runtime.id, members=False, by="ann")
+        await up.operations.delete(runtime.id, members=False, by="ann")
         assert 'group="web"' not in up.engine.telling.metrics.text().decode()
 
     house.run(scene)

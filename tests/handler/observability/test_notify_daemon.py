@@ -75,7 +75,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def condition(daemon: Running) -> GroupCondition:
-    return daemon.desk.group(WEB).condition
+    return daemon.operations.group(WEB).condition
 
 
 def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_it_is_over(bench: Bench) -> None:
@@ -88,7 +88,7 @@ def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_
     bench.mend()
 
     def recorded(daemon: Running) -> bool:
-        return 'trimtab_notices_total{kind="command",result="delivered"} 1.0' in daemon.desk.metrics().decode()
+        return 'trimtab_notices_total{kind="command",result="delivered"} 1.0' in daemon.operations.metrics().decode()
 
     daemon = asyncio.run(
         bench.run(
@@ -98,4 +98,4 @@ def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_
         )
     )
     assert [told["outage"] for told in bench.told()] == [entered["outage"]] * 2
-    assert 'trimtab_notices_total{kind="url",result="given_up"} 0.0' in daemon.desk.metrics().decode()
+    assert 'trimtab_notices_total{kind="url",result="given_up"} 0.0' in daemon.operations.metrics().decode()

@@ -26,7 +26,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 async def grown(up: Up, size: int = 2) -> None:
     await up.grown(2)
     if size != 2:
-        await up.desk.scale(WEB, size, force=False, by="ada")
+        await up.operations.scale(WEB, size, force=False, by="ada")
         await up.grown(size)
 
 
@@ -36,7 +36,7 @@ def test_an_adopted_machine_joins_and_the_size_follows(house: House, by_id: bool
         await grown(up)
         own = house.cloud.add(DATABASE).id
 
-        decision = await up.desk.giving.adopt(WEB, own if by_id else "database", force=False, by="ada")
+        decision = await up.operations.adoption.adopt(WEB, own if by_id else "database", force=False, by="ada")
 
         assert (decision.desired_from, decision.desired_to) == (2, 3)
         await up.grown(3)
@@ -44,7 +44,7 @@ def test_an_adopted_machine_joins_and_the_size_follows(house: House, by_id: bool
         assert house.edge.states[THREE] is SeatState.SERVING
         (record,) = [record for record in up.store.members(WEB) if record.name == THREE]
         assert (record.given, record.server_id, record.phase) == (True, own, Phase.IN_SERVICE)
-        told = await up.desk.history(WEB, before=None, limit=99)
+        told = await up.operations.history(WEB, before=None, limit=99)
         assert ("adopt", "ada", f"database ({own}) as {THREE}") in {(one.name, one.by, one.message) for one in told}
 
     house.run(scene)
@@ -67,7 +67,7 @@ def test_a_machine_that_cannot_be_adopted_is_refused_by_name(
         house.cloud.add(MemberName("asleep"))
         house.cloud.say(MemberName("asleep"), ServerState.STOPPED)
         with pytest.raises(error, match=said):
-            await up.desk.giving.adopt(WEB, named, force=False, by="ada")
+            await up.operations.adoption.adopt(WEB, named, force=False, by="ada")
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
 
     house.run(scene)
@@ -79,10 +79,10 @@ def test_above_max_a_machine_is_adopted_only_by_force(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
-        refused = await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+        refused = await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         assert (refused.winner, refused.desired_to) == (None, 2)
         assert len(up.store.members(WEB)) == 2
-        forced = await up.desk.giving.adopt(WEB, "database", force=True, by="ada")
+        forced = await up.operations.adoption.adopt(WEB, "database", force=True, by="ada")
         assert forced.desired_to == 3
         await up.grown(3)
 
@@ -94,9 +94,9 @@ def test_a_machine_is_adopted_once(house: House) -> None:
         await grown(up)
         house.cloud.add(DATABASE)
         house.cloud.faults.always["mark"] = Transient("busy")
-        await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+        await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         with pytest.raises(Refused, match=f"is being adopted already, as {THREE}"):
-            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+            await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         house.cloud.faults.clear()
         await up.grown(3)
 
@@ -108,7 +108,7 @@ def test_a_machine_that_another_daemon_marks_meanwhile_is_not_adopted_and_the_si
         await grown(up)
         house.cloud.add(DATABASE)
         house.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
-        await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+        await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
         assert "adoption_refused" in [event.name for event in up.store.history(WEB, before=None, limit=50)]
@@ -129,7 +129,7 @@ def test_a_machine_is_not_adopted_when_the_store_cannot_be_written(house: House)
 
         up.store.record = full  # type: ignore[method-assign]
         with pytest.raises(StoreError):
-            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
+            await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         up.store.record = record  # type: ignore[method-assign]
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
@@ -142,15 +142,15 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house:
     async def scene(up: Up) -> None:
         await grown(up, 3)
         own = house.cloud.machines[THREE].id
-        decision = await up.desk.giving.evict(WEB, THREE, force=False, by="ada")
+        decision = await up.operations.adoption.evict(WEB, THREE, force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (3, 2)
         await up.grown(2)
         assert THREE not in house.edge.states
         assert [machine.id for machine in house.cloud.machines.values() if machine.name == own] == [own]
-        told = await up.desk.history(WEB, before=None, limit=99)
+        told = await up.operations.history(WEB, before=None, limit=99)
         assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in told if one.by == THREE}
         assert ("evict", "ada") in {(one.name, one.by) for one in told}
-        again = await up.desk.giving.adopt(WEB, own, force=False, by="ada")
+        again = await up.operations.adoption.adopt(WEB, own, force=False, by="ada")
         assert again.desired_to == 3
         await up.grown(3)
         assert house.cloud.machines[name_of(4)].id == own
@@ -162,7 +162,7 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house:
 def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        await up.desk.giving.exchange(WEB, name_of(1), force=False, by="ada")
+        await up.operations.adoption.exchange(WEB, name_of(1), force=False, by="ada")
         await up.until(lambda: THREE in house.machines)
         await up.grown(2)
         assert house.machines == {name_of(2), THREE}
@@ -174,15 +174,15 @@ def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> Non
 def test_an_eviction_below_min_or_twice_or_of_a_protected_member_is_refused(house: House) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        refused = await up.desk.giving.evict(WEB, name_of(1), force=False, by="ada")
+        refused = await up.operations.adoption.evict(WEB, name_of(1), force=False, by="ada")
         assert refused.winner is None
-        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
         with pytest.raises(Refused, match="is protected"):
-            await up.desk.giving.evict(WEB, name_of(1), force=False, by="ada")
+            await up.operations.adoption.evict(WEB, name_of(1), force=False, by="ada")
         house.edge.faults.always["drain"] = Transient("busy")
-        await up.desk.giving.exchange(WEB, name_of(2), force=False, by="ada")
+        await up.operations.adoption.exchange(WEB, name_of(2), force=False, by="ada")
         with pytest.raises(Refused, match="leaving already"):
-            await up.desk.giving.exchange(WEB, name_of(2), force=False, by="ada")
+            await up.operations.adoption.exchange(WEB, name_of(2), force=False, by="ada")
 
     house.run(scene)
 
@@ -194,8 +194,8 @@ def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason
         await grown(up)
         house.cloud.add(DATABASE)
         with pytest.raises(Refused, match="environment"):
-            await up.desk.giving.adopt(WEB, "database", force=False, by="ada")
-        for evict in (up.desk.giving.evict, up.desk.giving.exchange):
+            await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
+        for evict in (up.operations.adoption.evict, up.operations.adoption.exchange):
             with pytest.raises(Refused, match="environment"):
                 await evict(WEB, name_of(1), force=False, by="ada")
         assert {record.leaving for record in up.store.members(WEB)} == {None}

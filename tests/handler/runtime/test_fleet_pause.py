@@ -28,7 +28,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 
 async def stop(up: Up, direction: Direction | None = None) -> FleetPause | None:
-    return await up.desk.pause_all(decisions_only=False, direction=direction, because="storage moves", by="ada")
+    return await up.operations.pause_all(decisions_only=False, direction=direction, because="storage moves", by="ada")
 
 
 def with_later(text: str) -> str:
@@ -38,7 +38,7 @@ def with_later(text: str) -> str:
 def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_on_as_they_were(house: House) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, direction=Direction.IN, by="bob")
+        await up.operations.pause(WEB, decisions_only=False, direction=Direction.IN, by="bob")
         await stop(up)
         house.cloud.die(name_of(1))
 
@@ -46,18 +46,18 @@ def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_o
         await up.until(lambda: up.status.reason is Reason.PAUSED)
         assert up.status.condition is GroupCondition.PAUSED
         house.declare(with_later(model()))
-        assert not (await up.desk.reload()).problems
-        await up.until(lambda: up.desk.group(LATER).decided_at is not None)
+        assert not (await up.operations.reload()).problems
+        await up.until(lambda: up.operations.group(LATER).decided_at is not None)
         assert house.machines == {name_of(2)}
         assert house.cloud.ours(INSTALLATION, LATER) == set()
         assert up.status.fleet_pause is not None
         assert up.status.fleet_pause.because == "storage moves"
         assert up.status.pause is Pause.IN
-        await up.desk.resume_all(by="eve")
+        await up.operations.resume_all(by="eve")
         await up.grown(2)
         await up.until(lambda: len(house.cloud.ours(INSTALLATION, LATER)) == 2)
-        assert (up.status.pause, up.status.fleet_pause, up.desk.fleet_pause()) == (Pause.IN, None, None)
-        acts = [(event.name, event.by) for event in await up.desk.history(WEB, before=None, limit=99)]
+        assert (up.status.pause, up.status.fleet_pause, up.operations.fleet_pause()) == (Pause.IN, None, None)
+        acts = [(event.name, event.by) for event in await up.operations.history(WEB, before=None, limit=99)]
         assert [act for act in acts if act[0].endswith("_all")] == [("resume_all", "eve"), ("pause_all", "ada")]
 
     house.run(before)
@@ -76,13 +76,13 @@ def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(house: House) ->
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.create = slowly  # type: ignore[method-assign]
-        await up.desk.scale(WEB, 4, force=False, by="bob")
+        await up.operations.scale(WEB, 4, force=False, by="bob")
         await up.until(called.is_set)
         await stop(up)
         may_end.set()
         await up.passed(3)
         assert len(house.machines) == 3
-        await up.desk.resume_all(by="ada")
+        await up.operations.resume_all(by="ada")
         await up.grown(4)
 
     house.run(scene)
@@ -92,11 +92,11 @@ def test_a_forced_size_is_stored_and_not_carried_out_before_the_fleet_resumes(ho
     async def scene(up: Up) -> None:
         await up.grown(2)
         await stop(up)
-        assert (await up.desk.scale(WEB, 3, force=False, by="bob")).reason is Reason.PAUSED
-        assert (await up.desk.scale(WEB, 3, force=True, by="bob")).desired_to == 3
+        assert (await up.operations.scale(WEB, 3, force=False, by="bob")).reason is Reason.PAUSED
+        assert (await up.operations.scale(WEB, 3, force=True, by="bob")).desired_to == 3
         await up.passed(2)
         assert len(house.machines) == 2
-        await up.desk.resume_all(by="ada")
+        await up.operations.resume_all(by="ada")
         await up.grown(3)
 
     house.run(scene)
@@ -108,11 +108,11 @@ def test_one_direction_of_the_fleet_pauses_and_goes_on(house: House) -> None:
         await stop(up, Direction.OUT)
         house.readings.value = 95.0
         await up.until(lambda: up.status.reason is Reason.PAUSED)
-        await up.desk.resume_all(direction=Direction.OUT, by="ada")
+        await up.operations.resume_all(direction=Direction.OUT, by="ada")
         await up.grown(3)
         await stop(up)
         with pytest.raises(Refused, match="paused in both directions"):
-            await up.desk.resume_all(direction=Direction.OUT, by="ada")
+            await up.operations.resume_all(direction=Direction.OUT, by="ada")
 
     house.run(scene)
 
@@ -128,7 +128,7 @@ def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch:
             patched.setattr(SqliteStore, "save_fleet_pause", full)
             with pytest.raises(StoreError):
                 await stop(up)
-        assert up.desk.fleet_pause() is None
+        assert up.operations.fleet_pause() is None
         assert up.runtime.state.fleet_pause is None
 
     house.run(scene)
@@ -137,13 +137,13 @@ def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch:
 def test_why_status_and_metrics_show_who_paused_the_fleet_and_why(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        assert b'trimtab_fleet_pause{pause="all"} 0.0' in up.desk.metrics()
+        assert b'trimtab_fleet_pause{pause="all"} 0.0' in up.operations.metrics()
         fleet = await stop(up)
         await up.until(lambda: up.status.reason is Reason.PAUSED)
-        found = await up.desk.why(WEB, None)
+        found = await up.operations.why(WEB, None)
         assert found is not None
         assert getattr(found, "fleet_pause", None) == fleet
-        assert b'trimtab_fleet_pause{pause="all"} 1.0' in up.desk.metrics()
-        assert b'trimtab_group_pause{group="web",pause="all"} 1.0' in up.desk.metrics()
+        assert b'trimtab_fleet_pause{pause="all"} 1.0' in up.operations.metrics()
+        assert b'trimtab_group_pause{group="web",pause="all"} 1.0' in up.operations.metrics()
 
     house.run(scene)

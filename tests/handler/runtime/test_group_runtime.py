@@ -117,25 +117,25 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house
     async def before(up: Up) -> None:
         await both_grown(up)
         house.cloud.create = slowly  # type: ignore[method-assign]
-        assert (await up.desk.alarm(WEB, OUT, id="a1", by="nagios")).reason is Reason.SCALED_OUT
-        asked = await up.desk.alarm(OTHER, OUT, id="a2", by="nagios")
+        assert (await up.operations.alarm(WEB, OUT, id="a1", by="nagios")).reason is Reason.SCALED_OUT
+        asked = await up.operations.alarm(OTHER, OUT, id="a2", by="nagios")
         assert (asked.reason, asked.desired_to) == (Reason.WAITING_TURN, 2)
-        queued = up.desk.group(OTHER).queued
+        queued = up.operations.group(OTHER).queued
         assert queued is not None
-        assert "alarm nagios" in say_queued(queued, WEB, up.desk.now())
+        assert "alarm nagios" in say_queued(queued, WEB, up.operations.now())
         await up.until(lambda: up.engine.runtimes[OTHER].decided_at is not None)
         await up.ticked(2)
-        found = await up.desk.why(OTHER, None)
+        found = await up.operations.why(OTHER, None)
         assert isinstance(found, Explanation)
         assert (found.ahead, found.queued) == (WEB, queued)
         may_build.set()
 
     async def after(up: Up) -> None:
-        await up.until(lambda: up.desk.group(OTHER).desired == 3)
+        await up.until(lambda: up.operations.group(OTHER).desired == 3)
         await up.until(lambda: len(house.cloud.ours(INSTALLATION, OTHER)) == 3)
         assert len(house.machines) == 3
-        assert up.desk.group(OTHER).queued is None
-        told = [(event.name, event.by) for event in await up.desk.history(OTHER, before=None, limit=99)]
+        assert up.operations.group(OTHER).queued is None
+        told = [(event.name, event.by) for event in await up.operations.history(OTHER, before=None, limit=99)]
         mine = [name for name, by in told if by == "alarm nagios"]
         assert mine == ["scaled_out", "waiting_turn"]
 
@@ -147,9 +147,9 @@ def test_both_ask_in_one_breath_and_only_one_of_them_scales(house: House) -> Non
     async def scene(up: Up) -> None:
         await both_grown(up)
         house.readings.value = 95.0
-        await up.until(lambda: up.desk.group(OTHER).desired == 3 and up.desk.group(WEB).desired == 3)
+        await up.until(lambda: up.operations.group(OTHER).desired == 3 and up.operations.group(WEB).desired == 3)
         first = {
-            group: [event.name for event in await up.desk.history(group, before=None, limit=99)]
+            group: [event.name for event in await up.operations.history(group, before=None, limit=99)]
             for group in (WEB, OTHER)
         }
         assert sum("waiting_turn" in names for names in first.values()) == 1

@@ -9,7 +9,7 @@ from tests.support.engines import WEB, House, Up, model
 
 
 def picture(up: Up) -> Picture:
-    return up.desk.recent(WEB).picture(up.desk.now())
+    return up.operations.recent(WEB).picture(up.operations.now())
 
 
 def test_every_tick_leaves_its_sizes_and_its_values(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_resize_between_two_ticks_is_seen_at_once_and_judges_nothing(tmp_path:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.desired == 2)
         judged = picture(up).at
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         assert picture(up).sizes.desired[-1] == 3.0
         await up.until(lambda: picture(up).sizes.in_service[-1] == 3.0)
         assert picture(up).at == judged
@@ -42,7 +42,7 @@ def test_before_the_first_pass_the_number_in_service_is_absent(tmp_path: Path) -
         await up.until(lambda: up.status.desired == 2)
         runtime = replace(up.runtime, seen=None)
         recent = Recent({WEB: runtime})
-        recent.passed(runtime, up.desk.now())
+        recent.passed(runtime, up.operations.now())
         assert recent.series(runtime).last_sizes() == (2.0, None, 2.0, 4.0)
 
     House(tmp_path).run(scene)
@@ -53,7 +53,7 @@ def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) 
     house.run(lambda up: up.ticked(3))
 
     async def scene(up: Up) -> None:
-        began = up.desk.now()
+        began = up.operations.now()
         await up.ticked(2)
         assert all(instant >= began - 1 for instant in picture(up).at)
         assert (picture(up).began or 0) >= began - 1
@@ -64,12 +64,12 @@ def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) 
 def test_a_listener_gets_ticks_and_the_deletion_of_a_group(tmp_path: Path) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        with up.desk.pulse.listen(WEB) as listener:
+        with up.operations.pulse.listen(WEB) as listener:
             assert await listener.news() == {WEB}
         up.house.declare(model().replace("  web:\n", "  other:\n"))
-        await up.desk.reload()
-        with up.desk.pulse.listen(WEB) as listener:
-            await up.desk.delete(WEB, members=False, by="ada")
+        await up.operations.reload()
+        with up.operations.pulse.listen(WEB) as listener:
+            await up.operations.delete(WEB, members=False, by="ada")
             assert await listener.news() == {WEB}
 
     House(tmp_path).run(scene)

@@ -143,12 +143,12 @@ def test_a_floor_is_known_after_a_restart_and_without_anything_remembered(house:
 def test_a_scheduled_change_can_be_carried_out_at_once_and_a_limit_cannot(house: House) -> None:
     async def scene(up: Up) -> None:
         await seen(up)
-        asked = await up.desk.alarm(WEB, YEAR, id="a1", by="ada")
+        asked = await up.operations.alarm(WEB, YEAR, id="a1", by="ada")
         assert (asked.reason, asked.desired_to) == (Reason.SCALED_OUT, 3)
         with pytest.raises(Refused, match="low_tide is a ceiling by schedule"):
-            await up.desk.alarm(WEB, PolicyId("low_tide"), id="a2", by="ada")
+            await up.operations.alarm(WEB, PolicyId("low_tide"), id="a2", by="ada")
         with pytest.raises(NoSuch, match="did you mean year"):
-            await up.desk.alarm(WEB, PolicyId("yaer"), id="a3", by="ada")
+            await up.operations.alarm(WEB, PolicyId("yaer"), id="a3", by="ada")
 
     house.run(scene)
 
@@ -168,7 +168,7 @@ def test_what_a_schedule_did_is_an_event_of_its_own(house: House) -> None:
 
     async def scene(up: Up) -> None:
         await up.grown(3)
-        events = await up.desk.history(WEB, before=None, limit=5, kinds=(EventKind.DECISION,))
+        events = await up.operations.history(WEB, before=None, limit=5, kinds=(EventKind.DECISION,))
         assert (events[0].name, events[0].by, events[0].desired_from, events[0].desired_to) == (
             "scaled_out",
             "schedule year",

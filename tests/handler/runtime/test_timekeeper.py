@@ -47,7 +47,7 @@ def test_a_quiet_time_lasts_neither_longer_nor_shorter_when_the_clock_is_set(hou
         await set_by(up, step)
         await up.ticked(5)
         (quiet,) = up.status.quiets
-        assert 3500.0 < quiet.until - up.desk.now() <= 3600.0
+        assert 3500.0 < quiet.until - up.operations.now() <= 3600.0
         assert up.status.desired == 3
         assert up.status.policies["out"] is Reason.QUIET
 
@@ -82,7 +82,7 @@ def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(house: Hou
 
     async def second(up: Up) -> None:
         (quiet,) = up.status.quiets
-        assert 3500.0 < quiet.until - up.desk.now() <= 3600.0
+        assert 3500.0 < quiet.until - up.operations.now() <= 3600.0
 
     house.run(first)
     house.ahead += step
@@ -98,7 +98,7 @@ def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_
 
     async def second(up: Up) -> None:
         (quiet,) = up.status.quiets
-        assert quiet.until - up.desk.now() <= 3600.0
+        assert quiet.until - up.operations.now() <= 3600.0
 
     house.run(first)
     house.ahead -= DAY
@@ -113,10 +113,10 @@ def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(house: Hou
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.build_time = 4.0
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.until(lambda: len(house.machines) == 3)
         house.edge.busy = 1000.0
-        await up.desk.scale(WEB, 2, force=True, by="ada")
+        await up.operations.scale(WEB, 2, force=True, by="ada")
         await up.passed(3)
         before = house.machines
         await set_by(up, step)
@@ -130,9 +130,9 @@ def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(house: Hou
 def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(house: House, step: float) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        used = up.store.creates(WEB, up.runtime.definition.cloud.id, up.desk.now()).group_past_hour
+        used = up.store.creates(WEB, up.runtime.definition.cloud.id, up.operations.now()).group_past_hour
         await set_by(up, step)
-        now = up.desk.now()
+        now = up.operations.now()
         assert up.store.creates(WEB, up.runtime.definition.cloud.id, now).group_past_hour == used == 2
         later = replace(up.engine.parts.clock(), wall=now + 3700.0).wall
         assert up.store.creates(WEB, up.runtime.definition.cloud.id, later).group_past_hour == 0
@@ -151,7 +151,7 @@ def test_a_step_that_cannot_be_written_down_is_not_followed(house: House, monkey
         assert held is not None
         assert held.departed() < -DAY / 2
         (quiet,) = up.status.quiets
-        assert quiet.until - up.desk.now() > 3500.0
+        assert quiet.until - up.operations.now() > 3500.0
         monkeypatch.undo()
         hurry(monkeypatch)
         await up.until(lambda: abs(held.departed()) < 1.0)

@@ -55,7 +55,7 @@ def test_a_firing_alert_carries_out_its_policy_once_however_often_it_is_told(tmp
         assert effects(again) == effects(told)
         assert again["effects"][0]["repeated"]
         assert again["effects"][0]["id"] == told["effects"][0]["id"]
-        history = await outside.daemon.desk.history(WEB, before=None, limit=10)
+        history = await outside.daemon.operations.history(WEB, before=None, limit=10)
         assert [event.by for event in history if event.by.startswith("alarm")] == ["alarm slow"]
 
     play(tmp_path, scene)
@@ -75,7 +75,7 @@ def test_two_tellings_of_one_alert_at_the_same_moment_fire_once(tmp_path: Path) 
             both = [asyncio.create_task(outside.send(notice("WebSlow"), method=method)) for method in ("POST", "PUT")]
             await asyncio.sleep(0.05)
         assert [(await one)[0] for one in both] == [202, 202]
-        history = await outside.daemon.desk.history(WEB, before=None, limit=10)
+        history = await outside.daemon.operations.history(WEB, before=None, limit=10)
         assert [event.by for event in history if event.by.startswith("alarm")] == ["alarm slow"]
 
     play(tmp_path, scene)
@@ -222,24 +222,24 @@ def test_a_webhook_opens_nothing_else(tmp_path: Path) -> None:
 
 def test_tokens_rotate_and_end(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        desk, first = outside.daemon.desk, outside.token
+        operations, first = outside.daemon.operations, outside.token
 
         async def opens(*tokens: str) -> list[int]:
             return [(await outside.send(notice("Failing"), token=token))[0] for token in tokens]
 
-        second = await desk.webhooks.rotate("prometheus")
+        second = await operations.webhooks.rotate("prometheus")
         assert await opens(first, second) == [202, 202]
-        await desk.webhooks.finish("prometheus")
+        await operations.webhooks.finish("prometheus")
         assert await opens(first, second) == [404, 202]
-        third = await desk.webhooks.rotate("prometheus")
-        fourth = await desk.webhooks.rotate("prometheus")
+        third = await operations.webhooks.rotate("prometheus")
+        fourth = await operations.webhooks.rotate("prometheus")
         assert await opens(second, third, fourth) == [404, 202, 202]
-        await desk.webhooks.revoke("prometheus")
+        await operations.webhooks.revoke("prometheus")
         assert await opens(third, fourth) == [404, 404]
         with pytest.raises(Refused, match="revoked"):
-            await desk.webhooks.rotate("prometheus")
+            await operations.webhooks.rotate("prometheus")
         with pytest.raises(Refused, match="not used twice"):
-            await desk.webhooks.make(NewWebhook(name="prometheus"))
+            await operations.webhooks.make(NewWebhook(name="prometheus"))
 
     play(tmp_path, scene)
 
@@ -249,7 +249,7 @@ def test_no_token_is_in_the_store_the_log_or_the_list(tmp_path: Path) -> None:
 
     async def scene(outside: Outside) -> None:
         logs.configure(stream=stream)
-        other = await outside.daemon.desk.webhooks.rotate("prometheus")
+        other = await outside.daemon.operations.webhooks.rotate("prometheus")
         await outside.send(notice("Failing"))
         status, listed, _ = await outside.exchange(b"", method="GET", path="/api/v1/hooks")  # type: ignore[misc]
         assert status == 200
@@ -267,7 +267,7 @@ def test_no_token_is_in_the_store_the_log_or_the_list(tmp_path: Path) -> None:
 def test_a_webhook_needs_a_plain_name(tmp_path: Path, name: str) -> None:
     async def scene(outside: Outside) -> None:
         with pytest.raises(Refused, match="is no name"):
-            await outside.daemon.desk.webhooks.make(NewWebhook(name=name))
+            await outside.daemon.operations.webhooks.make(NewWebhook(name=name))
 
     play(tmp_path, scene)
 

@@ -35,7 +35,7 @@ def test_a_member_speaks_for_itself_with_the_token_of_its_environment(tmp_path: 
         assert (answer.status, answer.told) == (200, {"taken": 2})
         assert (senders.held(ONE), senders.held(TWO), senders.held(None)) == ({"JOBS": 7.0, "DONE": 100.0}, {}, {})
         assert senders.counted("json", "accepted") == 1
-        assert b"trimtab_pushed_values 2.0" in senders.up.desk.metrics()
+        assert b"trimtab_pushed_values 2.0" in senders.up.operations.metrics()
 
     play(tmp_path, scene)
 
@@ -56,7 +56,7 @@ def test_once_a_member_has_left_its_token_is_worth_nothing_and_its_values_are_fo
     async def scene(senders: Senders) -> None:
         token = senders.token(ONE)
         assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
-        await senders.up.desk.members.replace(GroupId("web"), ONE, by="ada")
+        await senders.up.operations.members.replace(GroupId("web"), ONE, by="ada")
         await senders.up.until(lambda: ONE not in senders.up.house.machines and senders.up.settled())
         await senders.up.until(lambda: senders.held(ONE) == {})
         answer = await senders.send({"values": {"JOBS": 1}}, token)
@@ -76,12 +76,12 @@ def test_a_member_that_is_not_listed_yet_is_told_to_come_back(tmp_path: Path) ->
 def test_a_new_key_makes_the_tokens_of_new_members_and_ends_the_old_ones_when_told(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         old = senders.token(ONE)
-        await senders.up.desk.webhooks.rotate_member_tokens()
+        await senders.up.operations.webhooks.rotate_member_tokens()
         new = senders.token(ONE)
         assert new != old
         for token in (old, new):
             assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
-        await senders.up.desk.webhooks.finish_member_tokens()
+        await senders.up.operations.webhooks.finish_member_tokens()
         assert (await senders.send({"values": {"JOBS": 1}}, old)).status == 401
         assert (await senders.send({"values": {"JOBS": 1}}, new)).status == 200
 
@@ -137,11 +137,11 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
             return (await senders.send({"values": {"ORDERS": 1}}, token)).status
 
         first = await senders.group_token()
-        second = await senders.up.desk.webhooks.rotate("shop")
+        second = await senders.up.operations.webhooks.rotate("shop")
         assert [await pushes(first), await pushes(second)] == [200, 200]
-        await senders.up.desk.webhooks.finish("shop")
+        await senders.up.operations.webhooks.finish("shop")
         assert [await pushes(first), await pushes(second)] == [401, 200]
-        await senders.up.desk.webhooks.revoke("shop")
+        await senders.up.operations.webhooks.revoke("shop")
         assert [await pushes(first), await pushes(second)] == [401, 401]
 
     play(tmp_path, scene)
@@ -149,7 +149,10 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
 
 def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
-        alerts, values = await senders.up.desk.webhooks.make(NewWebhook(name="prometheus")), await senders.group_token()
+        alerts, values = (
+            await senders.up.operations.webhooks.make(NewWebhook(name="prometheus")),
+            await senders.group_token(),
+        )
         assert (await senders.send({"values": {"ORDERS": 1}}, alerts)).status == 401
         assert (await senders.send({"values": {"ORDERS": 1}}, "the-daemons-own")).status == 401
         assert (await senders.send({}, values, path="/hooks/alerts")).status == 404
@@ -171,7 +174,7 @@ def test_a_token_for_values_is_bound_to_groups_and_to_nothing_else(
 ) -> None:
     async def scene(senders: Senders) -> None:
         with pytest.raises(Refused, match=message):
-            await senders.up.desk.webhooks.make(wanted)
+            await senders.up.operations.webhooks.make(wanted)
 
     play(tmp_path, scene)
 
@@ -250,7 +253,7 @@ def test_a_rising_counter_of_the_client_library_comes_with_its_birthday_and_is_u
 
 def test_openmetrics_may_say_when_it_was_measured(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
-        now, token = senders.up.desk.now(), await senders.group_token()
+        now, token = senders.up.operations.now(), await senders.group_token()
 
         async def told(at: float) -> int:
             body = f"ORDERS 1 {at:.3f}\n# EOF\n".encode()
@@ -344,7 +347,7 @@ def test_a_name_that_a_reload_takes_out_of_use_is_forgotten_and_refused(tmp_path
         token = senders.token(ONE)
         await senders.send({"values": {"JOBS": 1, "DONE": 2}}, token)
         senders.up.house.declare(MODEL.replace("policies: [out, more, most]", "policies: [out]"))
-        assert (await senders.up.desk.reload()).problems == ()
+        assert (await senders.up.operations.reload()).problems == ()
         await senders.up.passed()
         assert senders.held(ONE) == {"JOBS": 1.0}
         assert (await senders.send({"values": {"DONE": 2}}, token)).status == 400
@@ -361,7 +364,7 @@ def test_what_is_pushed_is_what_conditions_see(tmp_path: Path) -> None:
         )
         await asyncio.to_thread(urllib.request.urlopen, request)
         await senders.up.until(lambda: senders.up.serving() == 3)
-        why = await senders.up.desk.why(GroupId("web"), None)
+        why = await senders.up.operations.why(GroupId("web"), None)
         assert re.search(r"value=99\.0", repr(why))
 
     play(tmp_path, scene)

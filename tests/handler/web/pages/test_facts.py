@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from config.units import GroupId, Instant, PolicyId
-from handler.operations.desk import Desk
+from handler.operations.facade import Operations
 from handler.ports.stored import Event, EventKind
 from handler.web.pages.facts import PageGatherer, mark_of, why_of
 from tests.support.store import NOW, WEB, an_answer, an_explanation
@@ -84,7 +84,7 @@ class Asked:
 
 def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
     """Whether a page that is looked at twice says why; ``told`` is in the store from then on."""
-    gatherer = PageGatherer(cast("Desk", daemon))
+    gatherer = PageGatherer(cast("Operations", daemon))
 
     async def scene() -> list[bool]:
         first = await gatherer.why(an_event())

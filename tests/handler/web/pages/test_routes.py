@@ -82,7 +82,7 @@ def play(scene: Callable[[Site], Awaitable[None]], place: Path, text: str | None
         async with House(place, text or model()).running() as up, contextlib.AsyncExitStack() as stack:
             tcp = stack.enter_context(bind_tcp("127.0.0.1", 0))
             unix = stack.enter_context(bind_unix(place / "s"))
-            await stack.enter_async_context(serving(up.desk, up.engine.ingest, unix, tcp, "token"))
+            await stack.enter_async_context(serving(up.operations, up.engine.ingest, unix, tcp, "token"))
             await up.grown(2)
             await scene(Site(up, tcp.getsockname()[1], stack.aclose))
 
@@ -146,7 +146,7 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
             assert events.headers["cache-control"] == "no-store"
             first = await events.next("tick")
             assert first["parts"].keys() == {"head", "sizes", "conditions", "now", "decisions", "members", "fleet"}
-            await site.up.desk.scale(WEB, 4, force=False, by="<b>ada</b>")
+            await site.up.operations.scale(WEB, 4, force=False, by="<b>ada</b>")
             async with asyncio.timeout(PATIENT):
                 while "scaled out 2 → 4" not in (told := (await events.next("tick"))["parts"]["decisions"]):
                     pass
@@ -163,7 +163,7 @@ def test_the_overview_gets_events_of_changed_and_of_new_groups(tmp_path: Path) -
             text = model()
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
             site.up.house.declare(text + second)
-            await site.up.desk.reload()
+            await site.up.operations.reload()
             async with asyncio.timeout(PATIENT):
                 while "groups" not in (parts := (await events.next("tick"))["parts"]):
                     pass
@@ -175,7 +175,7 @@ def test_the_overview_gets_events_of_changed_and_of_new_groups(tmp_path: Path) -
 def test_without_news_there_is_a_heartbeat(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         await site.up.passed(1)
-        site.up.desk.pulse.heartbeat = 0.05
+        site.up.operations.pulse.heartbeat = 0.05
         async with site.events("/events?group=web") as events:
             first, second = await events.next("beat"), await events.next("beat")
             assert second["now"] > first["now"]
@@ -200,8 +200,8 @@ def test_a_group_that_is_deleted_ends_its_stream_with_a_word(tmp_path: Path) -> 
         async with site.events("/events?group=web") as events:
             await events.next("beat")
             site.up.house.declare(model().replace("  web:\n", "  other:\n"))
-            await site.up.desk.reload()
-            await site.up.desk.delete(WEB, members=False, by="ada")
+            await site.up.operations.reload()
+            await site.up.operations.delete(WEB, members=False, by="ada")
             assert "now" in await events.next("gone")
             assert await events.next("never") is None
 
@@ -249,9 +249,9 @@ def test_the_series_are_columns_of_one_length_with_null_for_what_is_not_known(tm
 
 def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
-        desk = site.up.desk
+        operations = site.up.operations
         assert "fleet-pause" not in (await site.get("/"))[2]
-        await desk.pause_all(decisions_only=False, because="<i>storage</i>", by="<b>ada</b>")
+        await operations.pause_all(decisions_only=False, because="<i>storage</i>", by="<b>ada</b>")
         for path in ("/", "/groups/web", "/groups/unknown"):
             page = (await site.get(path))[2]
             assert "The whole fleet: paused" in page
@@ -259,7 +259,7 @@ def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
             assert "&lt;b&gt;ada&lt;/b&gt;" in page
         async with site.events() as events:
             await events.next("tick")
-            await desk.resume_all(by="ada")
+            await operations.resume_all(by="ada")
             async with asyncio.timeout(PATIENT):
                 while (await events.next("tick"))["parts"]["fleet"]:
                     pass

@@ -28,17 +28,17 @@ def seated(up: Up, balancer: BalancerId) -> set[str]:
 
 async def attached(up: Up) -> None:
     await up.grown(2)
-    assert await up.desk.balancers.attach(WEB, SIDE, 81, by="ada") == 2
+    assert await up.operations.balancers.attach(WEB, SIDE, 81, by="ada") == 2
     await up.until(lambda: seated(up, SIDE) == up.house.machines and up.settled())
 
 
 def test_members_join_an_attached_balancer_and_history_names_the_person(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         assert seated(up, SIDE) == seated(up, EDGE) == house.machines
-        events = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(event.by, event.message) for event in events if event.name == "attach"] == [("ada", "side at port 81")]
 
     house.run(scene)
@@ -47,21 +47,21 @@ def test_members_join_an_attached_balancer_and_history_names_the_person(house: H
 def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(house: House) -> None:
     async def before(up: Up) -> None:
         await attached(up)
-        assert (await up.desk.reload()).problems == ()
-        assert await up.desk.balancers.behind(WEB) == (
+        assert (await up.operations.reload()).problems == ()
+        assert await up.operations.balancers.behind(WEB) == (
             Behind(balancer=EDGE, port=8080, by="file", members=2, leaving=0),
             Behind(balancer=SIDE, port=81, by="ada", members=2, leaving=0),
         )
 
     async def after(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         assert seated(up, SIDE) == house.machines
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=3)
+        assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=3)
         await up.until(lambda: not seated(up, SIDE))
         await up.grown(3)
-        assert [each.balancer for each in await up.desk.balancers.behind(WEB)] == [EDGE]
+        assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
         assert house.cloud.destroyed == []
 
     house.run(before)
@@ -72,20 +72,20 @@ def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attache
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare(BOTH)
-        await up.desk.reload()
+        await up.operations.reload()
         await up.passed()
         assert seated(up, SIDE) == set()
         with pytest.raises(Refused, match=r"model.yaml:\d+ has group web behind side at port 81: change it there"):
-            await up.desk.balancers.attach(WEB, SIDE, 82, by="ada")
-        await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
+            await up.operations.balancers.attach(WEB, SIDE, 82, by="ada")
+        await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         await up.until(lambda: seated(up, SIDE) == house.machines)
         with pytest.raises(Refused, match=r"every member of web is behind side already, by .*model.yaml:\d+"):
-            await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
+            await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         with pytest.raises(Refused, match="take it from there and reload"):
-            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+            await up.operations.balancers.detach(WEB, SIDE, by="ada")
         house.declare(MODEL)
-        await up.desk.reload()
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
+        await up.operations.reload()
+        assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.until(lambda: not seated(up, SIDE))
 
     house.run(scene)
@@ -97,14 +97,14 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(house: Hous
         side, before = house.balancers[SIDE], up.store.members(WEB)
         side.strangers[house.edge.addresses[min(house.machines)][0], 81] = "mail"
         with pytest.raises(Refused, match=r"nothing has changed: .* belongs to mail"):
-            await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
+            await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.always["occupants"] = Transient("too slow")
         with pytest.raises(Refused, match="nothing has changed: too slow"):
-            await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
+            await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.clear()
         side.faults.always["seats"] = Transient("no route")
         with pytest.raises(Refused, match="nothing has changed: balancer side: no route"):
-            await up.desk.balancers.attach(WEB, SIDE, 81, by="ada")
+            await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         assert (up.store.members(WEB), seated(up, SIDE)) == (before, set())
         assert {record.phase for record in before} == {Phase.IN_SERVICE}
 
@@ -116,9 +116,9 @@ def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(house: Hous
         await attached(up)
         house.balancers[SIDE].faults.always["seats"] = Transient("no route")
         with pytest.raises(Refused, match="nothing has changed: no route"):
-            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+            await up.operations.balancers.detach(WEB, SIDE, by="ada")
         house.balancers[SIDE].faults.clear()
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
+        assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
 
     house.run(scene)
 
@@ -126,9 +126,9 @@ def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(house: Hous
 def test_unknown_names_are_answered_with_the_nearest(house: House) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch, match="did you mean side"):
-            await up.desk.balancers.attach(WEB, BalancerId("sid"), 81, by="ada")
+            await up.operations.balancers.attach(WEB, BalancerId("sid"), 81, by="ada")
         with pytest.raises(NoSuch, match="did you mean web"):
-            await up.desk.balancers.detach(GroupId("wbe"), SIDE, by="ada")
+            await up.operations.balancers.detach(GroupId("wbe"), SIDE, by="ada")
 
     house.run(scene)
 
@@ -137,9 +137,9 @@ def test_a_group_that_left_the_file_keeps_its_balancers(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         house.declare(MODEL.partition("groups:")[0])
-        await up.desk.reload()
+        await up.operations.reload()
         with pytest.raises(Refused, match="no longer declared"):
-            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+            await up.operations.balancers.detach(WEB, SIDE, by="ada")
         assert seated(up, SIDE) == house.machines
 
     house.run(scene)
@@ -150,11 +150,11 @@ def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(hou
         await attached(up)
         house.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
         with pytest.raises(Refused, match=r"it counts as not found after .* trimtab detach web side --force"):
-            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+            await up.operations.balancers.detach(WEB, SIDE, by="ada")
         await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[SIDE].not_found)
-        assert await up.desk.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
+        assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.grown(2)
-        assert [each.balancer for each in await up.desk.balancers.behind(WEB)] == [EDGE]
+        assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
 
     house.run(scene)
 
@@ -162,22 +162,22 @@ def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(hou
 def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         house.balancers[SIDE].faults.always["seats"] = Transient("no route")
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.passed(3)
         assert len(house.machines) == 3, "the member that leaves waits to be drained at side"
         with pytest.raises(Refused, match="no route; to detach without draining: trimtab detach web side --force"):
-            await up.desk.balancers.detach(WEB, SIDE, by="ada")
+            await up.operations.balancers.detach(WEB, SIDE, by="ada")
 
-        done = await up.desk.balancers.detach(WEB, SIDE, force=True, by="ada")
+        done = await up.operations.balancers.detach(WEB, SIDE, force=True, by="ada")
         assert done.members == 3
         assert "side could not be asked" in done.warning
         assert all(name in done.warning for name in seated(up, SIDE))
         await up.grown(2)
         assert len(seated(up, SIDE)) == 3, "nothing is changed there"
-        (said,) = [event for event in await up.desk.history(WEB, before=None, limit=99) if event.name == "detach"]
+        (said,) = [event for event in await up.operations.history(WEB, before=None, limit=99) if event.name == "detach"]
         assert said.message.startswith("side, by force: side could not be asked")
 
     house.run(scene)
@@ -186,7 +186,7 @@ def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(house: Hou
 def test_force_drains_where_the_balancer_answers(house: House) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        assert await up.desk.balancers.detach(WEB, SIDE, force=True, by="ada") == Detached(members=2)
+        assert await up.operations.balancers.detach(WEB, SIDE, force=True, by="ada") == Detached(members=2)
         await up.until(lambda: not seated(up, SIDE))
 
     house.run(scene)
@@ -197,11 +197,11 @@ def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read
         await up.grown(2)
         house.edge.faults.always["seats"] = Transient("no route")
         house.declare(MODEL.partition("groups:")[0])
-        await up.desk.reload()
-        await up.desk.delete(WEB, members=True, by="ada")
+        await up.operations.reload()
+        await up.operations.delete(WEB, members=True, by="ada")
         await up.passed(3)
         assert len(house.machines) == 2
-        await up.desk.balancers.detach(WEB, EDGE, force=True, by="ada")
+        await up.operations.balancers.detach(WEB, EDGE, force=True, by="ada")
         await up.until(lambda: not house.machines and WEB not in up.engine.runtimes)
 
     house.run(scene)
@@ -212,6 +212,6 @@ def test_force_does_not_move_what_the_file_lists(house: House) -> None:
         await up.grown(2)
         house.edge.faults.always["seats"] = Transient("no route")
         with pytest.raises(Refused, match="take it from there and reload"):
-            await up.desk.balancers.detach(WEB, EDGE, force=True, by="ada")
+            await up.operations.balancers.detach(WEB, EDGE, force=True, by="ada")
 
     house.run(scene)

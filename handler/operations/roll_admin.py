@@ -29,7 +29,7 @@ _EDITS = 200
 """The most edits of the file that are shown with the revisions; the newest are kept."""
 
 
-class RollDesk:
+class RollAdmin:
     """Lists revisions, rolls back and rolls; the group's history records every change and the person who asked."""
 
     def __init__(self, engine: Engine) -> None:

@@ -27,11 +27,11 @@ def test_observing_one_member_gathers_anew_and_changes_nothing(house: House) -> 
     async def scene(up: Up) -> None:
         await up.grown(2)
         one = min(house.machines)
-        seen = await up.desk.members.observe(WEB, one)
+        seen = await up.operations.members.observe(WEB, one)
         assert (seen.member, seen.role, seen.steps) == (one, Role.SERVING, ())
         assert house.cloud.destroyed == []
         with pytest.raises(NoSuch, match=f"has no member {one}0; did you mean {one}"):
-            await up.desk.members.observe(WEB, MemberName(f"{one}0"))
+            await up.operations.members.observe(WEB, MemberName(f"{one}0"))
 
     house.run(scene)
 
@@ -45,13 +45,13 @@ def test_one_member_is_repaired_by_order_and_no_other(house: House) -> None:
         for name in (one, two):
             house.cloud.say(name, ServerState.ERROR)
         await up.until(lambda: "unrepaired" in {wait.value for wait, _ in up.status.waits})
-        done = await up.desk.members.converge(WEB, one, by="ada")
+        done = await up.operations.members.converge(WEB, one, by="ada")
         assert {outcome.member for outcome in done} == {one}
         assert all(outcome.result is StepResult.DONE for outcome in done)
         assert not any(isinstance(outcome.step, Create) for outcome in done)
         await up.until(lambda: one not in house.machines and len(house.machines) == 2)
         assert two in house.machines
-        notes = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(note.by, note.message) for note in notes if note.name == "converge"] == [("ada", one)]
 
     house.run(scene)
@@ -60,8 +60,8 @@ def test_one_member_is_repaired_by_order_and_no_other(house: House) -> None:
 def test_a_paused_group_s_member_is_not_touched(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
         with pytest.raises(Refused, match="web is paused, ORPHANED or not in mode act"):
-            await up.desk.members.converge(WEB, min(house.machines), by="ada")
+            await up.operations.members.converge(WEB, min(house.machines), by="ada")
 
     house.run(scene)

@@ -16,7 +16,7 @@ from handler.runtime.group_runtime import GroupRuntime
 from trigger.guards.outdated_requests import confirmed
 
 
-class StoreDesk:
+class StoreAdmin:
     """Shows, adopts and flushes the store; the groups' history records every adoption with the person who asked."""
 
     def __init__(self, engine: Engine) -> None:

@@ -26,11 +26,11 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
     async def three(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
 
     async def six(up: Up) -> None:
-        await up.desk.scale(WEB, 6, force=False, by="ada")
+        await up.operations.scale(WEB, 6, force=False, by="ada")
         await up.grown(6)
 
     house.run(three)
@@ -50,12 +50,12 @@ def test_an_older_store_removes_and_makes_nothing_and_says_so(house: House) -> N
         assert (status.condition, status.reason) == (GroupCondition.ERROR, Reason.OLDER_STORE)
         assert "it has size 3, but the cloud lists 6 members up to launch 6" in status.messages[0]
         assert "trimtab store adopt web" in status.messages[0]
-        assert b'trimtab_group_older_store{group="web"} 1.0' in up.desk.metrics()
-        assert b'trimtab_restricted{group="web",reason="older_store"} 1.0' in up.desk.metrics()
+        assert b'trimtab_group_older_store{group="web"} 1.0' in up.operations.metrics()
+        assert b'trimtab_restricted{group="web",reason="older_store"} 1.0' in up.operations.metrics()
         await up.until(up.store.last_notices)
         (notice,) = up.store.last_notices()
         assert "older than the fleet" in notice.messages[0]
-        refused = await up.desk.scale(WEB, 3, force=True, by="ada")
+        refused = await up.operations.scale(WEB, 3, force=True, by="ada")
         assert (refused.reason, refused.desired_to) == (Reason.OLDER_STORE, 6)
 
     house.run(scene)
@@ -81,17 +81,17 @@ def test_a_restart_neither_forgets_the_doubt_nor_needs_it_to_be_found_again(hous
 
 
 async def _history(up: Up):
-    return await up.desk.history(WEB, before=None, limit=500, kinds={EventKind.NOTE})
+    return await up.operations.history(WEB, before=None, limit=500, kinds={EventKind.NOTE})
 
 
 def test_a_person_confirms_and_new_members_have_names_that_were_never_used(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
-        (adopted,) = (await up.desk.stores.adopt(None, by="ada")).groups
+        (adopted,) = (await up.operations.stores.adopt(None, by="ada")).groups
         assert (adopted.stored, adopted.desired, adopted.found) == (3, 6, 6)
         await up.grown(6)
         assert up.status.condition is not GroupCondition.ERROR
-        await up.desk.scale(WEB, 7, force=False, by="ada")
+        await up.operations.scale(WEB, 7, force=False, by="ada")
         await up.grown(7)
         assert len(set(house.cloud.created)) == len(house.cloud.created) == 7
         (event,) = [event for event in await _history(up) if event.name == "store_adopted"]
@@ -104,10 +104,10 @@ def test_a_person_confirms_and_new_members_have_names_that_were_never_used(house
 def test_a_group_that_is_not_in_doubt_needs_no_confirmation(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
-        await up.desk.stores.adopt(WEB, by="ada")
+        await up.operations.stores.adopt(WEB, by="ada")
         with pytest.raises(Refused, match="not in doubt"):
-            await up.desk.stores.adopt(WEB, by="ada")
-        assert (await up.desk.stores.adopt(None, by="ada")).groups == ()
+            await up.operations.stores.adopt(WEB, by="ada")
+        assert (await up.operations.stores.adopt(None, by="ada")).groups == ()
 
     house.run(scene)
 
@@ -132,7 +132,7 @@ def test_a_pass_that_saw_the_fleet_before_a_person_confirmed_does_not_doubt_anew
         up.runtime.wake.set()
         await up.until(seen.is_set)
         asyncio.get_running_loop().call_later(0.2, go_on.set)
-        await up.desk.stores.adopt(WEB, by="ada")
+        await up.operations.stores.adopt(WEB, by="ada")
         await up.passed(3)
         assert up.status.older_store is None
         events = [event.name for event in await _history(up) if event.name == "older_store"]

@@ -11,7 +11,7 @@ from handler.operations.lookup import NoSuch, nearest
 from handler.ports.alerts import StoredHook
 
 
-class WebhookDesk:
+class WebhookAdmin:
     """Keeps webhooks. A token is shown once, when it is made."""
 
     def __init__(self, engine: Engine) -> None:

@@ -16,17 +16,17 @@ from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.engine import Engine
-from handler.operations.adoption import Giving
-from handler.operations.balancer_desk import BalancerDesk
-from handler.operations.garbage_desk import GarbageDesk
+from handler.operations.adoption import MemberAdoption
+from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested, stopping
-from handler.operations.member_desk import MemberDesk
+from handler.operations.member_admin import MemberAdmin
 from handler.operations.outcomes import Asked
 from handler.operations.probing import Probed, probe
-from handler.operations.roll_desk import RollDesk
-from handler.operations.store_desk import StoreDesk
-from handler.operations.webhook_desk import WebhookDesk
+from handler.operations.roll_admin import RollAdmin
+from handler.operations.store_admin import StoreAdmin
+from handler.operations.webhook_admin import WebhookAdmin
 from handler.planning.desired import Definition
 from handler.planning.plan import Snapshot
 from handler.planning.status import GroupStatus
@@ -50,20 +50,20 @@ _PROBES = 2
 """At once: this is for people; programs should scrape."""
 
 
-class Desk:
+class Operations:
     """Every public method is one operation; the group's history records changes with the person who asked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
-        self.members = MemberDesk(engine)
-        self.giving = Giving(engine)
-        self.rolling = RollDesk(engine)
-        self.balancers = BalancerDesk(engine)
-        self.garbage = GarbageDesk(engine)
-        self.stores = StoreDesk(engine)
-        self.webhooks = WebhookDesk(engine)
+        self.members = MemberAdmin(engine)
+        self.adoption = MemberAdoption(engine)
+        self.rolling = RollAdmin(engine)
+        self.balancers = BalancerAdmin(engine)
+        self.garbage = GarbageAdmin(engine)
+        self.stores = StoreAdmin(engine)
+        self.webhooks = WebhookAdmin(engine)
 
     # Looking
 

@@ -36,10 +36,10 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 def test_a_person_sets_the_size_and_history_names_the_person(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        decision = await up.desk.scale(WEB, 3, force=False, by="ada")
+        decision = await up.operations.scale(WEB, 3, force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (2, 3)
         await up.grown(3)
-        newest = [event for event in await up.desk.history(WEB, before=None, limit=99) if event.desired_to == 3]
+        newest = [event for event in await up.operations.history(WEB, before=None, limit=99) if event.desired_to == 3]
         assert [(event.by, event.desired_from) for event in newest] == [("person ada", 2)]
 
     house.run(scene)
@@ -48,16 +48,16 @@ def test_a_person_sets_the_size_and_history_names_the_person(house: House) -> No
 def test_force_goes_above_max_and_stays_until_the_next_accepted_decision(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        refused = await up.desk.scale(WEB, 6, force=False, by="ada")
+        refused = await up.operations.scale(WEB, 6, force=False, by="ada")
         assert refused.reason is Reason.ABOVE_MAX
-        forced = await up.desk.scale(WEB, 6, force=True, by="ada")
+        forced = await up.operations.scale(WEB, 6, force=True, by="ada")
         assert forced.reason is Reason.FORCED
         await up.grown(6)
         await up.ticked(3)
         assert up.status.forced
         assert up.status.desired == 6
         assert up.status.quiets
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         assert not up.status.forced
 
@@ -67,12 +67,12 @@ def test_force_goes_above_max_and_stays_until_the_next_accepted_decision(house: 
 def test_less_than_min_is_refused_with_force_too_unless_paused(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        assert (await up.desk.scale(WEB, 1, force=True, by="ada")).reason is Reason.BELOW_MIN
-        await up.desk.pause(WEB, decisions_only=True, by="ada")
-        assert (await up.desk.scale(WEB, 1, force=False, by="ada")).reason is Reason.PAUSED
-        assert (await up.desk.scale(WEB, 1, force=True, by="ada")).reason is Reason.FORCED
+        assert (await up.operations.scale(WEB, 1, force=True, by="ada")).reason is Reason.BELOW_MIN
+        await up.operations.pause(WEB, decisions_only=True, by="ada")
+        assert (await up.operations.scale(WEB, 1, force=False, by="ada")).reason is Reason.PAUSED
+        assert (await up.operations.scale(WEB, 1, force=True, by="ada")).reason is Reason.FORCED
         await up.grown(1)
-        await up.desk.resume(WEB, by="ada")
+        await up.operations.resume(WEB, by="ada")
         await up.grown(2)
 
     house.run(scene)
@@ -86,7 +86,7 @@ def test_an_alarm_executes_its_policy_and_reports_the_clamp(house: House) -> Non
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        asked = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        asked = await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         assert (asked.desired_from, asked.desired_to, asked.reason) == (2, 4, Reason.SCALED_OUT)
         assert asked.answer is not None
         assert [(clamp.guard, clamp.before, clamp.after) for clamp in asked.answer.clamps] == [(Reason.AT_MAX, 7, 4)]
@@ -100,12 +100,12 @@ def test_the_same_alarm_again_gets_the_first_answer_and_does_nothing(house: Hous
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        first = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
-        again = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        first = await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
+        again = await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         assert (first.repeated, again.repeated) == (False, True)
         assert (again.reason, again.desired_from, again.desired_to) == (first.reason, 2, 3)
         await up.grown(3)
-        assert (await up.desk.alarm(WEB, OUT, id="a2", by="nagios")).desired_to == 4
+        assert (await up.operations.alarm(WEB, OUT, id="a2", by="nagios")).desired_to == 4
 
     house.run(scene)
 
@@ -115,7 +115,7 @@ def test_the_same_alarm_at_the_same_moment_acts_once(house: House) -> None:
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        answers = await asyncio.gather(*(up.desk.alarm(WEB, OUT, id="a1", by="nagios") for _ in range(10)))
+        answers = await asyncio.gather(*(up.operations.alarm(WEB, OUT, id="a1", by="nagios") for _ in range(10)))
         assert [answer.repeated for answer in answers].count(False) == 1
         assert {answer.desired_to for answer in answers} == {3}
         assert up.status.desired == 3
@@ -127,11 +127,11 @@ def test_the_same_alarm_at_the_same_moment_acts_once(house: House) -> None:
 def test_an_alarm_from_before_a_restart_is_known_after_it(house: House) -> None:
     async def first(up: Up) -> None:
         await up.grown(2)
-        await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         await up.grown(3)
 
     async def second(up: Up) -> None:
-        assert (await up.desk.alarm(WEB, OUT, id="a1", by="nagios")).repeated
+        assert (await up.operations.alarm(WEB, OUT, id="a1", by="nagios")).repeated
         await up.grown(3)
 
     house.run(first)
@@ -141,10 +141,10 @@ def test_an_alarm_from_before_a_restart_is_known_after_it(house: House) -> None:
 def test_a_client_that_stops_waiting_for_an_alarm_does_not_stop_it(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        asking = asyncio.create_task(up.desk.alarm(WEB, OUT, id="a1", by="nagios"))
+        asking = asyncio.create_task(up.operations.alarm(WEB, OUT, id="a1", by="nagios"))
         await asyncio.sleep(0)
         asking.cancel()
-        answer = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        answer = await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         assert answer.repeated
         assert up.status.desired == 3
 
@@ -157,7 +157,7 @@ def test_a_refused_alarm_still_triggers_convergence(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.die(name_of(1))
-        asked = await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+        asked = await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         assert asked.reason is Reason.AT_MAX
         await up.until(lambda: house.machines == {name_of(2), name_of(3)})
 
@@ -168,13 +168,13 @@ def test_an_alarm_for_an_orphan_is_refused_whether_or_not_its_policy_is_still_de
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.declare("groups: {}\n")
-        await up.desk.reload()
+        await up.operations.reload()
         with pytest.raises(NoSuch, match="orphaned"):
-            await up.desk.alarm(WEB, OUT, id="a1", by="nagios")
+            await up.operations.alarm(WEB, OUT, id="a1", by="nagios")
         rest = model().partition("groups:")[0]
         house.declare(rest + "groups: {}\n")
-        await up.desk.reload()
-        assert (await up.desk.alarm(WEB, OUT, id="a2", by="nagios")).reason is Reason.ORPHANED
+        await up.operations.reload()
+        assert (await up.operations.alarm(WEB, OUT, id="a2", by="nagios")).reason is Reason.ORPHANED
         assert up.status.desired == 2
 
     house.run(scene)
@@ -187,7 +187,7 @@ def test_an_alarm_for_an_orphan_is_refused_whether_or_not_its_policy_is_still_de
 def test_unknown_names_are_answered_with_the_nearest(house: House, group: str, policy: str, words: str) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch, match=words):
-            await up.desk.alarm(GroupId(group), PolicyId(policy), id="a1", by="test")
+            await up.operations.alarm(GroupId(group), PolicyId(policy), id="a1", by="test")
 
     house.run(scene)
 
@@ -198,7 +198,7 @@ def test_unknown_names_are_answered_with_the_nearest(house: House, group: str, p
 def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
 
     async def after(up: Up) -> None:
         assert up.status.pause is Pause.ALL
@@ -212,7 +212,7 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House)
         assert up.status.condition is GroupCondition.PAUSED
         assert house.machines == {name_of(2)}
         assert up.status.desired == 2
-        await up.desk.resume(WEB, by="ada")
+        await up.operations.resume(WEB, by="ada")
         await up.grown(3)
 
     house.run(before)
@@ -222,7 +222,7 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(house: House)
 def test_a_pause_of_decisions_leaves_repair_at_work(house: House) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=True, by="ada")
+        await up.operations.pause(WEB, decisions_only=True, by="ada")
 
     async def after(up: Up) -> None:
         house.readings.value = 95.0
@@ -231,7 +231,7 @@ def test_a_pause_of_decisions_leaves_repair_at_work(house: House) -> None:
         await up.ticked(3)
         assert up.status.pause is Pause.DECISIONS
         assert up.status.desired == 2
-        acts = {event.name: event.by for event in await up.desk.history(WEB, before=None, limit=99)}
+        acts = {event.name: event.by for event in await up.operations.history(WEB, before=None, limit=99)}
         assert acts["pause"] == "ada"
 
     house.run(before)
@@ -241,7 +241,7 @@ def test_a_pause_of_decisions_leaves_repair_at_work(house: House) -> None:
 def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: House) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
 
     async def after(up: Up) -> None:
         assert up.status.pause is Pause.OUT
@@ -250,12 +250,12 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: H
         await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
         await up.until(lambda: up.status.reason is Reason.PAUSED)
         assert up.status.desired == 2
-        await up.desk.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.DECISIONS
-        await up.desk.resume(WEB, direction=Direction.OUT, by="bob")
+        await up.operations.resume(WEB, direction=Direction.OUT, by="bob")
         assert up.status.pause is Pause.IN
         await up.grown(3)
-        acts = [(event.name, event.message) for event in await up.desk.history(WEB, before=None, limit=99)]
+        acts = [(event.name, event.message) for event in await up.operations.history(WEB, before=None, limit=99)]
         told = [act for act in acts if act[0] in {"pause", "resume"}]
         assert told == [("resume", "scale-out only"), ("pause", "scale-in only"), ("pause", "scale-out only")]
 
@@ -266,9 +266,9 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(house: H
 def test_one_direction_cannot_be_resumed_where_everything_is_paused(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
         with pytest.raises(Refused, match="paused in both directions"):
-            await up.desk.resume(WEB, direction=Direction.IN, by="ada")
+            await up.operations.resume(WEB, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.ALL
 
     house.run(scene)
@@ -280,16 +280,16 @@ def test_one_direction_cannot_be_resumed_where_everything_is_paused(house: House
 def test_a_dry_run_returns_the_steps_and_takes_none(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
         house.cloud.die(name_of(1))
-        await up.desk.scale(WEB, 3, force=True, by="ada")
-        assert (await up.desk.converge(WEB, dry_run=True, by="ada")).steps == ()
+        await up.operations.scale(WEB, 3, force=True, by="ada")
+        assert (await up.operations.converge(WEB, dry_run=True, by="ada")).steps == ()
         assert house.machines == {name_of(2)}
 
     house.run(scene)
 
     async def advise(up: Up) -> None:
-        plan = await up.desk.converge(WEB, dry_run=True, by="ada")
+        plan = await up.operations.converge(WEB, dry_run=True, by="ada")
         assert sum(isinstance(step, Create) for step in plan.steps) == 2
         assert house.machines == {name_of(2)}
 
@@ -299,7 +299,7 @@ def test_a_dry_run_returns_the_steps_and_takes_none(house: House) -> None:
 
 
 async def _resumed(up: Up) -> None:
-    await up.desk.resume(WEB, by="ada")
+    await up.operations.resume(WEB, by="ada")
 
 
 def test_many_members_that_vanish_at_once_count_as_gone_only_when_a_person_confirms(house: House) -> None:
@@ -312,7 +312,7 @@ def test_many_members_that_vanish_at_once_count_as_gone_only_when_a_person_confi
         await up.passed(3)
         assert len(house.cloud.created) == 4
         assert {wait.value: count for wait, count in up.status.waits} == {"many_vanished": 3}
-        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.operations.converge(WEB, dry_run=False, by="ada")
         await up.grown(4)
         assert name_of(4) in house.machines
 
@@ -322,7 +322,7 @@ def test_many_members_that_vanish_at_once_count_as_gone_only_when_a_person_confi
 async def _builds_fail(up: Up) -> None:
     """Wait until failed builds hold back new ones for longer than a test lasts; then remove the cause."""
     up.house.cloud.faults.always["create"] = Permanent("no such image")
-    await up.desk.scale(WEB, 4, force=False, by="ada")
+    await up.operations.scale(WEB, 4, force=False, by="ada")
     await up.until(lambda: up.runtime.builds.failed > 2)
     up.house.cloud.faults.clear()
     assert len(up.house.machines) == 2
@@ -333,11 +333,11 @@ def test_a_corrected_profile_ends_the_wait_after_failed_builds(house: House) -> 
     async def scene(up: Up) -> None:
         await up.grown(2)
         await _builds_fail(up)
-        await up.desk.reload()
+        await up.operations.reload()
         await up.passed(2)
         assert len(house.machines) == 2, "the same file corrects nothing"
         house.declare(model().replace("command: [serve]", "command: [corrected]"))
-        await up.desk.reload()
+        await up.operations.reload()
         await up.grown(4)
 
     house.run(scene)
@@ -360,7 +360,7 @@ def test_an_order_to_converge_ends_the_wait_after_failed_builds(house: House) ->
     async def scene(up: Up) -> None:
         await up.grown(2)
         await _builds_fail(up)
-        await up.desk.converge(WEB, dry_run=False, by="ada")
+        await up.operations.converge(WEB, dry_run=False, by="ada")
         await up.grown(4)
 
     house.run(scene)
@@ -373,17 +373,17 @@ def test_a_doubted_listing_is_reported_by_status_why_history_and_a_metric(house:
         house.cloud.list = lambda group: Listing(servers=(), complete=True)  # type: ignore[method-assign]
         house.cloud.faults.always["find"] = Transient("not now")
         up.runtime.wake.set()
-        await up.until(lambda: up.desk.doubts(WEB))
-        assert set(up.desk.doubts(WEB)) <= set(up.status.messages)
+        await up.until(lambda: up.operations.doubts(WEB))
+        assert set(up.operations.doubts(WEB)) <= set(up.status.messages)
         assert up.status.condition is GroupCondition.WARNING
-        assert 'trimtab_inventory_doubt{group="web",ground="shrunk"} 1.0' in up.desk.metrics().decode()
-        assert 'trimtab_inventory_distrust{group="web"} 1.0' in up.desk.metrics().decode()
+        assert 'trimtab_inventory_doubt{group="web",ground="shrunk"} 1.0' in up.operations.metrics().decode()
+        assert 'trimtab_inventory_distrust{group="web"} 1.0' in up.operations.metrics().decode()
         house.cloud.list = listed  # type: ignore[method-assign]
         up.runtime.wake.set()
-        await up.until(lambda: not up.desk.doubts(WEB))
-        assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.desk.metrics().decode()
+        await up.until(lambda: not up.operations.doubts(WEB))
+        assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.operations.metrics().decode()
         await up.passed(2)  # a pass's report is stored after the pass
-        told = [event for event in await up.desk.history(WEB, before=None, limit=99) if "listing_" in event.name]
+        told = [event for event in await up.operations.history(WEB, before=None, limit=99) if "listing_" in event.name]
         assert [(event.name, event.message[:55]) for event in told] == [
             ("listing_believed", ""),
             ("listing_doubted", "the listing is not believed: it lacks 2 of 2 members, m"),
@@ -396,7 +396,7 @@ def test_a_doubted_listing_is_reported_by_status_why_history_and_a_metric(house:
 def test_observing_shows_the_world_and_changes_nothing(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        world = await up.desk.observe(WEB)
+        world = await up.operations.observe(WEB)
         assert {member.name for member in world.members} == house.machines
         assert world.complete
 
@@ -410,14 +410,14 @@ def test_observing_shows_the_world_and_changes_nothing(house: House) -> None:
 def test_a_protected_member_is_never_surplus(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.grown(2)
         assert house.machines == {name_of(1), name_of(3)}
         assert [member.protected for member in up.status.members] == [True, False]
-        await up.desk.members.protect(WEB, name_of(1), protected=False, by="ada")
+        await up.operations.members.protect(WEB, name_of(1), protected=False, by="ada")
         await up.until(lambda: not any(member.protected for member in up.status.members))
 
     house.run(scene)
@@ -426,18 +426,18 @@ def test_a_protected_member_is_never_surplus(house: House) -> None:
 def test_a_member_that_is_named_leaves_and_the_size_follows(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 4, force=False, by="ada")
+        await up.operations.scale(WEB, 4, force=False, by="ada")
         await up.grown(4)
-        decision = await up.desk.members.dismiss(WEB, name_of(3), force=False, by="ada")
+        decision = await up.operations.members.dismiss(WEB, name_of(3), force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (4, 3)
         await up.grown(3)
         assert house.machines == {name_of(1), name_of(2), name_of(4)}
         assert house.cloud.destroyed == [name_of(3)]
-        told = await up.desk.history(WEB, before=None, limit=99)
+        told = await up.operations.history(WEB, before=None, limit=99)
         assert [(event.by, event.desired_to) for event in told if event.desired_from == 4] == [("person ada", 3)]
         assert "drain" in {event.name for event in told if event.by == name_of(3)}
         with pytest.raises(NoSuch, match="has no member"):
-            await up.desk.members.dismiss(WEB, name_of(3), force=True, by="ada")
+            await up.operations.members.dismiss(WEB, name_of(3), force=True, by="ada")
 
     house.run(scene)
     assert len(house.cloud.created) == 4
@@ -449,12 +449,12 @@ def test_no_member_leaves_by_name_below_min_unless_the_group_is_paused(house: Ho
     async def scene(up: Up) -> None:
         await up.grown(2)
         for force in (False, True):
-            refused = await up.desk.members.dismiss(WEB, name_of(2), force=force, by="ada")
+            refused = await up.operations.members.dismiss(WEB, name_of(2), force=force, by="ada")
             assert (refused.winner, refused.desired_to) == (None, 2)
         await up.passed(2)
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
-        await up.desk.pause(WEB, decisions_only=True, by="ada")
-        forced = await up.desk.members.dismiss(WEB, name_of(2), force=True, by="ada")
+        await up.operations.pause(WEB, decisions_only=True, by="ada")
+        forced = await up.operations.members.dismiss(WEB, name_of(2), force=True, by="ada")
         assert forced.desired_to == 1
         await up.grown(1)
         assert house.machines == {name_of(1)}
@@ -465,15 +465,15 @@ def test_no_member_leaves_by_name_below_min_unless_the_group_is_paused(house: Ho
 def test_a_protected_member_leaves_by_name_only_by_force(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+        await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
         with pytest.raises(Refused, match="is protected"):
-            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+            await up.operations.members.dismiss(WEB, name_of(1), force=False, by="ada")
         assert up.status.desired == 3
-        await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
+        await up.operations.members.dismiss(WEB, name_of(1), force=True, by="ada")
         with pytest.raises((Refused, NoSuch)):
-            await up.desk.members.dismiss(WEB, name_of(1), force=True, by="ada")
+            await up.operations.members.dismiss(WEB, name_of(1), force=True, by="ada")
         await up.grown(2)
         assert name_of(1) not in house.machines
 
@@ -483,7 +483,7 @@ def test_a_protected_member_leaves_by_name_only_by_force(house: House) -> None:
 def test_no_member_leaves_when_the_store_cannot_be_written(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         record = up.store.record
 
@@ -492,7 +492,7 @@ def test_no_member_leaves_when_the_store_cannot_be_written(house: House) -> None
 
         up.store.record = full  # type: ignore[method-assign]
         with pytest.raises(StoreError):
-            await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+            await up.operations.members.dismiss(WEB, name_of(1), force=False, by="ada")
         up.store.record = record  # type: ignore[method-assign]
         await up.passed(2)
         assert (up.status.desired, len(house.machines)) == (3, 3)
@@ -506,7 +506,7 @@ def test_in_mode_advise_no_member_leaves_by_name(house: House) -> None:
 
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.members)
-        await up.desk.members.dismiss(WEB, name_of(1), force=False, by="ada")
+        await up.operations.members.dismiss(WEB, name_of(1), force=False, by="ada")
         assert up.status.desired == 2
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
@@ -518,11 +518,11 @@ def test_a_replacement_comes_before_the_replaced_one_goes(house: House) -> None:
         await up.grown(2)
         serving: list[int] = []
         house.cloud.before_destroy = lambda name: serving.append(len(house.edge.states))
-        await up.desk.members.replace(WEB, name_of(1), by="ada")
+        await up.operations.members.replace(WEB, name_of(1), by="ada")
         await up.until(lambda: house.machines == {name_of(2), name_of(3)} and up.settled())
         assert serving == [2]
         assert up.status.desired == 2
-        history = await up.desk.history(WEB, before=None, limit=99)
+        history = await up.operations.history(WEB, before=None, limit=99)
         assert Leaving.REPLACED.value in {event.message for event in history if event.kind is EventKind.STEP}
 
     house.run(scene)
@@ -532,8 +532,8 @@ def test_operations_on_unknown_members_suggest_the_nearest_name(house: House) ->
     async def scene(up: Up) -> None:
         await up.grown(2)
         for act in (
-            up.desk.members.replace(WEB, name_of(9), by="ada"),
-            up.desk.members.protect(WEB, name_of(9), protected=True, by="a"),
+            up.operations.members.replace(WEB, name_of(9), by="ada"),
+            up.operations.members.protect(WEB, name_of(9), protected=True, by="a"),
         ):
             with pytest.raises(NoSuch, match="did you mean web-"):
                 await act
@@ -547,7 +547,7 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: len(house.machines) == 2)
         with pytest.raises(Refused, match="nothing to replace"):
-            await up.desk.members.replace(WEB, name_of(1), by="ada")
+            await up.operations.members.replace(WEB, name_of(1), by="ada")
 
     house.run(scene)
 
@@ -555,13 +555,13 @@ def test_a_member_that_does_not_serve_yet_is_not_replaced(house: House) -> None:
 def test_why_counts_draining_members_and_no_source_asks_them(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         house.edge.busy = 3600.0
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.until(lambda: name_of(1) in house.edge.drained)
         await up.until(lambda: up.runtime.explanation is not None and up.runtime.explanation.leaving == 1)
-        assert name_of(1) not in {member.name for member in up.runtime.roster(up.desk.now()).members}
+        assert name_of(1) not in {member.name for member in up.runtime.roster(up.operations.now()).members}
 
     house.run(scene)
 
@@ -569,13 +569,13 @@ def test_why_counts_draining_members_and_no_source_asks_them(house: House) -> No
 def test_a_member_that_is_leaving_cannot_be_protected_any_more(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
         house.edge.busy = 3600.0
-        await up.desk.scale(WEB, 2, force=False, by="ada")
+        await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.until(lambda: name_of(1) in house.edge.drained)
         with pytest.raises(Refused, match="too late to protect"):
-            await up.desk.members.protect(WEB, name_of(1), protected=True, by="ada")
+            await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
 
     house.run(scene)
 
@@ -592,19 +592,19 @@ def test_an_order_that_arrives_while_a_pass_gathers_counts_for_that_pass(house: 
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.desk.pause(WEB, decisions_only=False, by="ada")
-        await up.desk.scale(WEB, 2, force=True, by="ada")
+        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.scale(WEB, 2, force=True, by="ada")
         house.cloud.list = slowly  # type: ignore[method-assign]
         await asyncio.to_thread(listings.acquire)  # a pass that only looks
-        await up.desk.resume(WEB, by="ada")
+        await up.operations.resume(WEB, by="ada")
         permits.release()
         await asyncio.to_thread(listings.acquire)  # a pass that is to make three two
         if meanwhile == "pause":
-            await up.desk.pause(WEB, decisions_only=False, by="ada")
+            await up.operations.pause(WEB, decisions_only=False, by="ada")
         else:
-            await up.desk.scale(WEB, 3, force=False, by="ada")
+            await up.operations.scale(WEB, 3, force=False, by="ada")
         permits.release(100)
         await up.passed(2)
         assert up.serving() == 3
@@ -624,13 +624,13 @@ def test_why_answers_for_now_and_for_any_moment_of_the_past(house: House) -> Non
         assert steady is not None
         house.readings.value = 95.0
         await up.grown(3)
-        now = await up.desk.why(WEB, None)
+        now = await up.operations.why(WEB, None)
         assert isinstance(now, Explanation)
         assert now.desired_to == 3
-        then = await up.desk.why(WEB, steady.at)
+        then = await up.operations.why(WEB, steady.at)
         assert isinstance(then, TickSpan)
         assert (then.first.reason, then.first.desired_to) == (Reason.STEADY, 2)
-        assert await up.desk.why(WEB, type(steady.at)(1.0)) is None
+        assert await up.operations.why(WEB, type(steady.at)(1.0)) is None
 
     house.run(scene)
 
@@ -643,7 +643,7 @@ def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
     async def after(up: Up) -> None:
         runtime = up.runtime
         if runtime.explanation is None:
-            assert isinstance(await up.desk.why(WEB, None), TickSpan)
+            assert isinstance(await up.operations.why(WEB, None), TickSpan)
 
     house.run(before)
     house.declare(model(interval="30s"))
@@ -653,7 +653,7 @@ def test_why_remembers_the_last_decision_over_a_restart(house: House) -> None:
 def test_the_history_of_an_unknown_group_is_not_found(house: House) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch):
-            await up.desk.history(GroupId("wed"), before=None, limit=5)
+            await up.operations.history(GroupId("wed"), before=None, limit=5)
 
     house.run(scene)
 
@@ -665,7 +665,7 @@ def test_a_probe_reads_what_policies_need_of_every_member_and_decides_nothing(ho
     async def scene(up: Up) -> None:
         await up.grown(2)
         revision = up.status.revision
-        found = await up.desk.probe(WEB, ())
+        found = await up.operations.probe(WEB, ())
         assert {(each.counter, each.value) for each in found} == {("load", house.readings.value)}
         assert len({each.member for each in found}) == 2
         assert up.status.revision == revision
@@ -676,7 +676,7 @@ def test_a_probe_reads_what_policies_need_of_every_member_and_decides_nothing(ho
 def test_a_probe_of_a_counter_that_is_not_declared_names_the_nearest(house: House) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch, match="did you mean load"):
-            await up.desk.probe(WEB, [CounterId("lod")])
+            await up.operations.probe(WEB, [CounterId("lod")])
 
     house.run(scene)
 
@@ -685,12 +685,12 @@ def test_a_missing_measurement_is_reported_with_a_remedy_until_it_returns(house:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.readings.value = None
-        await up.until(lambda: bool(up.desk.misses(WEB)))
-        (line,) = up.desk.misses(WEB)
+        await up.until(lambda: bool(up.operations.misses(WEB)))
+        (line,) = up.operations.misses(WEB)
         assert line.startswith("load of ")
         assert "and 1 other: timeout; " in line
         house.readings.value = 50.0
-        await up.until(lambda: not up.desk.misses(WEB))
+        await up.until(lambda: not up.operations.misses(WEB))
 
     house.run(scene)
 
@@ -701,13 +701,13 @@ def test_a_budget_that_holds_growth_back_is_reported_and_so_is_its_end(house: Ho
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.build_time = 0.3
-        await up.desk.scale(WEB, 5, force=False, by="ada")
+        await up.operations.scale(WEB, 5, force=False, by="ada")
         words = "clouds.box.budget.outstanding allows 1 creation at once"
         await up.until(lambda: up.status.budget == words)
         assert up.status.condition is GroupCondition.WARNING
         assert any(words in message for message in up.status.messages)
         await up.grown(5)
-        notes = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+        notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         told = [note.name for note in reversed(notes) if note.name.startswith("budget")]
         assert told[:2] == ["budget_reached", "budget_leaves_room"]
         assert up.status.condition is not GroupCondition.WARNING
@@ -722,7 +722,7 @@ def test_the_budget_of_a_cloud_counts_the_groups_that_are_declared_on_it(house: 
     async def scene(up: Up) -> None:
         assert (up.runtime.beside, up.runtime.stored().granted.outstanding) == (30, 35)
         house.declare(model(maximum=40))
-        await up.desk.reload()
+        await up.operations.reload()
         assert (up.runtime.beside, up.runtime.stored().granted.outstanding) == (0, 20)
 
     house.run(scene)

@@ -27,7 +27,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 
 async def kinds(up: Up) -> dict[str, GarbageKind]:
-    return {item.name: item.kind for item in (await up.desk.garbage.look(None)).items}
+    return {item.name: item.kind for item in (await up.operations.garbage.look(None)).items}
 
 
 def record_of(up: Up, name: MemberName) -> Record | None:
@@ -37,10 +37,10 @@ def record_of(up: Up, name: MemberName) -> Record | None:
 async def stuck(up: Up, house: House) -> None:
     """Have two members in service, and a third whose removal has failed for long."""
     await up.grown(2)
-    await up.desk.scale(WEB, 3, force=False, by="ada")
+    await up.operations.scale(WEB, 3, force=False, by="ada")
     await up.grown(3)
     house.cloud.faults.always["destroy"] = Transient("locked")
-    await up.desk.members.dismiss(WEB, ONE, force=False, by="ada")
+    await up.operations.members.dismiss(WEB, ONE, force=False, by="ada")
     await up.until(lambda: (record := record_of(up, ONE)) is not None and record.destroy_attempts)
     async with up.engine.keeper.between(up.runtime):
         record = record_of(up, ONE)
@@ -54,9 +54,9 @@ def test_a_stuck_member_is_reported_and_the_group_goes_on(house: House) -> None:
         await stuck(up, house)
         assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
         assert any(f"{ONE} cannot be removed" in said for said in up.status.messages)
-        assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.desk.metrics()
+        assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.operations.metrics()
         assert await kinds(up) == {ONE: GarbageKind.STUCK}
-        await up.desk.scale(WEB, 4, force=False, by="ada")
+        await up.operations.scale(WEB, 4, force=False, by="ada")
         await up.until(lambda: up.serving() == 4)
 
     house.run(scene)
@@ -65,13 +65,13 @@ def test_a_stuck_member_is_reported_and_the_group_goes_on(house: House) -> None:
 def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> None:
     async def scene(up: Up) -> None:
         await stuck(up, house)
-        await up.desk.garbage.abandon(ONE, by="ada")
+        await up.operations.garbage.abandon(ONE, by="ada")
         await up.until(lambda: ONE not in {member.name for member in up.status.members})
         assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
-        told = await up.desk.history(WEB, before=None, limit=99)
+        told = await up.operations.history(WEB, before=None, limit=99)
         assert ("abandon", "ada", ONE) in {(one.name, one.by, one.message) for one in told}
         with pytest.raises(Refused, match="abandoned already"):
-            await up.desk.garbage.abandon(ONE, by="ada")
+            await up.operations.garbage.abandon(ONE, by="ada")
 
     house.run(scene)
     house.cloud.faults.clear()
@@ -90,14 +90,14 @@ def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> No
 def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_abandoned(house: House) -> None:
     async def scene(up: Up) -> None:
         await stuck(up, house)
-        await up.desk.garbage.abandon(ONE, by="ada")
+        await up.operations.garbage.abandon(ONE, by="ada")
         house.declare(model().replace("  web:\n    profile", "  api:\n    profile"))
-        await up.desk.reload()
-        await up.desk.delete(WEB, members=False, by="ada")
-        found = {(item.name, item.kind) for item in (await up.desk.garbage.look(WEB)).items}
+        await up.operations.reload()
+        await up.operations.delete(WEB, members=False, by="ada")
+        found = {(item.name, item.kind) for item in (await up.operations.garbage.look(WEB)).items}
         assert {(ONE, GarbageKind.ABANDONED), (TWO, GarbageKind.NO_GROUP), (name_of(3), GarbageKind.NO_GROUP)} <= found
         house.declare(model())
-        await up.desk.reload()
+        await up.operations.reload()
         await up.until(lambda: WEB in up.engine.runtimes and up.serving() == 2 and up.settled())
         assert {record.name for record in up.store.members(WEB)} == {TWO, name_of(3)}
 
@@ -111,21 +111,21 @@ def test_machines_and_registrations_of_unknown_groups_are_found(house: House) ->
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        found = await up.desk.garbage.look(GroupId("old"))
+        found = await up.operations.garbage.look(GroupId("old"))
         assert [(item.name, item.kind, item.where) for item in found.items] == [
             (LOST, GarbageKind.NO_GROUP, "box"),
             (LOST, GarbageKind.SEAT, "edge"),
         ]
-        assert (await up.desk.garbage.look(WEB)).items == ()
-        await up.desk.garbage.abandon(LOST, by="ada")
-        assert {item.kind for item in (await up.desk.garbage.look(None)).items} == {
+        assert (await up.operations.garbage.look(WEB)).items == ()
+        await up.operations.garbage.abandon(LOST, by="ada")
+        assert {item.kind for item in (await up.operations.garbage.look(None)).items} == {
             GarbageKind.ABANDONED,
             GarbageKind.SEAT,
         }
         house.cloud.die(LOST)
         assert await kinds(up) == {LOST: GarbageKind.SEAT}
         with pytest.raises(Refused, match="only a registration"):
-            await up.desk.garbage.abandon(LOST, by="ada")
+            await up.operations.garbage.abandon(LOST, by="ada")
 
     house.run(scene)
     assert house.cloud.destroyed == []
@@ -150,13 +150,13 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
             old = replace(record, intended_at=Instant(record.intended_at - 86400.0))
             up.store.save((old,), up.runtime.definition.cloud.id)
         assert await kinds(up) == {ONE: GarbageKind.OPEN_INTENT}
-        await up.desk.garbage.abandon(ONE, by="ada")
-        found = [item for item in (await up.desk.garbage.look(None)).items if item.name == ONE]
+        await up.operations.garbage.abandon(ONE, by="ada")
+        found = [item for item in (await up.operations.garbage.look(None)).items if item.name == ONE]
         assert [(item.kind, item.because) for item in found] == [
             (GarbageKind.PART, "its part front, of a member that ada abandoned: remove it at the cloud")
         ]
         with pytest.raises(Refused, match="only parts of"):
-            await up.desk.garbage.abandon(ONE, by="ada")
+            await up.operations.garbage.abandon(ONE, by="ada")
         assert (ONE, "front") in house.parts()
 
     house.run(scene)
@@ -168,7 +168,7 @@ def test_parts_that_cannot_be_listed_are_reported(house: House) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         house.cloud.faults.always["parts"] = Transient("no answer")
-        assert (await up.desk.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
+        assert (await up.operations.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
         house.cloud.faults.clear()
 
     house.run(scene)
@@ -180,7 +180,7 @@ def test_members_are_not_garbage_and_cannot_be_abandoned(house: House) -> None:
         assert await kinds(up) == {}
         for name in (ONE, MemberName("nonsense")):
             with pytest.raises(NoSuch, match=f"there is no garbage named {name}"):
-                await up.desk.garbage.abandon(name, by="ada")
+                await up.operations.garbage.abandon(name, by="ada")
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
     house.run(scene)
@@ -191,7 +191,7 @@ def test_clouds_and_balancers_that_cannot_be_read_are_reported(house: House) -> 
         await up.grown(2)
         house.cloud.faults.always["list"] = Transient("no answer")
         house.balancers["side"].faults.always["seats"] = Transient("closed")
-        found = await up.desk.garbage.look(None)
+        found = await up.operations.garbage.look(None)
         assert found.unseen == ("cloud box: no answer", "balancer side: closed")
         house.cloud.faults.clear()
 

@@ -16,7 +16,7 @@ from handler.planning.world import Record
 from handler.ports.stored import Event, EventKind
 
 
-class GarbageDesk:
+class GarbageAdmin:
     """Finds garbage with one listing of each cloud and one of each balancer."""
 
     def __init__(self, engine: Engine) -> None:

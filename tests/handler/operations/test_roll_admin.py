@@ -33,7 +33,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 async def changed(up: Up, command: str, **changes: object) -> None:
     up.house.declare(declared(command, **changes))
-    assert (await up.desk.reload()).problems == ()
+    assert (await up.operations.reload()).problems == ()
 
 
 async def good(up: Up, size: int = 2) -> None:
@@ -47,7 +47,7 @@ def is_done(up: Up) -> bool:
 
 
 async def notes(up: Up) -> list[tuple[str, str, str]]:
-    events = await up.desk.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
+    events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
     return [(event.name, event.by, event.message) for event in reversed(events) if event.name != "declared"]
 
 
@@ -59,7 +59,7 @@ def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(house: Hou
         await up.passed(3)
         assert house.machines == before
         assert (up.status.old, up.status.roll, up.settled()) == (2, None, True)
-        newest, first = await up.desk.rolling.revisions(WEB)
+        newest, first = await up.operations.rolling.revisions(WEB)
         assert (newest.number, newest.members, newest.declared, newest.in_force) == (2, 0, True, True)
         assert newest.changes == ("profile recipe command: changed",)
         assert (first.number, first.members, first.declared) == (1, 2, False)
@@ -74,7 +74,7 @@ def test_a_roll_replaces_every_member_and_history_says_so(house: House) -> None:
         await good(up)
         before = set(house.machines)
         await changed(up, "serve, v2")
-        answer = await up.desk.rolling.roll(WEB, None, None, by="ada")
+        answer = await up.operations.rolling.roll(WEB, None, None, by="ada")
         assert answer.words == "rolling, surge 1, unavailable 0"
         await up.until(lambda: is_done(up))
         assert not before & house.machines
@@ -85,7 +85,7 @@ def test_a_roll_replaces_every_member_and_history_says_so(house: House) -> None:
             ("roll_done", "convergence", ""),
         ]
         await up.until(lambda: not up.status.pending)
-        assert (await up.desk.rolling.revisions(WEB))[0].converged_at is not None
+        assert (await up.operations.rolling.revisions(WEB))[0].converged_at is not None
 
     house.run(scene)
 
@@ -97,7 +97,7 @@ def test_a_roll_goes_on_after_a_restart(house: House) -> None:
         await good(up, 3)
         house.cloud.faults.always["create"] = Transient("not now")
         await changed(up, "serve, v2", minimum=3)
-        await up.desk.rolling.roll(WEB, NONE, Allowance(number=2), by="ada")
+        await up.operations.rolling.roll(WEB, NONE, Allowance(number=2), by="ada")
 
     house.run(before)
     house.cloud.faults.always.clear()
@@ -116,20 +116,20 @@ def test_a_stopped_roll_replaces_no_more_members_and_goes_on_when_asked(house: H
         await good(up)
         await changed(up, "serve, v2")
         house.cloud.faults.always["list"] = Permanent("not now")
-        await up.desk.rolling.roll(WEB, NONE, Allowance(number=50, percent=True), by="ada")
-        stopped = await up.desk.rolling.stop_roll(WEB, by="bob")
+        await up.operations.rolling.roll(WEB, NONE, Allowance(number=50, percent=True), by="ada")
+        stopped = await up.operations.rolling.stop_roll(WEB, by="bob")
         assert stopped.roll is not None
         assert (stopped.roll.state, stopped.roll.because, stopped.roll.remaining) == (RollState.STOPPED, "by bob", 2)
         house.cloud.faults.always.clear()
         await up.passed(3)
         await up.until(up.settled)
         assert up.status.old == 2
-        again = await up.desk.rolling.roll(WEB, None, None, by="ada")
+        again = await up.operations.rolling.roll(WEB, None, None, by="ada")
         assert again.roll is not None
         assert (again.roll.surge, again.roll.unavailable) == ("0", "50%"), "with the budgets that it had"
         await up.until(lambda: is_done(up))
         with pytest.raises(Refused, match="no roll of group web is under way"):
-            await up.desk.rolling.stop_roll(WEB, by="ada")
+            await up.operations.rolling.stop_roll(WEB, by="ada")
 
     house.run(scene)
 
@@ -140,16 +140,16 @@ def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_b
         before = set(house.machines)
         await changed(up, "serve, broken")
         house.cloud.faults.script("create", *[Permanent("no such image")] * 3)
-        await up.desk.rolling.roll(WEB, Allowance(number=3), None, by="ada")
+        await up.operations.rolling.roll(WEB, Allowance(number=3), None, by="ada")
         await up.until(lambda: up.runtime.roll is not None and up.runtime.roll.state is RollState.HALTED)
-        profile = (await up.desk.rolling.revisions(WEB))[0].profile
+        profile = (await up.operations.rolling.revisions(WEB))[0].profile
         assert up.runtime.roll is not None
         assert up.runtime.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
         assert before <= house.machines, "with surge alone no member has left"
         assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
         assert any("the roll has stopped: 3 builds" in message for message in up.status.messages)
 
-        answer = await up.desk.rolling.rollback(WEB, None, by="ada")
+        answer = await up.operations.rolling.rollback(WEB, None, by="ada")
         assert answer.words == ROLLED_BACK
         await up.until(lambda: is_done(up))
         assert house.machines == before
@@ -165,10 +165,10 @@ def test_after_a_rollback_new_members_get_the_earlier_profile_until_the_file_has
     async def before(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
-        await up.desk.rolling.rollback(WEB, None, by="ada")
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.rolling.rollback(WEB, None, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        newest, first = await up.desk.rolling.revisions(WEB)
+        newest, first = await up.operations.rolling.revisions(WEB)
         assert (newest.members, first.members, newest.in_force, first.in_force) == (0, 3, False, True)
 
     async def after(up: Up) -> None:
@@ -188,12 +188,12 @@ def test_a_rollback_is_ended_by_a_person(house: House) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
-        await up.desk.rolling.rollback(WEB, 1, by="ada")
+        await up.operations.rolling.rollback(WEB, 1, by="ada")
         assert up.status.old == 0
-        await up.desk.rolling.end_rollback(WEB, by="ada")
+        await up.operations.rolling.end_rollback(WEB, by="ada")
         assert (up.status.rollback, up.status.old) == (None, 2)
         with pytest.raises(Refused, match="not rolled back"):
-            await up.desk.rolling.end_rollback(WEB, by="ada")
+            await up.operations.rolling.end_rollback(WEB, by="ada")
 
     house.run(scene)
 
@@ -201,7 +201,7 @@ def test_a_rollback_is_ended_by_a_person(house: House) -> None:
 def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(house: House) -> None:
     async def scene(up: Up) -> None:
         await good(up)
-        rolling = up.desk.rolling
+        rolling = up.operations.rolling
         with pytest.raises(Refused, match=r"no definition of group web before revision 1 .* trimtab definitions web"):
             await rolling.rollback(WEB, None, by="ada")
         with pytest.raises(NoSuch, match="no revision 7; trimtab definitions web lists them"):
@@ -214,7 +214,7 @@ def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(house: House
         with pytest.raises(Refused, match="mode advise: its members are not changed"):
             await rolling.roll(WEB, ONE, NONE, by="ada")
         house.declare(declared().partition("groups:")[0])
-        await up.desk.reload()
+        await up.operations.reload()
         with pytest.raises(Refused, match="no longer declared"):
             await rolling.roll(WEB, ONE, NONE, by="ada")
 
@@ -230,7 +230,7 @@ def test_a_rollback_to_a_profile_whose_secret_is_gone_is_refused(house: House) -
         parts = up.engine.parts
         up.engine.parts = replace(parts, inbox=replace(parts.inbox, read_secret=lambda ref: read_secret(ref, {})))
         with pytest.raises(Refused, match=r"revision 1 of group web needs a secret that cannot be read: .* GONE"):
-            await up.desk.rolling.rollback(WEB, None, by="ada")
+            await up.operations.rolling.rollback(WEB, None, by="ada")
         assert up.status.rollback is None
 
     house.run(scene)
@@ -246,11 +246,11 @@ def test_a_newer_definition_retargets_a_roll_that_runs(house: House) -> None:
         await good(up)
         await changed(up, "serve, v2")
         house.cloud.faults.always["create"] = Transient("not now")
-        await up.desk.rolling.roll(WEB, None, None, by="ada")
+        await up.operations.rolling.roll(WEB, None, None, by="ada")
         await changed(up, "serve, v3")
         house.cloud.faults.always.clear()
         await up.until(lambda: is_done(up))
-        newest = (await up.desk.rolling.revisions(WEB))[0]
+        newest = (await up.operations.rolling.revisions(WEB))[0]
         assert up.runtime.roll is not None
         assert (up.runtime.roll.target, newest.members) == (newest.profile, 2)
 
@@ -265,7 +265,7 @@ def test_groups_that_wait_for_convergence_come_first_after_a_start(house: House)
         await good(up)
         await up.until(lambda: all(not runtime.is_pending for runtime in up.engine.runtimes.values()))
         house.cloud.faults.always["list"] = Permanent("not now")
-        await up.desk.scale(WEB, 3, force=False, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
         assert up.status.pending
 
     async def after(up: Up) -> None:

@@ -21,7 +21,7 @@ from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
 
 
-class MemberDesk:
+class MemberAdmin:
     """Every public method is one operation; the group's history records it with the person who asked."""
 
     def __init__(self, engine: Engine) -> None:

@@ -69,7 +69,7 @@ def _forced(runtime: GroupRuntime, balancer: BalancerId) -> str:
     return f"; to detach without draining: trimtab detach {runtime.id} {balancer} --force"
 
 
-class BalancerDesk:
+class BalancerAdmin:
     """Attaches and detaches balancers; the group's history records every change and the person who asked."""
 
     def __init__(self, engine: Engine) -> None:
