@@ -39,7 +39,7 @@ class Load:
     value: float | None
 
     async def do(self, outside: Outside) -> None:
-        outside.up.house.readings.value = self.value
+        outside.up.bed.readings.value = self.value
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Lose:
 
     async def do(self, outside: Outside) -> None:
         for machine in sorted(outside.machines(self.group))[:1]:
-            outside.up.house.cloud.die(machine)
+            outside.up.bed.cloud.die(machine)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Builds:
     fail: bool
 
     async def do(self, outside: Outside) -> None:
-        always = outside.up.house.cloud.faults.always
+        always = outside.up.bed.cloud.faults.always
         always.pop("create", None)
         if self.fail:
             always["create"] = Permanent("there is no such template")
@@ -208,7 +208,7 @@ def test_a_recording_replayed_by_its_own_file_decides_the_same(
     tmp_path_factory: pytest.TempPathFactory, story: list[tuple[Act, float]]
 ) -> None:
     live = Live(Path(tmp_path_factory.mktemp("life")), text=MODEL)
-    live.play(lambda house: lived(house, story))
+    live.play(lambda bed: lived(bed, story))
     replayed = live.replayed()
     assert {run.group: run.parted for run in replayed} == dict.fromkeys(GROUPS)
     assert told(replayed) == live.lines(live.first_tick())
@@ -219,14 +219,14 @@ def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_o
     before.write_text(MODEL)
     live, edited_at = Live(tmp_path, text=MODEL), float("nan")
 
-    async def scene(house: Live) -> None:
+    async def scene(bed: Live) -> None:
         nonlocal edited_at
-        async with house.alive() as outside:
+        async with bed.alive() as outside:
             await Load(5.0).do(outside)
             await Alert("Failing", "web", firing=True, fingerprint="a").do(outside)
             await asyncio.sleep(4.7 * TICK)
-            house.declare(after)
-            edited_at = house.wall()
+            bed.declare(after)
+            edited_at = bed.wall()
             await outside.up.engine.reload(by="ann")
             await Load(62.0).do(outside)
             await asyncio.sleep(4.5 * TICK)
@@ -243,7 +243,7 @@ def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_o
 
 def test_a_recording_of_a_newer_form_is_refused(tmp_path: Path) -> None:
     live = Live(tmp_path, text=MODEL)
-    live.play(lambda house: lived(house, [(Load(95.0), TICK)]))
+    live.play(lambda bed: lived(bed, [(Load(95.0), TICK)]))
     live.replayed()
     events = tmp_path / "events.csv"
     newer = events.read_text().replace('""form"":1', '""form"":2')
@@ -255,7 +255,7 @@ def test_a_recording_of_a_newer_form_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_newer_release_adds_to_a_recording_is_passed_over(tmp_path: Path) -> None:
     live = Live(tmp_path, text=MODEL)
-    live.play(lambda house: lived(house, [(Load(95.0), TICK)]))
+    live.play(lambda bed: lived(bed, [(Load(95.0), TICK)]))
     live.replayed()
     events = tmp_path / "events.csv"
     before = read_events(events, GROUPS)

@@ -104,7 +104,7 @@ class Readings:
 
 
 @dataclass
-class House:
+class EngineBed:
     """What outlives a daemon: the file, the store's file, the cloud and its balancers."""
 
     directory: Path
@@ -199,7 +199,7 @@ class House:
 class Up:
     """A daemon that is up."""
 
-    house: House
+    bed: EngineBed
     engine: Engine
     operations: Operations
     store: Store
@@ -226,7 +226,7 @@ class Up:
 
     async def grown(self, size: int) -> None:
         """Wait until so many serve, and nothing is left to do."""
-        await self.until(lambda: self.serving() == size == len(self.house.machines) and self.settled())
+        await self.until(lambda: self.serving() == size == len(self.bed.machines) and self.settled())
 
     def settled(self) -> bool:
         return self.runtime.seen is not None and self.runtime.seen.plan.converged
@@ -239,10 +239,10 @@ class Up:
 
     async def tick(self, later: Seconds) -> Reason:
         """Let so much time pass and take a tick; the reason of its decision."""
-        self.house.later += later
+        self.bed.later += later
         decider, catalogue = self.engine._decider, self.engine.catalogue()
         (slot,) = slots_of(catalogue, [WEB])
-        await decider.tick(slot, catalogue, decider._aggregators[slot.groups], self.house.read().steady)
+        await decider.tick(slot, catalogue, decider._aggregators[slot.groups], self.bed.read().steady)
         reason = self.status.reason
         assert reason is not None
         return reason

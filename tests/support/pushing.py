@@ -14,7 +14,7 @@ from typing import Any
 from config.units import MemberName
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.ingest.alerts.tokens import NewWebhook
-from tests.support.engines import WEB, House, Up
+from tests.support.engines import WEB, EngineBed, Up
 from tests.support.waiting import PATIENT
 
 MODEL = """\
@@ -104,15 +104,15 @@ class Senders:
 
 
 def play(
-    place: Path, scene: Callable[[Senders], Awaitable[None]], *, text: str = MODEL, house: House | None = None
+    place: Path, scene: Callable[[Senders], Awaitable[None]], *, text: str = MODEL, bed: EngineBed | None = None
 ) -> None:
     """Play a scene once the group's two members serve; in the same house again it is after a restart."""
-    house = house or House(place, text)
+    bed = bed or EngineBed(place, text)
 
     async def whole() -> None:
-        house.readings.value = None
+        bed.readings.value = None
         with bind_unix(place / "s") as unix, bind_tcp("127.0.0.1", 0) as tcp:
-            async with house.running() as up:
+            async with bed.running() as up:
                 await up.until(lambda: up.serving() == 2)
                 async with _served(up, unix, tcp):
                     await scene(Senders(up, tcp.getsockname()[1]))

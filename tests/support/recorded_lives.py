@@ -31,7 +31,7 @@ from handler.replay.scrapes import ticks_by_group
 from handler.replay.tables import read_events
 from handler.store.timeline import read_timeline
 from tests.support import still_time
-from tests.support.engines import House, Up
+from tests.support.engines import EngineBed, Up
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
 from tests.support.worlds import INSTALLATION
 from trigger.requests import Decision
@@ -74,7 +74,7 @@ alerts:
 
 
 @dataclass
-class Live(House):
+class Live(EngineBed):
     """A house whose clock is that of a loop that stands still while anything moves."""
 
     boot: str = "a-boot"
@@ -173,11 +173,11 @@ class Outside:
     token: str
 
     def machines(self, group: GroupId) -> set[MemberName]:
-        return self.up.house.cloud.ours(INSTALLATION, group)
+        return self.up.bed.cloud.ours(INSTALLATION, group)
 
     async def alert(self, name: str, *, group: str, firing: bool, fingerprint: str) -> None:
         """Tell of an alert, as Alertmanager does."""
-        now = datetime.fromtimestamp(self.up.house.read().wall, UTC).isoformat()
+        now = datetime.fromtimestamp(self.up.bed.read().wall, UTC).isoformat()
         alert = {
             "status": "firing" if firing else "resolved",
             "labels": {"alertname": name, "service": group},

@@ -19,7 +19,7 @@ from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import SeatState
 from handler.ports.stored import EventKind
 from tests.support.balancers import HaproxyStage, haproxy_stage
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from trigger.reasons import Reason
 
 EDGE = BalancerId("edge")
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.real("haproxy")
 class Scene:
     """A group behind a real HAProxy."""
 
-    house: House
+    bed: EngineBed
     stage: HaproxyStage
 
     def serving(self) -> set[MemberName]:
@@ -43,11 +43,11 @@ class Scene:
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     hurry(monkeypatch)
     with haproxy_stage(tmp_path) as stage:
-        house = House(tmp_path, MODEL)
-        there: Any = house.balancers
+        bed = EngineBed(tmp_path, MODEL)
+        there: Any = bed.balancers
         there["edge"] = stage.balancer
         assert isinstance(stage.declared, HaproxyBalancer)
-        yield Scene(house, stage)
+        yield Scene(bed, stage)
 
 
 async def grown(up: Up, size: int) -> None:
@@ -67,7 +67,7 @@ def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once
         begun = time.monotonic()
         put_back = scene.stage.haproxy.lose(others=True)
         await up.operations.scale(WEB, 6, force=False, by="ada")
-        await up.until(lambda: len(scene.house.machines) == 6)
+        await up.until(lambda: len(scene.bed.machines) == 6)
         assert time.monotonic() - begun > 3 * INTERVAL
         await up.passed()
         assert up.status.condition is GroupCondition.ERROR
@@ -78,13 +78,13 @@ def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once
 
         put_back()
         await up.grown(6)
-        assert await asyncio.to_thread(scene.serving) == scene.house.machines
+        assert await asyncio.to_thread(scene.serving) == scene.bed.machines
         assert up.status.condition is not GroupCondition.ERROR
         events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         told = [event.name for event in reversed(events) if event.name.startswith("balancer")]
         assert told == ["balancer_not_found", "balancer_not_found_ended"]
 
-    scene.house.run(play)
+    scene.bed.run(play)
 
 
 def test_every_order_of_a_person_goes_on(scene: Scene) -> None:
@@ -93,23 +93,23 @@ def test_every_order_of_a_person_goes_on(scene: Scene) -> None:
         scene.stage.haproxy.lose(others=True)
         await lost(up)
         await up.passed()
-        deleted, evicted, stuck, *_ = sorted(scene.house.machines)
+        deleted, evicted, stuck, *_ = sorted(scene.bed.machines)
 
         await up.operations.members.dismiss(WEB, deleted, force=False, by="ada")
-        await up.until(lambda: deleted not in scene.house.machines)
+        await up.until(lambda: deleted not in scene.bed.machines)
         await up.operations.adoption.evict(WEB, evicted, force=False, by="ada")
-        await up.until(lambda: evicted in scene.house.cloud.unmarked)
-        assert len(scene.house.machines) == 4
+        await up.until(lambda: evicted in scene.bed.cloud.unmarked)
+        assert len(scene.bed.machines) == 4
 
-        scene.house.declare(MODEL.replace("use: edge, port: 8080", "use: side, port: 81"))
+        scene.bed.declare(MODEL.replace("use: edge, port: 8080", "use: side, port: 81"))
         await up.operations.reload()
         assert await up.operations.balancers.detach(WEB, EDGE, by="ada") == Detached(members=4)
         await up.grown(4)
         assert [behind.balancer for behind in await up.operations.balancers.behind(WEB)] == [BalancerId("side")]
         assert up.status.condition is not GroupCondition.ERROR
-        assert stuck in scene.house.machines
+        assert stuck in scene.bed.machines
 
-    scene.house.run(play)
+    scene.bed.run(play)
 
 
 def test_a_member_whose_removal_fails_can_be_abandoned(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,14 +119,14 @@ def test_a_member_whose_removal_fails_can_be_abandoned(scene: Scene, monkeypatch
         await grown(up, 2)
         scene.stage.haproxy.lose(others=True)
         await lost(up)
-        name = min(scene.house.machines)
-        scene.house.cloud.faults.always["destroy"] = Transient("locked")
+        name = min(scene.bed.machines)
+        scene.bed.cloud.faults.always["destroy"] = Transient("locked")
         await up.operations.members.dismiss(WEB, name, force=False, by="ada")
         await up.until(lambda: any(member.state is MemberState.STUCK for member in up.status.members))
         await up.operations.garbage.abandon(name, by="ada")
         await up.until(lambda: name not in {member.name for member in up.status.members})
 
-    scene.house.run(play)
+    scene.bed.run(play)
 
 
 def test_a_group_is_deleted_with_its_members(scene: Scene) -> None:
@@ -134,12 +134,12 @@ def test_a_group_is_deleted_with_its_members(scene: Scene) -> None:
         await grown(up, 3)
         scene.stage.haproxy.lose(others=True)
         await lost(up)
-        scene.house.declare(model().partition("groups:")[0])
+        scene.bed.declare(model().partition("groups:")[0])
         await up.operations.reload()
         await up.operations.delete(WEB, members=True, by="ada")
-        await up.until(lambda: not scene.house.machines and WEB not in up.engine.runtimes)
+        await up.until(lambda: not scene.bed.machines and WEB not in up.engine.runtimes)
 
-    scene.house.run(play)
+    scene.bed.run(play)
 
 
 def test_policies_do_not_scale_in_meanwhile(scene: Scene) -> None:
@@ -150,9 +150,9 @@ def test_policies_do_not_scale_in_meanwhile(scene: Scene) -> None:
         await up.passed()
         asked = await up.operations.alarm(WEB, "in", id="a1", by="grafana")  # type: ignore[arg-type] # a policy's id
         assert asked.reason is Reason.BALANCER_NOT_FOUND
-        assert len(scene.house.machines) == 3
+        assert len(scene.bed.machines) == 3
 
-    scene.house.run(play)
+    scene.bed.run(play)
 
 
 def test_where_no_other_backend_is_left_no_member_leaves(scene: Scene) -> None:
@@ -161,8 +161,8 @@ def test_where_no_other_backend_is_left_no_member_leaves(scene: Scene) -> None:
         scene.stage.haproxy.lose(others=False)
         await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.passed(20)
-        assert len(scene.house.machines) == 3
+        assert len(scene.bed.machines) == 3
         assert any("lists no other backend either" in message for message in up.status.messages)
         assert up.status.condition is GroupCondition.WARNING
 
-    scene.house.run(play)
+    scene.bed.run(play)

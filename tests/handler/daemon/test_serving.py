@@ -20,7 +20,7 @@ from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.web import gate
 from handler.web.admission import WaitPhase
 from tests.support.daemon import Daemon
-from tests.support.engines import House
+from tests.support.engines import EngineBed
 from tests.support.waiting import PATIENT, until
 
 GROUPS = "/api/v1/groups"
@@ -242,7 +242,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
         with bind_unix(tmp_path / "s") as unix, bind_tcp("127.0.0.1", 0) as tcp:
             tcp.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             async with (
-                House(tmp_path).running() as up,
+                EngineBed(tmp_path).running() as up,
                 serving(up.operations, up.engine.ingest, unix, tcp, "token", within=within),
             ):
                 daemon = Daemon(tmp_path, port=tcp.getsockname()[1])

@@ -18,7 +18,7 @@ from handler.observability.metrics import Metrics, Scraped, exposition
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Wait
-from tests.support.engines import MODEL, House, Up, hurry, model
+from tests.support.engines import MODEL, EngineBed, Up, hurry, model
 from trigger.reasons import Reason
 from trigger.requests import Pause
 
@@ -26,9 +26,9 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 def shown(metrics: Metrics) -> dict[tuple[str, frozenset[str]], float]:
@@ -53,7 +53,7 @@ def words(metrics: Metrics, name: str, label: str) -> dict[str, float]:
     }
 
 
-def test_before_anything_has_happened_every_word_of_a_group_is_there(house: House) -> None:
+def test_before_anything_has_happened_every_word_of_a_group_is_there(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         metrics = up.engine.telling.metrics
         assert words(metrics, "trimtab_group_condition", "condition").keys() == {c.value for c in GroupCondition}
@@ -68,10 +68,10 @@ def test_before_anything_has_happened_every_word_of_a_group_is_there(house: Hous
         assert the(metrics, "trimtab_decisions_total", group="web", direction="out", reason="scaled_out") == 0
         assert the(metrics, "trimtab_restrictions_total", group="web", reason="at_max") == 0
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
+def test_a_word_in_force_is_one_and_all_others_are_zero(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.until(lambda: words(up.engine.telling.metrics, "trimtab_group_condition", "condition")["running"])
@@ -84,10 +84,10 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(house: House) -> None:
         pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_calls_are_counted_for_their_group(house: House) -> None:
+def test_calls_are_counted_for_their_group(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert the(up.engine.telling.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
@@ -95,10 +95,10 @@ def test_calls_are_counted_for_their_group(house: House) -> None:
         assert the(up.engine.telling.metrics, "trimtab_store_write_seconds_count") != 0
         assert the(up.engine.telling.metrics, "trimtab_store_write_failures_total") == 0
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_times_of_the_last_decision_and_of_rest_are_exported(house: House) -> None:
+def test_times_of_the_last_decision_and_of_rest_are_exported(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked()
@@ -107,38 +107,38 @@ def test_times_of_the_last_decision_and_of_rest_are_exported(house: House) -> No
         assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == runtime.decided_at
         assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == runtime.converged_at
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(house: House) -> None:
+def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(bed: EngineBed) -> None:
     def told(up: Up) -> float | None:
         return the(up.engine.telling.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
 
     async def edit(up: Up) -> float | None:
         assert told(up) == 0.0
-        house.declare(MODEL.replace("above: 80", "above: 85"))
+        bed.declare(MODEL.replace("above: 80", "above: 85"))
         await up.engine.reload()
         return told(up)
 
     async def later(up: Up) -> float | None:
         return told(up)
 
-    edited_at = house.run(edit)
+    edited_at = bed.run(edit)
     assert edited_at
-    assert house.run(later) == edited_at
+    assert bed.run(later) == edited_at
 
 
-def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(house: House) -> None:
-    house.declare(model(mode="off"))
+def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(bed: EngineBed) -> None:
+    bed.declare(model(mode="off"))
 
     async def scene(up: Up) -> None:
         assert the(up.engine.telling.metrics, "trimtab_group_interval_seconds", group="web") is None
         assert the(up.engine.telling.metrics, "trimtab_group_min", group="web") == 2
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_what_a_condition_compares_is_shown_beside_its_value(house: House) -> None:
+def test_what_a_condition_compares_is_shown_beside_its_value(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.ticked()
         told = {"group": "web", "policy": "out", "condition": "high"}
@@ -152,23 +152,23 @@ def test_what_a_condition_compares_is_shown_beside_its_value(house: House) -> No
         assert the(metrics, "trimtab_policy_held_seconds", group="web", policy="out") is not None
         assert the(metrics, "trimtab_policy_duration_seconds", group="web", policy="out") == 0
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_refused_file_shows_until_a_file_is_taken(house: House) -> None:
+def test_a_refused_file_shows_until_a_file_is_taken(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         def successful() -> float | None:
             return the(up.engine.telling.metrics, "trimtab_config_last_reload_successful")
 
         assert successful() == 1
-        house.declare("nonsense: 1\n")
+        bed.declare("nonsense: 1\n")
         await up.engine.reload()
         assert successful() == 0
-        house.declare(MODEL)
+        bed.declare(MODEL)
         await up.engine.reload()
         assert successful() == 1
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_a_write_that_fails_is_counted_and_still_raised() -> None:
@@ -188,16 +188,16 @@ def test_the_process_itself_is_exported_and_no_second_series_of_a_counter() -> N
     assert "_created" not in text
 
 
-def test_a_group_that_is_forgotten_leaves_no_series(house: House) -> None:
+def test_a_group_that_is_forgotten_leaves_no_series(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         runtime = up.runtime
-        house.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
+        bed.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
         await up.engine.reload()
         await up.operations.delete(runtime.id, members=False, by="ann")
         assert 'group="web"' not in up.engine.telling.metrics.text().decode()
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:

@@ -10,7 +10,7 @@ from config.errors import Permanent, Refused, StoreError, Transient
 from config.units import MemberName
 from handler.operations.lookup import NoSuch
 from handler.planning.world import Phase, SeatState, ServerState
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.worlds import name_of
 
 DATABASE = MemberName("database")
@@ -18,9 +18,9 @@ THREE = name_of(3)
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 async def grown(up: Up, size: int = 2) -> None:
@@ -31,24 +31,24 @@ async def grown(up: Up, size: int = 2) -> None:
 
 
 @pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
-def test_an_adopted_machine_joins_and_the_size_follows(house: House, by_id: bool) -> None:
+def test_an_adopted_machine_joins_and_the_size_follows(bed: EngineBed, by_id: bool) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        own = house.cloud.add(DATABASE).id
+        own = bed.cloud.add(DATABASE).id
 
         decision = await up.operations.adoption.adopt(WEB, own if by_id else "database", force=False, by="ada")
 
         assert (decision.desired_from, decision.desired_to) == (2, 3)
         await up.grown(3)
-        assert house.cloud.machines[THREE].id == own
-        assert house.edge.states[THREE] is SeatState.SERVING
+        assert bed.cloud.machines[THREE].id == own
+        assert bed.edge.states[THREE] is SeatState.SERVING
         (record,) = [record for record in up.store.members(WEB) if record.name == THREE]
         assert (record.given, record.server_id, record.phase) == (True, own, Phase.IN_SERVICE)
         told = await up.operations.history(WEB, before=None, limit=99)
         assert ("adopt", "ada", f"database ({own}) as {THREE}") in {(one.name, one.by, one.message) for one in told}
 
-    house.run(scene)
-    assert len(house.cloud.created) == 2
+    bed.run(scene)
+    assert len(bed.cloud.created) == 2
 
 
 @pytest.mark.parametrize(
@@ -60,25 +60,25 @@ def test_an_adopted_machine_joins_and_the_size_follows(house: House, by_id: bool
     ],
 )
 def test_a_machine_that_cannot_be_adopted_is_refused_by_name(
-    house: House, named: str, error: type[Exception], said: str
+    bed: EngineBed, named: str, error: type[Exception], said: str
 ) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(MemberName("asleep"))
-        house.cloud.say(MemberName("asleep"), ServerState.STOPPED)
+        bed.cloud.add(MemberName("asleep"))
+        bed.cloud.say(MemberName("asleep"), ServerState.STOPPED)
         with pytest.raises(error, match=said):
             await up.operations.adoption.adopt(WEB, named, force=False, by="ada")
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_above_max_a_machine_is_adopted_only_by_force(house: House) -> None:
-    house.declare(model(maximum=2))
+def test_above_max_a_machine_is_adopted_only_by_force(bed: EngineBed) -> None:
+    bed.declare(model(maximum=2))
 
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(DATABASE)
+        bed.cloud.add(DATABASE)
         refused = await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         assert (refused.winner, refused.desired_to) == (None, 2)
         assert len(up.store.members(WEB)) == 2
@@ -86,42 +86,42 @@ def test_above_max_a_machine_is_adopted_only_by_force(house: House) -> None:
         assert forced.desired_to == 3
         await up.grown(3)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_machine_is_adopted_once(house: House) -> None:
+def test_a_machine_is_adopted_once(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(DATABASE)
-        house.cloud.faults.always["mark"] = Transient("busy")
+        bed.cloud.add(DATABASE)
+        bed.cloud.faults.always["mark"] = Transient("busy")
         await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         with pytest.raises(Refused, match=f"is being adopted already, as {THREE}"):
             await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
-        house.cloud.faults.clear()
+        bed.cloud.faults.clear()
         await up.grown(3)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_machine_that_another_daemon_marks_meanwhile_is_not_adopted_and_the_size_returns(house: House) -> None:
+def test_a_machine_that_another_daemon_marks_meanwhile_is_not_adopted_and_the_size_returns(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(DATABASE)
-        house.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
+        bed.cloud.add(DATABASE)
+        bed.cloud.faults.script("mark", Permanent("database bears the mark web-zzzzzz-1"))
         await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
         assert "adoption_refused" in [event.name for event in up.store.history(WEB, before=None, limit=50)]
-        assert DATABASE in house.cloud.machines
+        assert DATABASE in bed.cloud.machines
 
-    house.run(scene)
-    assert len(house.cloud.created) == 2
+    bed.run(scene)
+    assert len(bed.cloud.created) == 2
 
 
-def test_a_machine_is_not_adopted_when_the_store_cannot_be_written(house: House) -> None:
+def test_a_machine_is_not_adopted_when_the_store_cannot_be_written(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(DATABASE)
+        bed.cloud.add(DATABASE)
         record = up.store.record
 
         def full(*_: object) -> None:
@@ -133,45 +133,45 @@ def test_a_machine_is_not_adopted_when_the_store_cannot_be_written(house: House)
         up.store.record = record  # type: ignore[method-assign]
         await up.passed(2)
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
-        assert DATABASE in house.cloud.machines
+        assert DATABASE in bed.cloud.machines
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(house: House) -> None:
+def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up, 3)
-        own = house.cloud.machines[THREE].id
+        own = bed.cloud.machines[THREE].id
         decision = await up.operations.adoption.evict(WEB, THREE, force=False, by="ada")
         assert (decision.desired_from, decision.desired_to) == (3, 2)
         await up.grown(2)
-        assert THREE not in house.edge.states
-        assert [machine.id for machine in house.cloud.machines.values() if machine.name == own] == [own]
+        assert THREE not in bed.edge.states
+        assert [machine.id for machine in bed.cloud.machines.values() if machine.name == own] == [own]
         told = await up.operations.history(WEB, before=None, limit=99)
         assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in told if one.by == THREE}
         assert ("evict", "ada") in {(one.name, one.by) for one in told}
         again = await up.operations.adoption.adopt(WEB, own, force=False, by="ada")
         assert again.desired_to == 3
         await up.grown(3)
-        assert house.cloud.machines[name_of(4)].id == own
+        assert bed.cloud.machines[name_of(4)].id == own
 
-    house.run(scene)
-    assert house.cloud.destroyed == []
+    bed.run(scene)
+    assert bed.cloud.destroyed == []
 
 
-def test_an_evicted_member_can_be_replaced_at_the_same_size(house: House) -> None:
+def test_an_evicted_member_can_be_replaced_at_the_same_size(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         await up.operations.adoption.exchange(WEB, name_of(1), force=False, by="ada")
-        await up.until(lambda: THREE in house.machines)
+        await up.until(lambda: THREE in bed.machines)
         await up.grown(2)
-        assert house.machines == {name_of(2), THREE}
+        assert bed.machines == {name_of(2), THREE}
 
-    house.run(scene)
-    assert (house.cloud.destroyed, house.cloud.unmarked) == ([], [name_of(1)])
+    bed.run(scene)
+    assert (bed.cloud.destroyed, bed.cloud.unmarked) == ([], [name_of(1)])
 
 
-def test_an_eviction_below_min_or_twice_or_of_a_protected_member_is_refused(house: House) -> None:
+def test_an_eviction_below_min_or_twice_or_of_a_protected_member_is_refused(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         refused = await up.operations.adoption.evict(WEB, name_of(1), force=False, by="ada")
@@ -179,20 +179,20 @@ def test_an_eviction_below_min_or_twice_or_of_a_protected_member_is_refused(hous
         await up.operations.members.protect(WEB, name_of(1), protected=True, by="ada")
         with pytest.raises(Refused, match="is protected"):
             await up.operations.adoption.evict(WEB, name_of(1), force=False, by="ada")
-        house.edge.faults.always["drain"] = Transient("busy")
+        bed.edge.faults.always["drain"] = Transient("busy")
         await up.operations.adoption.exchange(WEB, name_of(2), force=False, by="ada")
         with pytest.raises(Refused, match="leaving already"):
             await up.operations.adoption.exchange(WEB, name_of(2), force=False, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason(house: House) -> None:
-    house.cloud.fixed_marks = "box: a process bears its mark in its environment"
+def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason(bed: EngineBed) -> None:
+    bed.cloud.fixed_marks = "box: a process bears its mark in its environment"
 
     async def scene(up: Up) -> None:
         await grown(up)
-        house.cloud.add(DATABASE)
+        bed.cloud.add(DATABASE)
         with pytest.raises(Refused, match="environment"):
             await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
         for evict in (up.operations.adoption.evict, up.operations.adoption.exchange):
@@ -200,4 +200,4 @@ def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason
                 await evict(WEB, name_of(1), force=False, by="ada")
         assert {record.leaving for record in up.store.members(WEB)} == {None}
 
-    house.run(scene)
+    bed.run(scene)

@@ -10,41 +10,41 @@ from handler.operations.lookup import NoSuch
 from handler.planning.attachments import Behind, Detached
 from handler.planning.world import Phase
 from handler.ports.stored import EventKind
-from tests.support.engines import MODEL, WEB, House, Up, hurry
+from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry
 
 EDGE, SIDE = BalancerId("edge"), BalancerId("side")
 BOTH = MODEL.replace("[{use: edge, port: 8080}]", "[{use: edge, port: 8080}, {use: side, port: 81}]")
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 def seated(up: Up, balancer: BalancerId) -> set[str]:
-    return set(up.house.balancers[balancer].states)
+    return set(up.bed.balancers[balancer].states)
 
 
 async def attached(up: Up) -> None:
     await up.grown(2)
     assert await up.operations.balancers.attach(WEB, SIDE, 81, by="ada") == 2
-    await up.until(lambda: seated(up, SIDE) == up.house.machines and up.settled())
+    await up.until(lambda: seated(up, SIDE) == up.bed.machines and up.settled())
 
 
-def test_members_join_an_attached_balancer_and_history_names_the_person(house: House) -> None:
+def test_members_join_an_attached_balancer_and_history_names_the_person(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        assert seated(up, SIDE) == seated(up, EDGE) == house.machines
+        assert seated(up, SIDE) == seated(up, EDGE) == bed.machines
         events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(event.by, event.message) for event in events if event.name == "attach"] == [("ada", "side at port 81")]
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(house: House) -> None:
+def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await attached(up)
         assert (await up.operations.reload()).problems == ()
@@ -57,45 +57,45 @@ def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(house:
         await up.grown(2)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        assert seated(up, SIDE) == house.machines
+        assert seated(up, SIDE) == bed.machines
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=3)
         await up.until(lambda: not seated(up, SIDE))
         await up.grown(3)
         assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
-        assert house.cloud.destroyed == []
+        assert bed.cloud.destroyed == []
 
-    house.run(before)
-    house.run(after)
+    bed.run(before)
+    bed.run(after)
 
 
-def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attached(house: House) -> None:
+def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attached(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.declare(BOTH)
+        bed.declare(BOTH)
         await up.operations.reload()
         await up.passed()
         assert seated(up, SIDE) == set()
         with pytest.raises(Refused, match=r"model.yaml:\d+ has group web behind side at port 81: change it there"):
             await up.operations.balancers.attach(WEB, SIDE, 82, by="ada")
         await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
-        await up.until(lambda: seated(up, SIDE) == house.machines)
+        await up.until(lambda: seated(up, SIDE) == bed.machines)
         with pytest.raises(Refused, match=r"every member of web is behind side already, by .*model.yaml:\d+"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         with pytest.raises(Refused, match="take it from there and reload"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
-        house.declare(MODEL)
+        bed.declare(MODEL)
         await up.operations.reload()
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.until(lambda: not seated(up, SIDE))
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(house: House) -> None:
+def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        side, before = house.balancers[SIDE], up.store.members(WEB)
-        side.strangers[house.edge.addresses[min(house.machines)][0], 81] = "mail"
+        side, before = bed.balancers[SIDE], up.store.members(WEB)
+        side.strangers[bed.edge.addresses[min(bed.machines)][0], 81] = "mail"
         with pytest.raises(Refused, match=r"nothing has changed: .* belongs to mail"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.always["occupants"] = Transient("too slow")
@@ -108,47 +108,47 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(house: Hous
         assert (up.store.members(WEB), seated(up, SIDE)) == (before, set())
         assert {record.phase for record in before} == {Phase.IN_SERVICE}
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(house: House) -> None:
+def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        house.balancers[SIDE].faults.always["seats"] = Transient("no route")
+        bed.balancers[SIDE].faults.always["seats"] = Transient("no route")
         with pytest.raises(Refused, match="nothing has changed: no route"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
-        house.balancers[SIDE].faults.clear()
+        bed.balancers[SIDE].faults.clear()
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_unknown_names_are_answered_with_the_nearest(house: House) -> None:
+def test_unknown_names_are_answered_with_the_nearest(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         with pytest.raises(NoSuch, match="did you mean side"):
             await up.operations.balancers.attach(WEB, BalancerId("sid"), 81, by="ada")
         with pytest.raises(NoSuch, match="did you mean web"):
             await up.operations.balancers.detach(GroupId("wbe"), SIDE, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_group_that_left_the_file_keeps_its_balancers(house: House) -> None:
+def test_a_group_that_left_the_file_keeps_its_balancers(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        house.declare(MODEL.partition("groups:")[0])
+        bed.declare(MODEL.partition("groups:")[0])
         await up.operations.reload()
         with pytest.raises(Refused, match="no longer declared"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
-        assert seated(up, SIDE) == house.machines
+        assert seated(up, SIDE) == bed.machines
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(house: House) -> None:
+def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        house.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
+        bed.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
         with pytest.raises(Refused, match=r"it counts as not found after .* trimtab detach web side --force"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
         await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[SIDE].not_found)
@@ -156,18 +156,18 @@ def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(hou
         await up.grown(2)
         assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(house: House) -> None:
+def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        house.balancers[SIDE].faults.always["seats"] = Transient("no route")
+        bed.balancers[SIDE].faults.always["seats"] = Transient("no route")
         await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.passed(3)
-        assert len(house.machines) == 3, "the member that leaves waits to be drained at side"
+        assert len(bed.machines) == 3, "the member that leaves waits to be drained at side"
         with pytest.raises(Refused, match="no route; to detach without draining: trimtab detach web side --force"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
 
@@ -180,38 +180,38 @@ def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(house: Hou
         (said,) = [event for event in await up.operations.history(WEB, before=None, limit=99) if event.name == "detach"]
         assert said.message.startswith("side, by force: side could not be asked")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_force_drains_where_the_balancer_answers(house: House) -> None:
+def test_force_drains_where_the_balancer_answers(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         assert await up.operations.balancers.detach(WEB, SIDE, force=True, by="ada") == Detached(members=2)
         await up.until(lambda: not seated(up, SIDE))
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read(house: House) -> None:
+def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.edge.faults.always["seats"] = Transient("no route")
-        house.declare(MODEL.partition("groups:")[0])
+        bed.edge.faults.always["seats"] = Transient("no route")
+        bed.declare(MODEL.partition("groups:")[0])
         await up.operations.reload()
         await up.operations.delete(WEB, members=True, by="ada")
         await up.passed(3)
-        assert len(house.machines) == 2
+        assert len(bed.machines) == 2
         await up.operations.balancers.detach(WEB, EDGE, force=True, by="ada")
-        await up.until(lambda: not house.machines and WEB not in up.engine.runtimes)
+        await up.until(lambda: not bed.machines and WEB not in up.engine.runtimes)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_force_does_not_move_what_the_file_lists(house: House) -> None:
+def test_force_does_not_move_what_the_file_lists(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.edge.faults.always["seats"] = Transient("no route")
+        bed.edge.faults.always["seats"] = Transient("no route")
         with pytest.raises(Refused, match="take it from there and reload"):
             await up.operations.balancers.detach(WEB, EDGE, force=True, by="ada")
 
-    house.run(scene)
+    bed.run(scene)

@@ -13,7 +13,7 @@ from handler.operations.lookup import NoSuch
 from handler.planning.garbage import GarbageKind
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.world import Phase, Record, SeatState
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.worlds import name_of
 
 ONE, TWO = name_of(1), name_of(2)
@@ -21,9 +21,9 @@ LOST = name_of(7, group=GroupId("old"))
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 async def kinds(up: Up) -> dict[str, GarbageKind]:
@@ -34,12 +34,12 @@ def record_of(up: Up, name: MemberName) -> Record | None:
     return next((record for record in up.store.members(WEB) if record.name == name), None)
 
 
-async def stuck(up: Up, house: House) -> None:
+async def stuck(up: Up, bed: EngineBed) -> None:
     """Have two members in service, and a third whose removal has failed for long."""
     await up.grown(2)
     await up.operations.scale(WEB, 3, force=False, by="ada")
     await up.grown(3)
-    house.cloud.faults.always["destroy"] = Transient("locked")
+    bed.cloud.faults.always["destroy"] = Transient("locked")
     await up.operations.members.dismiss(WEB, ONE, force=False, by="ada")
     await up.until(lambda: (record := record_of(up, ONE)) is not None and record.destroy_attempts)
     async with up.engine.keeper.between(up.runtime):
@@ -49,9 +49,9 @@ async def stuck(up: Up, house: House) -> None:
     await up.until(lambda: up.status.condition is GroupCondition.WARNING and up.settled())
 
 
-def test_a_stuck_member_is_reported_and_the_group_goes_on(house: House) -> None:
+def test_a_stuck_member_is_reported_and_the_group_goes_on(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
-        await stuck(up, house)
+        await stuck(up, bed)
         assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
         assert any(f"{ONE} cannot be removed" in said for said in up.status.messages)
         assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.operations.metrics()
@@ -59,12 +59,12 @@ def test_a_stuck_member_is_reported_and_the_group_goes_on(house: House) -> None:
         await up.operations.scale(WEB, 4, force=False, by="ada")
         await up.until(lambda: up.serving() == 4)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> None:
+def test_abandoned_garbage_is_listed_and_never_touched_again(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
-        await stuck(up, house)
+        await stuck(up, bed)
         await up.operations.garbage.abandon(ONE, by="ada")
         await up.until(lambda: ONE not in {member.name for member in up.status.members})
         assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
@@ -73,9 +73,9 @@ def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> No
         with pytest.raises(Refused, match="abandoned already"):
             await up.operations.garbage.abandon(ONE, by="ada")
 
-    house.run(scene)
-    house.cloud.faults.clear()
-    house.cloud.destroyed.clear()
+    bed.run(scene)
+    bed.cloud.faults.clear()
+    bed.cloud.destroyed.clear()
 
     async def later(up: Up) -> None:
         await up.until(lambda: up.settled() and up.serving() == 2)
@@ -83,31 +83,31 @@ def test_abandoned_garbage_is_listed_and_never_touched_again(house: House) -> No
         assert {member.name for member in up.status.members} == {TWO, name_of(3)}
         assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
 
-    house.run(later)
-    assert (house.cloud.destroyed, ONE in house.cloud.machines) == ([], True)
+    bed.run(later)
+    assert (bed.cloud.destroyed, ONE in bed.cloud.machines) == ([], True)
 
 
-def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_abandoned(house: House) -> None:
+def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_abandoned(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
-        await stuck(up, house)
+        await stuck(up, bed)
         await up.operations.garbage.abandon(ONE, by="ada")
-        house.declare(model().replace("  web:\n    profile", "  api:\n    profile"))
+        bed.declare(model().replace("  web:\n    profile", "  api:\n    profile"))
         await up.operations.reload()
         await up.operations.delete(WEB, members=False, by="ada")
         found = {(item.name, item.kind) for item in (await up.operations.garbage.look(WEB)).items}
         assert {(ONE, GarbageKind.ABANDONED), (TWO, GarbageKind.NO_GROUP), (name_of(3), GarbageKind.NO_GROUP)} <= found
-        house.declare(model())
+        bed.declare(model())
         await up.operations.reload()
         await up.until(lambda: WEB in up.engine.runtimes and up.serving() == 2 and up.settled())
         assert {record.name for record in up.store.members(WEB)} == {TWO, name_of(3)}
 
-    house.run(scene)
-    assert ONE in house.cloud.machines
+    bed.run(scene)
+    assert ONE in bed.cloud.machines
 
 
-def test_machines_and_registrations_of_unknown_groups_are_found(house: House) -> None:
-    house.cloud.add(LOST)
-    house.edge.states[LOST] = SeatState.SERVING
+def test_machines_and_registrations_of_unknown_groups_are_found(bed: EngineBed) -> None:
+    bed.cloud.add(LOST)
+    bed.edge.states[LOST] = SeatState.SERVING
 
     async def scene(up: Up) -> None:
         await up.grown(2)
@@ -122,13 +122,13 @@ def test_machines_and_registrations_of_unknown_groups_are_found(house: House) ->
             GarbageKind.ABANDONED,
             GarbageKind.SEAT,
         }
-        house.cloud.die(LOST)
+        bed.cloud.die(LOST)
         assert await kinds(up) == {LOST: GarbageKind.SEAT}
         with pytest.raises(Refused, match="only a registration"):
             await up.operations.garbage.abandon(LOST, by="ada")
 
-    house.run(scene)
-    assert house.cloud.destroyed == []
+    bed.run(scene)
+    assert bed.cloud.destroyed == []
 
 
 def with_ports() -> str:
@@ -138,12 +138,12 @@ def with_ports() -> str:
     return on_openstack.replace("command: [serve]", f"image: web, flavor: small, {front}")
 
 
-def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
-    house.declare(with_ports())
-    house.cloud.faults.always["create"] = house.cloud.faults.always["find"] = Transient("no answer")
+def test_parts_of_an_abandoned_intent_stay_on_the_list(bed: EngineBed) -> None:
+    bed.declare(with_ports())
+    bed.cloud.faults.always["create"] = bed.cloud.faults.always["find"] = Transient("no answer")
 
     async def scene(up: Up) -> None:
-        await up.until(lambda: len(house.parts()) == 2)
+        await up.until(lambda: len(bed.parts()) == 2)
         async with up.engine.keeper.between(up.runtime):
             record = record_of(up, ONE)
             assert record is not None
@@ -157,24 +157,24 @@ def test_parts_of_an_abandoned_intent_stay_on_the_list(house: House) -> None:
         ]
         with pytest.raises(Refused, match="only parts of"):
             await up.operations.garbage.abandon(ONE, by="ada")
-        assert (ONE, "front") in house.parts()
+        assert (ONE, "front") in bed.parts()
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_parts_that_cannot_be_listed_are_reported(house: House) -> None:
-    house.declare(with_ports())
+def test_parts_that_cannot_be_listed_are_reported(bed: EngineBed) -> None:
+    bed.declare(with_ports())
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.cloud.faults.always["parts"] = Transient("no answer")
+        bed.cloud.faults.always["parts"] = Transient("no answer")
         assert (await up.operations.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
-        house.cloud.faults.clear()
+        bed.cloud.faults.clear()
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_members_are_not_garbage_and_cannot_be_abandoned(house: House) -> None:
+def test_members_are_not_garbage_and_cannot_be_abandoned(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert await kinds(up) == {}
@@ -183,16 +183,16 @@ def test_members_are_not_garbage_and_cannot_be_abandoned(house: House) -> None:
                 await up.operations.garbage.abandon(name, by="ada")
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_clouds_and_balancers_that_cannot_be_read_are_reported(house: House) -> None:
+def test_clouds_and_balancers_that_cannot_be_read_are_reported(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.cloud.faults.always["list"] = Transient("no answer")
-        house.balancers["side"].faults.always["seats"] = Transient("closed")
+        bed.cloud.faults.always["list"] = Transient("no answer")
+        bed.balancers["side"].faults.always["seats"] = Transient("closed")
         found = await up.operations.garbage.look(None)
         assert found.unseen == ("cloud box: no answer", "balancer side: closed")
-        house.cloud.faults.clear()
+        bed.cloud.faults.clear()
 
-    house.run(scene)
+    bed.run(scene)

@@ -14,54 +14,54 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Create
 from handler.planning.world import ServerState
 from handler.ports.stored import EventKind
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
-def test_observing_one_member_gathers_anew_and_changes_nothing(house: House) -> None:
+def test_observing_one_member_gathers_anew_and_changes_nothing(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        one = min(house.machines)
+        one = min(bed.machines)
         seen = await up.operations.members.observe(WEB, one)
         assert (seen.member, seen.role, seen.steps) == (one, Role.SERVING, ())
-        assert house.cloud.destroyed == []
+        assert bed.cloud.destroyed == []
         with pytest.raises(NoSuch, match=f"has no member {one}0; did you mean {one}"):
             await up.operations.members.observe(WEB, MemberName(f"{one}0"))
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_one_member_is_repaired_by_order_and_no_other(house: House) -> None:
-    house.declare(model(repair="off"))
+def test_one_member_is_repaired_by_order_and_no_other(bed: EngineBed) -> None:
+    bed.declare(model(repair="off"))
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        one, two = sorted(house.machines)
+        one, two = sorted(bed.machines)
         for name in (one, two):
-            house.cloud.say(name, ServerState.ERROR)
+            bed.cloud.say(name, ServerState.ERROR)
         await up.until(lambda: "unrepaired" in {wait.value for wait, _ in up.status.waits})
         done = await up.operations.members.converge(WEB, one, by="ada")
         assert {outcome.member for outcome in done} == {one}
         assert all(outcome.result is StepResult.DONE for outcome in done)
         assert not any(isinstance(outcome.step, Create) for outcome in done)
-        await up.until(lambda: one not in house.machines and len(house.machines) == 2)
-        assert two in house.machines
+        await up.until(lambda: one not in bed.machines and len(bed.machines) == 2)
+        assert two in bed.machines
         notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(note.by, note.message) for note in notes if note.name == "converge"] == [("ada", one)]
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_paused_group_s_member_is_not_touched(house: House) -> None:
+def test_a_paused_group_s_member_is_not_touched(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.operations.pause(WEB, decisions_only=False, by="ada")
         with pytest.raises(Refused, match="web is paused, ORPHANED or not in mode act"):
-            await up.operations.members.converge(WEB, min(house.machines), by="ada")
+            await up.operations.members.converge(WEB, min(bed.machines), by="ada")
 
-    house.run(scene)
+    bed.run(scene)

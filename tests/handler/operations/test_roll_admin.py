@@ -13,7 +13,7 @@ from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
 from handler.ports.stored import EventKind
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 
 ONE, NONE = Allowance(number=1), Allowance(number=0)
 ROLLED_BACK = (
@@ -26,13 +26,13 @@ def declared(command: str = "serve", **changes: object) -> str:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 async def changed(up: Up, command: str, **changes: object) -> None:
-    up.house.declare(declared(command, **changes))
+    up.bed.declare(declared(command, **changes))
     assert (await up.operations.reload()).problems == ()
 
 
@@ -51,13 +51,13 @@ async def notes(up: Up) -> list[tuple[str, str, str]]:
     return [(event.name, event.by, event.message) for event in reversed(events) if event.name != "declared"]
 
 
-def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(house: House) -> None:
+def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
-        before = set(house.machines)
+        before = set(bed.machines)
         await changed(up, "serve, v2")
         await up.passed(3)
-        assert house.machines == before
+        assert bed.machines == before
         assert (up.status.old, up.status.roll, up.settled()) == (2, None, True)
         newest, first = await up.operations.rolling.revisions(WEB)
         assert (newest.number, newest.members, newest.declared, newest.in_force) == (2, 0, True, True)
@@ -66,19 +66,19 @@ def test_a_change_of_definition_alone_moves_nothing_and_is_a_revision(house: Hou
         assert first.converged_at is not None
         assert newest.converged_at is None, "no member is made from it"
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_roll_replaces_every_member_and_history_says_so(house: House) -> None:
+def test_a_roll_replaces_every_member_and_history_says_so(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
-        before = set(house.machines)
+        before = set(bed.machines)
         await changed(up, "serve, v2")
         answer = await up.operations.rolling.roll(WEB, None, None, by="ada")
         assert answer.words == "rolling, surge 1, unavailable 0"
         await up.until(lambda: is_done(up))
-        assert not before & house.machines
-        assert up.serving() == len(house.machines) == 2
+        assert not before & bed.machines
+        assert up.serving() == len(bed.machines) == 2
         assert up.status.old == 0
         assert [note for note in await notes(up) if note[0] != "edited"] == [
             ("roll", "ada", "surge 1, unavailable 0"),
@@ -87,20 +87,20 @@ def test_a_roll_replaces_every_member_and_history_says_so(house: House) -> None:
         await up.until(lambda: not up.status.pending)
         assert (await up.operations.rolling.revisions(WEB))[0].converged_at is not None
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_roll_goes_on_after_a_restart(house: House) -> None:
-    house.declare(declared(minimum=3))
+def test_a_roll_goes_on_after_a_restart(bed: EngineBed) -> None:
+    bed.declare(declared(minimum=3))
 
     async def before(up: Up) -> None:
         await good(up, 3)
-        house.cloud.faults.always["create"] = Transient("not now")
+        bed.cloud.faults.always["create"] = Transient("not now")
         await changed(up, "serve, v2", minimum=3)
         await up.operations.rolling.roll(WEB, NONE, Allowance(number=2), by="ada")
 
-    house.run(before)
-    house.cloud.faults.always.clear()
+    bed.run(before)
+    bed.cloud.faults.always.clear()
 
     async def after(up: Up) -> None:
         assert up.runtime.roll is not None
@@ -108,19 +108,19 @@ def test_a_roll_goes_on_after_a_restart(house: House) -> None:
         await up.until(lambda: is_done(up))
         assert up.status.old == 0
 
-    house.run(after)
+    bed.run(after)
 
 
-def test_a_stopped_roll_replaces_no_more_members_and_goes_on_when_asked(house: House) -> None:
+def test_a_stopped_roll_replaces_no_more_members_and_goes_on_when_asked(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
-        house.cloud.faults.always["list"] = Permanent("not now")
+        bed.cloud.faults.always["list"] = Permanent("not now")
         await up.operations.rolling.roll(WEB, NONE, Allowance(number=50, percent=True), by="ada")
         stopped = await up.operations.rolling.stop_roll(WEB, by="bob")
         assert stopped.roll is not None
         assert (stopped.roll.state, stopped.roll.because, stopped.roll.remaining) == (RollState.STOPPED, "by bob", 2)
-        house.cloud.faults.always.clear()
+        bed.cloud.faults.always.clear()
         await up.passed(3)
         await up.until(up.settled)
         assert up.status.old == 2
@@ -131,36 +131,36 @@ def test_a_stopped_roll_replaces_no_more_members_and_goes_on_when_asked(house: H
         with pytest.raises(Refused, match="no roll of group web is under way"):
             await up.operations.rolling.stop_roll(WEB, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_back(house: House) -> None:
+def test_a_profile_that_cannot_be_built_halts_the_roll_and_a_rollback_takes_it_back(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
-        before = set(house.machines)
+        before = set(bed.machines)
         await changed(up, "serve, broken")
-        house.cloud.faults.script("create", *[Permanent("no such image")] * 3)
+        bed.cloud.faults.script("create", *[Permanent("no such image")] * 3)
         await up.operations.rolling.roll(WEB, Allowance(number=3), None, by="ada")
         await up.until(lambda: up.runtime.roll is not None and up.runtime.roll.state is RollState.HALTED)
         profile = (await up.operations.rolling.revisions(WEB))[0].profile
         assert up.runtime.roll is not None
         assert up.runtime.roll.because == f"3 builds of profile {profile[:12]} failed in a row"
-        assert before <= house.machines, "with surge alone no member has left"
+        assert before <= bed.machines, "with surge alone no member has left"
         assert up.status.condition in {GroupCondition.WARNING, GroupCondition.ERROR}
         assert any("the roll has stopped: 3 builds" in message for message in up.status.messages)
 
         answer = await up.operations.rolling.rollback(WEB, None, by="ada")
         assert answer.words == ROLLED_BACK
         await up.until(lambda: is_done(up))
-        assert house.machines == before
+        assert bed.machines == before
         assert up.status.rollback is not None
         assert (up.status.rollback.revision, up.status.definition, up.runtime.builds.back_off_until) == (1, 1, None)
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_after_a_rollback_new_members_get_the_earlier_profile_until_the_file_has_a_newer_one(
-    house: House,
+    bed: EngineBed,
 ) -> None:
     async def before(up: Up) -> None:
         await good(up)
@@ -180,11 +180,11 @@ def test_after_a_rollback_new_members_get_the_earlier_profile_until_the_file_has
         assert (up.status.rollback, up.status.definition, up.status.old) == (None, 4, 3)
         assert ("rollback_over", "file", "") in await notes(up)
 
-    house.run(before)
-    house.run(after)
+    bed.run(before)
+    bed.run(after)
 
 
-def test_a_rollback_is_ended_by_a_person(house: House) -> None:
+def test_a_rollback_is_ended_by_a_person(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
@@ -195,10 +195,10 @@ def test_a_rollback_is_ended_by_a_person(house: House) -> None:
         with pytest.raises(Refused, match="not rolled back"):
             await up.operations.rolling.end_rollback(WEB, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(house: House) -> None:
+def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         rolling = up.operations.rolling
@@ -213,16 +213,16 @@ def test_impossible_rollbacks_and_rolls_are_refused_with_what_to_do(house: House
         await changed(up, "serve, v2", mode="advise")
         with pytest.raises(Refused, match="mode advise: its members are not changed"):
             await rolling.roll(WEB, ONE, NONE, by="ada")
-        house.declare(declared().partition("groups:")[0])
+        bed.declare(declared().partition("groups:")[0])
         await up.operations.reload()
         with pytest.raises(Refused, match="no longer declared"):
             await rolling.roll(WEB, ONE, NONE, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_rollback_to_a_profile_whose_secret_is_gone_is_refused(house: House) -> None:
-    house.declare(declared().replace("command: [serve]", "command: [serve], snmp: {community: {env: GONE}}"))
+def test_a_rollback_to_a_profile_whose_secret_is_gone_is_refused(bed: EngineBed) -> None:
+    bed.declare(declared().replace("command: [serve]", "command: [serve], snmp: {community: {env: GONE}}"))
 
     async def scene(up: Up) -> None:
         await good(up)
@@ -233,7 +233,7 @@ def test_a_rollback_to_a_profile_whose_secret_is_gone_is_refused(house: House) -
             await up.operations.rolling.rollback(WEB, None, by="ada")
         assert up.status.rollback is None
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_every_secret_of_a_profile_is_looked_for() -> None:
@@ -241,39 +241,39 @@ def test_every_secret_of_a_profile_is_looked_for() -> None:
     assert list(secrets_in((held[0], ("c", held[1])))) == [*held]
 
 
-def test_a_newer_definition_retargets_a_roll_that_runs(house: House) -> None:
+def test_a_newer_definition_retargets_a_roll_that_runs(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await good(up)
         await changed(up, "serve, v2")
-        house.cloud.faults.always["create"] = Transient("not now")
+        bed.cloud.faults.always["create"] = Transient("not now")
         await up.operations.rolling.roll(WEB, None, None, by="ada")
         await changed(up, "serve, v3")
-        house.cloud.faults.always.clear()
+        bed.cloud.faults.always.clear()
         await up.until(lambda: is_done(up))
         newest = (await up.operations.rolling.revisions(WEB))[0]
         assert up.runtime.roll is not None
         assert (up.runtime.roll.target, newest.members) == (newest.profile, 2)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_groups_that_wait_for_convergence_come_first_after_a_start(house: House) -> None:
+def test_groups_that_wait_for_convergence_come_first_after_a_start(bed: EngineBed) -> None:
     both = declared() + declared().split("groups:\n")[1].replace("  web:\n", "  api:\n").replace("edge", "side")
-    house.declare(both)
+    bed.declare(both)
 
     async def before(up: Up) -> None:
         await good(up)
         await up.until(lambda: all(not runtime.is_pending for runtime in up.engine.runtimes.values()))
-        house.cloud.faults.always["list"] = Permanent("not now")
+        bed.cloud.faults.always["list"] = Permanent("not now")
         await up.operations.scale(WEB, 3, force=False, by="ada")
         assert up.status.pending
 
     async def after(up: Up) -> None:
         assert [task.get_name() for task in up.engine.keeper.tasks()] == ["converge-web", "converge-api"]
         assert (up.status.pending, up.engine.runtimes[WEB].converged is not None) == (True, True)
-        house.cloud.faults.always.clear()
+        bed.cloud.faults.always.clear()
         await up.grown(3)
         await up.until(lambda: not up.status.pending)
 
-    house.run(before)
-    house.run(after)
+    bed.run(before)
+    bed.run(after)

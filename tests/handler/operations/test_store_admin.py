@@ -13,16 +13,16 @@ import pytest
 from config.errors import Refused
 from handler.planning.status import GroupCondition
 from handler.ports.stored import EventKind
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
 from trigger.reasons import Reason
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     """Make a fleet of six members whose store was rolled back to three."""
     hurry(monkeypatch)
-    house = House(tmp_path, model(maximum=8, notify="{command: [/bin/true]}"))
+    bed = EngineBed(tmp_path, model(maximum=8, notify="{command: [/bin/true]}"))
 
     async def three(up: Up) -> None:
         await up.grown(2)
@@ -33,20 +33,20 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
         await up.operations.scale(WEB, 6, force=False, by="ada")
         await up.grown(6)
 
-    house.run(three)
-    shutil.copy(house.path, house.path.with_suffix(".old"))
-    house.run(six)
-    shutil.copy(house.path.with_suffix(".old"), house.path)
-    return house
+    bed.run(three)
+    shutil.copy(bed.path, bed.path.with_suffix(".old"))
+    bed.run(six)
+    shutil.copy(bed.path.with_suffix(".old"), bed.path)
+    return bed
 
 
-def test_an_older_store_removes_and_makes_nothing_and_says_so(house: House) -> None:
+def test_an_older_store_removes_and_makes_nothing_and_says_so(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
         await up.passed(10)
         await up.ticked(3)
         status = up.status
-        assert (status.desired, up.serving(), len(house.machines)) == (6, 6, 6)
+        assert (status.desired, up.serving(), len(bed.machines)) == (6, 6, 6)
         assert (status.condition, status.reason) == (GroupCondition.ERROR, Reason.OLDER_STORE)
         assert "it has size 3, but the cloud lists 6 members up to launch 6" in status.messages[0]
         assert "trimtab store adopt web" in status.messages[0]
@@ -58,12 +58,12 @@ def test_an_older_store_removes_and_makes_nothing_and_says_so(house: House) -> N
         refused = await up.operations.scale(WEB, 3, force=True, by="ada")
         assert (refused.reason, refused.desired_to) == (Reason.OLDER_STORE, 6)
 
-    house.run(scene)
-    assert not house.cloud.destroyed
-    assert len(house.cloud.created) == 6
+    bed.run(scene)
+    assert not bed.cloud.destroyed
+    assert len(bed.cloud.created) == 6
 
 
-def test_a_restart_neither_forgets_the_doubt_nor_needs_it_to_be_found_again(house: House) -> None:
+def test_a_restart_neither_forgets_the_doubt_nor_needs_it_to_be_found_again(bed: EngineBed) -> None:
     async def doubted(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
         await up.passed(3)
@@ -74,9 +74,9 @@ def test_a_restart_neither_forgets_the_doubt_nor_needs_it_to_be_found_again(hous
         assert up.status.older_store is not None
         assert up.serving() == 6
 
-    house.run(doubted)
-    house.run(still)
-    events = [event.name for event in house.run(_history) if event.name == "older_store"]
+    bed.run(doubted)
+    bed.run(still)
+    events = [event.name for event in bed.run(_history) if event.name == "older_store"]
     assert events == ["older_store"]
 
 
@@ -84,7 +84,7 @@ async def _history(up: Up):
     return await up.operations.history(WEB, before=None, limit=500, kinds={EventKind.NOTE})
 
 
-def test_a_person_confirms_and_new_members_have_names_that_were_never_used(house: House) -> None:
+def test_a_person_confirms_and_new_members_have_names_that_were_never_used(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
         (adopted,) = (await up.operations.stores.adopt(None, by="ada")).groups
@@ -93,15 +93,15 @@ def test_a_person_confirms_and_new_members_have_names_that_were_never_used(house
         assert up.status.condition is not GroupCondition.ERROR
         await up.operations.scale(WEB, 7, force=False, by="ada")
         await up.grown(7)
-        assert len(set(house.cloud.created)) == len(house.cloud.created) == 7
+        assert len(set(bed.cloud.created)) == len(bed.cloud.created) == 7
         (event,) = [event for event in await _history(up) if event.name == "store_adopted"]
         assert event.by == "ada"
 
-    house.run(scene)
-    assert not house.cloud.destroyed
+    bed.run(scene)
+    assert not bed.cloud.destroyed
 
 
-def test_a_group_that_is_not_in_doubt_needs_no_confirmation(house: House) -> None:
+def test_a_group_that_is_not_in_doubt_needs_no_confirmation(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.until(lambda: up.status.older_store is not None)
         await up.operations.stores.adopt(WEB, by="ada")
@@ -109,11 +109,11 @@ def test_a_group_that_is_not_in_doubt_needs_no_confirmation(house: House) -> Non
             await up.operations.stores.adopt(WEB, by="ada")
         assert (await up.operations.stores.adopt(None, by="ada")).groups == ()
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_a_pass_that_saw_the_fleet_before_a_person_confirmed_does_not_doubt_anew(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    bed: EngineBed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen, go_on = threading.Event(), threading.Event()
 
@@ -138,4 +138,4 @@ def test_a_pass_that_saw_the_fleet_before_a_person_confirmed_does_not_doubt_anew
         events = [event.name for event in await _history(up) if event.name == "older_store"]
         assert events == ["older_store"]
 
-    house.run(scene)
+    bed.run(scene)

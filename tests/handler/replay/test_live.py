@@ -17,7 +17,7 @@ from handler.replay.running import recorded_runs
 from handler.replay.scrapes import ticks_by_group
 from handler.replay.tables import read_events
 from handler.store.timeline import read_timeline
-from tests.support.engines import MODEL, WEB, House, Up, hurry
+from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry
 from trigger.requests import Decision
 
 LIVELY = (
@@ -36,10 +36,10 @@ async def ups_and_downs(up: Up) -> None:
     await up.grown(2)
     await up.ticked(6)  # a replay begins with empty windows: they are full before anything is decided
     for value, size in ((90.0, 4), (50.0, 4), (5.0, 2), (None, 2), (95.0, 3)):
-        up.house.readings.value = value
+        up.bed.readings.value = value
         await up.until(lambda size=size: up.serving() == size)
         await up.ticked(3)
-    up.house.readings.value = 50.0
+    up.bed.readings.value = 50.0
     await up.operations.pause_all(decisions_only=False, because="a drill", by="ann")
     await up.ticked(3)
     await up.operations.resume_all(by="ann")
@@ -50,7 +50,7 @@ async def ups_and_downs(up: Up) -> None:
 
 def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
-    house = House(tmp_path, text=LIVELY)
+    bed = EngineBed(tmp_path, text=LIVELY)
     live: list[Decision] = []
 
     async def scene(up: Up) -> None:
@@ -58,13 +58,13 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
         monkeypatch.setattr(up.engine.door, "_decided", lambda decision: (live.append(decision), decided(decision)))
         await ups_and_downs(up)
 
-    house.run(scene)
+    bed.run(scene)
     with (tmp_path / "series.csv").open("wb") as file:
         export_series(tmp_path / "recording", RecordingSelection(), Csv(file), lambda done, of: None)
     with (tmp_path / "events.csv").open("w", newline="") as text:
-        write_events(text, read_timeline(house.path), RecordingSelection())
+        write_events(text, read_timeline(bed.path), RecordingSelection())
 
-    catalogue = load(house.file)
+    catalogue = load(bed.file)
     samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), ReplaySpan())
     courses = read_events(tmp_path / "events.csv", catalogue.groups)
     (run,) = recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses)

@@ -11,7 +11,7 @@ from handler.planning.status import GroupCondition
 from handler.planning.world import Server
 from handler.ports.orchestrator import Launch
 from handler.store.sqlite import SqliteStore
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION, name_of
 from trigger.reasons import Reason
@@ -22,9 +22,9 @@ LATER = GroupId("later")
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 async def stop(up: Up, direction: Direction | None = None) -> FleetPause | None:
@@ -35,38 +35,38 @@ def with_later(text: str) -> str:
     return text + text[text.index("  web:\n") :].replace("  web:\n", "  later:\n").replace("edge", "side")
 
 
-def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_on_as_they_were(house: House) -> None:
+def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_on_as_they_were(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
         await up.operations.pause(WEB, decisions_only=False, direction=Direction.IN, by="bob")
         await stop(up)
-        house.cloud.die(name_of(1))
+        bed.cloud.die(name_of(1))
 
     async def after(up: Up) -> None:
         await up.until(lambda: up.status.reason is Reason.PAUSED)
         assert up.status.condition is GroupCondition.PAUSED
-        house.declare(with_later(model()))
+        bed.declare(with_later(model()))
         assert not (await up.operations.reload()).problems
         await up.until(lambda: up.operations.group(LATER).decided_at is not None)
-        assert house.machines == {name_of(2)}
-        assert house.cloud.ours(INSTALLATION, LATER) == set()
+        assert bed.machines == {name_of(2)}
+        assert bed.cloud.ours(INSTALLATION, LATER) == set()
         assert up.status.fleet_pause is not None
         assert up.status.fleet_pause.because == "storage moves"
         assert up.status.pause is Pause.IN
         await up.operations.resume_all(by="eve")
         await up.grown(2)
-        await up.until(lambda: len(house.cloud.ours(INSTALLATION, LATER)) == 2)
+        await up.until(lambda: len(bed.cloud.ours(INSTALLATION, LATER)) == 2)
         assert (up.status.pause, up.status.fleet_pause, up.operations.fleet_pause()) == (Pause.IN, None, None)
         acts = [(event.name, event.by) for event in await up.operations.history(WEB, before=None, limit=99)]
         assert [act for act in acts if act[0].endswith("_all")] == [("resume_all", "eve"), ("pause_all", "ada")]
 
-    house.run(before)
-    house.run(after)
+    bed.run(before)
+    bed.run(after)
 
 
-def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(house: House) -> None:
+def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(bed: EngineBed) -> None:
     called, may_end = threading.Event(), threading.Event()
-    create = house.cloud.create
+    create = bed.cloud.create
 
     def slowly(launch: Launch) -> Server:
         called.set()
@@ -75,38 +75,38 @@ def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(house: House) ->
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.cloud.create = slowly  # type: ignore[method-assign]
+        bed.cloud.create = slowly  # type: ignore[method-assign]
         await up.operations.scale(WEB, 4, force=False, by="bob")
         await up.until(called.is_set)
         await stop(up)
         may_end.set()
         await up.passed(3)
-        assert len(house.machines) == 3
+        assert len(bed.machines) == 3
         await up.operations.resume_all(by="ada")
         await up.grown(4)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_forced_size_is_stored_and_not_carried_out_before_the_fleet_resumes(house: House) -> None:
+def test_a_forced_size_is_stored_and_not_carried_out_before_the_fleet_resumes(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await stop(up)
         assert (await up.operations.scale(WEB, 3, force=False, by="bob")).reason is Reason.PAUSED
         assert (await up.operations.scale(WEB, 3, force=True, by="bob")).desired_to == 3
         await up.passed(2)
-        assert len(house.machines) == 2
+        assert len(bed.machines) == 2
         await up.operations.resume_all(by="ada")
         await up.grown(3)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_one_direction_of_the_fleet_pauses_and_goes_on(house: House) -> None:
+def test_one_direction_of_the_fleet_pauses_and_goes_on(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await stop(up, Direction.OUT)
-        house.readings.value = 95.0
+        bed.readings.value = 95.0
         await up.until(lambda: up.status.reason is Reason.PAUSED)
         await up.operations.resume_all(direction=Direction.OUT, by="ada")
         await up.grown(3)
@@ -114,10 +114,10 @@ def test_one_direction_of_the_fleet_pauses_and_goes_on(house: House) -> None:
         with pytest.raises(Refused, match="paused in both directions"):
             await up.operations.resume_all(direction=Direction.OUT, by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_that_cannot_be_stored_stops_no_group(bed: EngineBed, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
 
@@ -131,10 +131,10 @@ def test_a_pause_that_cannot_be_stored_stops_no_group(house: House, monkeypatch:
         assert up.operations.fleet_pause() is None
         assert up.runtime.state.fleet_pause is None
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_why_status_and_metrics_show_who_paused_the_fleet_and_why(house: House) -> None:
+def test_why_status_and_metrics_show_who_paused_the_fleet_and_why(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert b'trimtab_fleet_pause{pause="all"} 0.0' in up.operations.metrics()
@@ -146,4 +146,4 @@ def test_why_status_and_metrics_show_who_paused_the_fleet_and_why(house: House) 
         assert b'trimtab_fleet_pause{pause="all"} 1.0' in up.operations.metrics()
         assert b'trimtab_group_pause{group="web",pause="all"} 1.0' in up.operations.metrics()
 
-    house.run(scene)
+    bed.run(scene)

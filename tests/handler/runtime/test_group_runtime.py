@@ -12,7 +12,7 @@ from handler.planning.steps import Plan
 from handler.planning.world import Phase, Server, ServerState, World
 from handler.ports.orchestrator import Launch
 from handler.runtime.group_runtime import GroupRuntime, LastPass
-from tests.support.engines import House, Up, hurry, model
+from tests.support.engines import EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION, NOW, WEB, a_definition, a_member, a_world, name_of
 from trigger.explain.explanation import Explanation
@@ -89,11 +89,11 @@ OTHER, OUT = GroupId("other"), PolicyId("out")
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
     text = model(service="shop")
     other = text[text.index("  web:\n") :].replace("  web:\n", "  other:\n").replace("edge", "side")
-    return House(tmp_path, text=text + other)
+    return EngineBed(tmp_path, text=text + other)
 
 
 async def both_grown(up: Up) -> None:
@@ -106,9 +106,9 @@ def _serving(up: Up, group: GroupId) -> int:
     return 0 if seen is None else seen.fleet.in_service
 
 
-def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house: House) -> None:
+def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(bed: EngineBed) -> None:
     may_build = threading.Event()
-    create = house.cloud.create
+    create = bed.cloud.create
 
     def slowly(launch: Launch) -> Server:
         may_build.wait(PATIENT)
@@ -116,7 +116,7 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house
 
     async def before(up: Up) -> None:
         await both_grown(up)
-        house.cloud.create = slowly  # type: ignore[method-assign]
+        bed.cloud.create = slowly  # type: ignore[method-assign]
         assert (await up.operations.alarm(WEB, OUT, id="a1", by="nagios")).reason is Reason.SCALED_OUT
         asked = await up.operations.alarm(OTHER, OUT, id="a2", by="nagios")
         assert (asked.reason, asked.desired_to) == (Reason.WAITING_TURN, 2)
@@ -132,21 +132,21 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(house
 
     async def after(up: Up) -> None:
         await up.until(lambda: up.operations.group(OTHER).desired == 3)
-        await up.until(lambda: len(house.cloud.ours(INSTALLATION, OTHER)) == 3)
-        assert len(house.machines) == 3
+        await up.until(lambda: len(bed.cloud.ours(INSTALLATION, OTHER)) == 3)
+        assert len(bed.machines) == 3
         assert up.operations.group(OTHER).queued is None
         told = [(event.name, event.by) for event in await up.operations.history(OTHER, before=None, limit=99)]
         mine = [name for name, by in told if by == "alarm nagios"]
         assert mine == ["scaled_out", "waiting_turn"]
 
-    house.run(before)
-    house.run(after)
+    bed.run(before)
+    bed.run(after)
 
 
-def test_both_ask_in_one_breath_and_only_one_of_them_scales(house: House) -> None:
+def test_both_ask_in_one_breath_and_only_one_of_them_scales(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await both_grown(up)
-        house.readings.value = 95.0
+        bed.readings.value = 95.0
         await up.until(lambda: up.operations.group(OTHER).desired == 3 and up.operations.group(WEB).desired == 3)
         first = {
             group: [event.name for event in await up.operations.history(group, before=None, limit=99)]
@@ -154,4 +154,4 @@ def test_both_ask_in_one_breath_and_only_one_of_them_scales(house: House) -> Non
         }
         assert sum("waiting_turn" in names for names in first.values()) == 1
 
-    house.run(scene)
+    bed.run(scene)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from handler.runtime.recent import Recent
 from handler.runtime.series import Picture
-from tests.support.engines import WEB, House, Up, model
+from tests.support.engines import WEB, EngineBed, Up, model
 
 
 def picture(up: Up) -> Picture:
@@ -22,7 +22,7 @@ def test_every_tick_leaves_its_sizes_and_its_values(tmp_path: Path) -> None:
         assert (seen.sizes.desired[-1], seen.sizes.in_service[-1]) == (2.0, 2.0)
         assert (seen.sizes.minimum[-1], seen.sizes.maximum[-1]) == (2.0, 4.0)
 
-    House(tmp_path).run(scene)
+    EngineBed(tmp_path).run(scene)
 
 
 def test_a_resize_between_two_ticks_is_seen_at_once_and_judges_nothing(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_resize_between_two_ticks_is_seen_at_once_and_judges_nothing(tmp_path:
         await up.until(lambda: picture(up).sizes.in_service[-1] == 3.0)
         assert picture(up).at == judged
 
-    House(tmp_path, model(interval="1h")).run(scene)
+    EngineBed(tmp_path, model(interval="1h")).run(scene)
 
 
 def test_before_the_first_pass_the_number_in_service_is_absent(tmp_path: Path) -> None:
@@ -45,12 +45,12 @@ def test_before_the_first_pass_the_number_in_service_is_absent(tmp_path: Path) -
         recent.passed(runtime, up.operations.now())
         assert recent.series(runtime).last_sizes() == (2.0, None, 2.0, 4.0)
 
-    House(tmp_path).run(scene)
+    EngineBed(tmp_path).run(scene)
 
 
 def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.run(lambda up: up.ticked(3))
+    bed = EngineBed(tmp_path)
+    bed.run(lambda up: up.ticked(3))
 
     async def scene(up: Up) -> None:
         began = up.operations.now()
@@ -58,7 +58,7 @@ def test_after_a_restart_nothing_is_recorded_of_what_was_before(tmp_path: Path) 
         assert all(instant >= began - 1 for instant in picture(up).at)
         assert (picture(up).began or 0) >= began - 1
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def test_a_listener_gets_ticks_and_the_deletion_of_a_group(tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_listener_gets_ticks_and_the_deletion_of_a_group(tmp_path: Path) -> No
         await up.grown(2)
         with up.operations.pulse.listen(WEB) as listener:
             assert await listener.news() == {WEB}
-        up.house.declare(model().replace("  web:\n", "  other:\n"))
+        up.bed.declare(model().replace("  web:\n", "  other:\n"))
         await up.operations.reload()
         with up.operations.pulse.listen(WEB) as listener:
             await up.operations.delete(WEB, members=False, by="ada")
             assert await listener.news() == {WEB}
 
-    House(tmp_path).run(scene)
+    EngineBed(tmp_path).run(scene)

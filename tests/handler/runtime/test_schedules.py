@@ -13,7 +13,7 @@ from config.errors import Refused
 from config.units import PolicyId
 from handler.operations.lookup import NoSuch
 from handler.ports.stored import EventKind
-from tests.support.engines import MODEL, WEB, House, Up, hurry
+from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry
 from trigger.reasons import Reason
 
 YEARLY = """\
@@ -26,9 +26,9 @@ YEAR = PolicyId("year")
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
-    return House(tmp_path, text=SCHEDULED)
+    return EngineBed(tmp_path, text=SCHEDULED)
 
 
 async def seen(up: Up) -> None:
@@ -36,95 +36,95 @@ async def seen(up: Up) -> None:
     await up.until(lambda: up.runtime.state.watched)
 
 
-def passed_a_year_ago(house: House) -> None:
+def passed_a_year_ago(bed: EngineBed) -> None:
     """The daemon was down when the year began: the last time that was answered is that of the year before."""
-    with contextlib.closing(sqlite3.connect(house.path)) as connection, connection:
+    with contextlib.closing(sqlite3.connect(bed.path)) as connection, connection:
         ((text,),) = connection.execute("SELECT watched FROM groups")
         (watched,) = json.loads(text)
         older = json.dumps([watched | {"until": watched["until"] - 366 * 86400}])
         connection.execute("UPDATE groups SET watched = ?", (older,))
 
 
-def answers(house: House) -> list[str]:
-    with contextlib.closing(sqlite3.connect(house.path)) as connection:
+def answers(bed: EngineBed) -> list[str]:
+    with contextlib.closing(sqlite3.connect(bed.path)) as connection:
         found = connection.execute("SELECT name FROM decisions WHERE \"by\" = 'schedule year' ORDER BY at")
         return [name for (name,) in found]
 
 
-def last_words(house: House) -> list[str]:
+def last_words(bed: EngineBed) -> list[str]:
     """Answers after which a time is not asked for again: after a restart it may first have to wait for the fleet."""
-    return [name for name in answers(house) if name != Reason.CATCHING_UP.value]
+    return [name for name in answers(bed) if name != Reason.CATCHING_UP.value]
 
 
-def test_nothing_that_passed_before_the_first_start_is_carried_out(house: House) -> None:
+def test_nothing_that_passed_before_the_first_start_is_carried_out(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await seen(up)
         await up.ticked(3)
         assert up.status.desired == 2
 
-    house.run(scene)
-    assert answers(house) == []
+    bed.run(scene)
+    assert answers(bed) == []
 
 
-def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_once(house: House) -> None:
-    house.run(seen)
-    passed_a_year_ago(house)
+def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_once(bed: EngineBed) -> None:
+    bed.run(seen)
+    passed_a_year_ago(bed)
 
     async def late(up: Up) -> None:
         await up.grown(3)
         await up.ticked(3)
         assert up.status.desired == 3
 
-    house.run(late)
-    house.run(late)  # and not again after another restart
-    assert last_words(house) == ["scaled_out"]
+    bed.run(late)
+    bed.run(late)  # and not again after another restart
+    assert last_words(bed) == ["scaled_out"]
 
 
-def test_a_scheduled_time_without_a_stored_decision_is_neither_lost_nor_repeated(house: House) -> None:
-    house.run(seen)
-    with contextlib.closing(sqlite3.connect(house.path)) as connection, connection:
+def test_a_scheduled_time_without_a_stored_decision_is_neither_lost_nor_repeated(bed: EngineBed) -> None:
+    bed.run(seen)
+    with contextlib.closing(sqlite3.connect(bed.path)) as connection, connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE UPDATE OF desired ON groups WHEN NEW.desired = 3 "
             "BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
-    passed_a_year_ago(house)
+    passed_a_year_ago(bed)
 
     async def full(up: Up) -> None:
         await up.until(lambda: up.runtime.unrecorded)
         assert up.status.desired == 2
 
-    house.run(full)
-    assert last_words(house) == []
-    with contextlib.closing(sqlite3.connect(house.path)) as connection, connection:
+    bed.run(full)
+    assert last_words(bed) == []
+    with contextlib.closing(sqlite3.connect(bed.path)) as connection, connection:
         connection.execute("DROP TRIGGER full")
 
     async def again(up: Up) -> None:
         await up.grown(3)
         await up.ticked(3)
 
-    house.run(again)
-    assert last_words(house) == ["scaled_out"]
+    bed.run(again)
+    assert last_words(bed) == ["scaled_out"]
 
 
-def test_a_group_that_was_away_begins_its_schedules_anew(house: House) -> None:
-    house.run(seen)
-    passed_a_year_ago(house)
+def test_a_group_that_was_away_begins_its_schedules_anew(bed: EngineBed) -> None:
+    bed.run(seen)
+    passed_a_year_ago(bed)
 
-    house.declare(SCHEDULED.replace("  web:\n    profile", "  other:\n    profile"))
+    bed.declare(SCHEDULED.replace("  web:\n    profile", "  other:\n    profile"))
 
     async def orphaned(up: Up) -> None:
         assert up.status.desired == 2
-        house.declare(SCHEDULED)
+        bed.declare(SCHEDULED)
         await up.engine.reload()
         await up.ticked(3)
         assert up.status.desired == 2
 
-    house.run(orphaned)
-    assert answers(house) == []
+    bed.run(orphaned)
+    assert answers(bed) == []
 
 
-def test_a_floor_is_known_after_a_restart_and_without_anything_remembered(house: House) -> None:
-    house.declare(
+def test_a_floor_is_known_after_a_restart_and_without_anything_remembered(bed: EngineBed) -> None:
+    bed.declare(
         SCHEDULED.replace(
             'low_tide: {schedule: "@yearly", until: 10d, ceiling: 3}',
             "low_tide: {at: 2020-01-01T00:00Z, until: 2190-01-01T00:00Z, floor: 3}",
@@ -136,11 +136,11 @@ def test_a_floor_is_known_after_a_restart_and_without_anything_remembered(house:
         assert up.runtime.explanation is not None
         assert up.runtime.explanation.minimum == 3
 
-    house.run(raised)
-    house.run(raised)
+    bed.run(raised)
+    bed.run(raised)
 
 
-def test_a_scheduled_change_can_be_carried_out_at_once_and_a_limit_cannot(house: House) -> None:
+def test_a_scheduled_change_can_be_carried_out_at_once_and_a_limit_cannot(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await seen(up)
         asked = await up.operations.alarm(WEB, YEAR, id="a1", by="ada")
@@ -150,21 +150,21 @@ def test_a_scheduled_change_can_be_carried_out_at_once_and_a_limit_cannot(house:
         with pytest.raises(NoSuch, match="did you mean year"):
             await up.operations.alarm(WEB, PolicyId("yaer"), id="a3", by="ada")
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_reload_that_changes_a_schedule_changes_its_group(house: House) -> None:
+def test_a_reload_that_changes_a_schedule_changes_its_group(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await seen(up)
-        house.declare(SCHEDULED.replace("missed: once", "missed: skip"))
+        bed.declare(SCHEDULED.replace("missed: once", "missed: skip"))
         assert (await up.engine.reload()).changed == (WEB,)
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_what_a_schedule_did_is_an_event_of_its_own(house: House) -> None:
-    house.run(seen)
-    passed_a_year_ago(house)
+def test_what_a_schedule_did_is_an_event_of_its_own(bed: EngineBed) -> None:
+    bed.run(seen)
+    passed_a_year_ago(bed)
 
     async def scene(up: Up) -> None:
         await up.grown(3)
@@ -176,4 +176,4 @@ def test_what_a_schedule_did_is_an_event_of_its_own(house: House) -> None:
             3,
         )
 
-    house.run(scene)
+    bed.run(scene)

@@ -10,7 +10,7 @@ import pytest
 
 from handler.engine import engine as engines
 from handler.store.sqlite import SqliteStore
-from tests.support.engines import WEB, House, Up, hurry, model
+from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.worlds import INSTALLATION
 from trigger.reasons import Reason
 
@@ -19,28 +19,28 @@ STEPS = pytest.mark.parametrize("step", [-DAY, DAY], ids=["a-day-back", "a-day-f
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     hurry(monkeypatch)
     monkeypatch.setattr(engines, "_WATCH", 0.05)
-    return House(tmp_path)
+    return EngineBed(tmp_path)
 
 
 async def set_by(up: Up, step: float) -> None:
     """Set the machine's clock, and wait until the daemon has followed it."""
-    up.house.ahead += step
+    up.bed.ahead += step
     held = up.engine.parts.held
     assert held is not None
     await up.until(lambda: abs(held.departed()) < 1.0)
 
 
 async def scaled_out(up: Up) -> None:
-    up.house.readings.value = 95.0
+    up.bed.readings.value = 95.0
     await up.until(lambda: up.status.desired == 3)
     await up.grown(3)
 
 
 @STEPS
-def test_a_quiet_time_lasts_neither_longer_nor_shorter_when_the_clock_is_set(house: House, step: float) -> None:
+def test_a_quiet_time_lasts_neither_longer_nor_shorter_when_the_clock_is_set(bed: EngineBed, step: float) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await scaled_out(up)
@@ -51,12 +51,12 @@ def test_a_quiet_time_lasts_neither_longer_nor_shorter_when_the_clock_is_set(hou
         assert up.status.desired == 3
         assert up.status.policies["out"] is Reason.QUIET
 
-    house.run(scene)
+    bed.run(scene)
 
 
 @pytest.mark.parametrize("running", [True, False], ids=["while-it-runs", "while-it-does-not"])
-def test_a_day_back_does_not_keep_a_group_from_growing(house: House, running: bool) -> None:
-    house.declare(model().replace("add: 1, quiet_time: 1h", "add: 1, quiet_time: 3s"))
+def test_a_day_back_does_not_keep_a_group_from_growing(bed: EngineBed, running: bool) -> None:
+    bed.declare(model().replace("add: 1, quiet_time: 1h", "add: 1, quiet_time: 3s"))
 
     async def first(up: Up) -> None:
         await up.grown(2)
@@ -68,14 +68,14 @@ def test_a_day_back_does_not_keep_a_group_from_growing(house: House, running: bo
     async def second(up: Up) -> None:
         await up.until(lambda: up.status.desired == 4)
 
-    house.run(first)
+    bed.run(first)
     if not running:
-        house.ahead -= DAY
-        house.run(second)
+        bed.ahead -= DAY
+        bed.run(second)
 
 
 @STEPS
-def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(house: House, step: float) -> None:
+def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(bed: EngineBed, step: float) -> None:
     async def first(up: Up) -> None:
         await up.grown(2)
         await scaled_out(up)
@@ -84,13 +84,13 @@ def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(house: Hou
         (quiet,) = up.status.quiets
         assert 3500.0 < quiet.until - up.operations.now() <= 3600.0
 
-    house.run(first)
-    house.ahead += step
-    house.run(second)
+    bed.run(first)
+    bed.ahead += step
+    bed.run(second)
 
 
 def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_declared(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    bed: EngineBed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def first(up: Up) -> None:
         await up.grown(2)
@@ -100,34 +100,34 @@ def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_
         (quiet,) = up.status.quiets
         assert quiet.until - up.operations.now() <= 3600.0
 
-    house.run(first)
-    house.ahead -= DAY
+    bed.run(first)
+    bed.ahead -= DAY
     monkeypatch.setattr(engines, "boot_id", lambda: "another-boot")
-    house.run(second)
+    bed.run(second)
 
 
 @STEPS
-def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(house: House, step: float) -> None:
-    house.declare(model(drain="30s", build_timeout="60s"))
+def test_members_that_build_or_drain_go_on_as_if_nothing_had_happened(bed: EngineBed, step: float) -> None:
+    bed.declare(model(drain="30s", build_timeout="60s"))
 
     async def scene(up: Up) -> None:
         await up.grown(2)
-        house.cloud.build_time = 4.0
+        bed.cloud.build_time = 4.0
         await up.operations.scale(WEB, 3, force=False, by="ada")
-        await up.until(lambda: len(house.machines) == 3)
-        house.edge.busy = 1000.0
+        await up.until(lambda: len(bed.machines) == 3)
+        bed.edge.busy = 1000.0
         await up.operations.scale(WEB, 2, force=True, by="ada")
         await up.passed(3)
-        before = house.machines
+        before = bed.machines
         await set_by(up, step)
         await up.passed(3)
-        assert house.machines == before
+        assert bed.machines == before
 
-    house.run(scene)
+    bed.run(scene)
 
 
 @STEPS
-def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(house: House, step: float) -> None:
+def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(bed: EngineBed, step: float) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         used = up.store.creates(WEB, up.runtime.definition.cloud.id, up.operations.now()).group_past_hour
@@ -137,15 +137,15 @@ def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(house: Hous
         later = replace(up.engine.parts.clock(), wall=now + 3700.0).wall
         assert up.store.creates(WEB, up.runtime.definition.cloud.id, later).group_past_hour == 0
 
-    house.run(scene)
+    bed.run(scene)
 
 
-def test_a_step_that_cannot_be_written_down_is_not_followed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_cannot_be_written_down_is_not_followed(bed: EngineBed, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await scaled_out(up)
         monkeypatch.setattr(up.store, "retime", _full)
-        house.ahead -= DAY
+        bed.ahead -= DAY
         await up.ticked(5)
         held = up.engine.parts.held
         assert held is not None
@@ -156,7 +156,7 @@ def test_a_step_that_cannot_be_written_down_is_not_followed(house: House, monkey
         hurry(monkeypatch)
         await up.until(lambda: abs(held.departed()) < 1.0)
 
-    house.run(scene)
+    bed.run(scene)
 
 
 def _full(*_: object) -> int:
@@ -166,15 +166,15 @@ def _full(*_: object) -> int:
 
 
 @STEPS
-def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(house: House, step: float) -> None:
+def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(bed: EngineBed, step: float) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         await scaled_out(up)
         await set_by(up, step)
         return up.runtime.state
 
-    state = house.run(scene)
-    store = SqliteStore.open(house.path, installation=INSTALLATION)
+    state = bed.run(scene)
+    store = SqliteStore.open(bed.path, installation=INSTALLATION)
     (stored,) = store.groups()
     assert stored.state.quiets == state.quiets
     assert stored.state.grown_at == state.grown_at
@@ -183,20 +183,20 @@ def test_what_is_on_disk_is_what_is_in_memory_after_the_clock_was_set(house: Hou
 
 @STEPS
 def test_housekeeping_is_due_within_the_hour_when_the_clock_was_set(
-    house: House, monkeypatch: pytest.MonkeyPatch, step: float
+    bed: EngineBed, monkeypatch: pytest.MonkeyPatch, step: float
 ) -> None:
     class Machine(datetime):
         """The clock that APScheduler reads: that of the simulated machine."""
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-            return datetime.fromtimestamp(house.read().wall, tz)
+            return datetime.fromtimestamp(bed.read().wall, tz)
 
     monkeypatch.setattr("apscheduler.schedulers.base.datetime", Machine)
 
     async def scene(up: Up) -> None:
         await set_by(up, step)
         job = up.engine._housekeeping._scheduler.get_job("prune")
-        assert 0.0 < job.next_run_time.timestamp() - house.read().wall <= 3600.0
+        assert 0.0 < job.next_run_time.timestamp() - bed.read().wall <= 3600.0
 
-    house.run(scene)
+    bed.run(scene)

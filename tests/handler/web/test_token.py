@@ -14,7 +14,7 @@ from collector.targets import Round
 from handler.web.api import build
 from handler.web.gate import Access, Gate, Message
 from tests.support.daemon import Daemon
-from tests.support.engines import House, Readings, Up, model
+from tests.support.engines import EngineBed, Readings, Up, model
 from tests.support.fake_cloud import Faults
 
 API = "/api/v1"
@@ -94,8 +94,8 @@ def test_the_commands_still_probe_and_look_for_garbage(daemon: Daemon, group: st
 @pytest.mark.parametrize("token", [None, TOKEN], ids=["without the token", "with the token"])
 def test_gets_without_the_token_cause_no_request_to_members_or_clouds(tmp_path: Path, token: str | None) -> None:
     readings = CountedReadings()
-    house = House(tmp_path, model(interval="1h"), readings)
-    calls = house.cloud.faults = CountedCalls()
+    bed = EngineBed(tmp_path, model(interval="1h"), readings)
+    calls = bed.cloud.faults = CountedCalls()
 
     async def scene(up: Up) -> int:
         await up.grown(2)
@@ -111,5 +111,5 @@ def test_gets_without_the_token_cause_no_request_to_members_or_clouds(tmp_path: 
                 await answered(gate, path.replace("{group}", "web"), token)
             return len(calls.calls) + readings.rounds - before
 
-    sent = house.run(scene)
+    sent = bed.run(scene)
     assert sent == 0 if token is None else sent > 0

@@ -20,7 +20,7 @@ from handler import logs
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.ingest.pushes import pushing
 from handler.ingest.pushes.pushing import PushRate, Rate
-from tests.support.engines import House
+from tests.support.engines import EngineBed
 from tests.support.pushing import MODEL, ONE, TWO, Senders, play
 
 FORM = "application/x-www-form-urlencoded"
@@ -57,7 +57,7 @@ def test_once_a_member_has_left_its_token_is_worth_nothing_and_its_values_are_fo
         token = senders.token(ONE)
         assert (await senders.send({"values": {"JOBS": 1}}, token)).status == 200
         await senders.up.operations.members.replace(GroupId("web"), ONE, by="ada")
-        await senders.up.until(lambda: ONE not in senders.up.house.machines and senders.up.settled())
+        await senders.up.until(lambda: ONE not in senders.up.bed.machines and senders.up.settled())
         await senders.up.until(lambda: senders.held(ONE) == {})
         answer = await senders.send({"values": {"JOBS": 1}}, token)
         assert (answer.status, answer.told) == (403, {"error": f"{ONE} is no member of group web any more"})
@@ -337,16 +337,16 @@ def test_nothing_survives_a_restart(tmp_path: Path) -> None:
         assert senders.held(ONE) == {}
         assert (await senders.send({"values": {"JOBS": 1}}, senders.token(ONE))).status == 200
 
-    house = House(tmp_path, MODEL)
-    play(tmp_path, before, house=house)
-    play(tmp_path, after, house=house)
+    bed = EngineBed(tmp_path, MODEL)
+    play(tmp_path, before, bed=bed)
+    play(tmp_path, after, bed=bed)
 
 
 def test_a_name_that_a_reload_takes_out_of_use_is_forgotten_and_refused(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         token = senders.token(ONE)
         await senders.send({"values": {"JOBS": 1, "DONE": 2}}, token)
-        senders.up.house.declare(MODEL.replace("policies: [out, more, most]", "policies: [out]"))
+        senders.up.bed.declare(MODEL.replace("policies: [out, more, most]", "policies: [out]"))
         assert (await senders.up.operations.reload()).problems == ()
         await senders.up.passed()
         assert senders.held(ONE) == {"JOBS": 1.0}

@@ -13,7 +13,7 @@ import pytest
 
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.runtime.pulse import Pulse
-from tests.support.engines import WEB, House, Up, model
+from tests.support.engines import WEB, EngineBed, Up, model
 from tests.support.waiting import PATIENT
 
 
@@ -79,7 +79,7 @@ def play(scene: Callable[[Site], Awaitable[None]], place: Path, text: str | None
     """Play a scene while a daemon over a fleet in memory serves."""
 
     async def whole() -> None:
-        async with House(place, text or model()).running() as up, contextlib.AsyncExitStack() as stack:
+        async with EngineBed(place, text or model()).running() as up, contextlib.AsyncExitStack() as stack:
             tcp = stack.enter_context(bind_tcp("127.0.0.1", 0))
             unix = stack.enter_context(bind_unix(place / "s"))
             await stack.enter_async_context(serving(up.operations, up.engine.ingest, unix, tcp, "token"))
@@ -162,7 +162,7 @@ def test_the_overview_gets_events_of_changed_and_of_new_groups(tmp_path: Path) -
             assert (await events.next("tick"))["parts"].keys() == {"summary", "row:web", "fleet"}
             text = model()
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
-            site.up.house.declare(text + second)
+            site.up.bed.declare(text + second)
             await site.up.operations.reload()
             async with asyncio.timeout(PATIENT):
                 while "groups" not in (parts := (await events.next("tick"))["parts"]):
@@ -199,7 +199,7 @@ def test_a_group_that_is_deleted_ends_its_stream_with_a_word(tmp_path: Path) -> 
     async def scene(site: Site) -> None:
         async with site.events("/events?group=web") as events:
             await events.next("beat")
-            site.up.house.declare(model().replace("  web:\n", "  other:\n"))
+            site.up.bed.declare(model().replace("  web:\n", "  other:\n"))
             await site.up.operations.reload()
             await site.up.operations.delete(WEB, members=False, by="ada")
             assert "now" in await events.next("gone")
