@@ -17,8 +17,8 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.support.real_clouds import NAMES, is_here
 
 # A busy machine is no defect of the code under test.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 _PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "snmp"}
 """Debian's package of a program, where it is called otherwise."""

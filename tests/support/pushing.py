@@ -106,7 +106,7 @@ class Senders:
 def play(
     place: Path, scene: Callable[[Senders], Awaitable[None]], *, text: str = MODEL, bed: EngineBed | None = None
 ) -> None:
-    """Play a scene once the group's two members serve; in the same house again it is after a restart."""
+    """Play a scene once the group's two members serve; on the same bed again it is after a restart."""
     bed = bed or EngineBed(place, text)
 
     async def whole() -> None:

@@ -75,7 +75,7 @@ alerts:
 
 @dataclass
 class Live(EngineBed):
-    """A house whose clock is that of a loop that stands still while anything moves."""
+    """A bed whose clock is that of a loop that stands still while anything moves."""
 
     boot: str = "a-boot"
     decided: list[Decision] = field(default_factory=list)
