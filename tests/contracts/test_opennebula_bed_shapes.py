@@ -33,7 +33,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.bed("opennebula")
 
-NOBODY, NETWORK = 999999, "<TEMPLATE><NIC><NETWORK_ID>{}</NETWORK_ID></NIC><TRIMTAB>{}</TRIMTAB></TEMPLATE>"
+MISSING_ID, NETWORK = 999999, "<TEMPLATE><NIC><NETWORK_ID>{}</NETWORK_ID></NIC><TRIMTAB>{}</TRIMTAB></TEMPLATE>"
 
 
 @dataclass
@@ -142,16 +142,16 @@ def test_a_pool_of_a_real_one_tells_nothing_that_was_measured_opennebula_bed(sid
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [
-        ("vm.info", (NOBODY,)),
+        ("vm.info", (MISSING_ID,)),
         ("vm.info", ("{theirs}",)),
-        ("vm.action", ("terminate", NOBODY)),
+        ("vm.action", ("terminate", MISSING_ID)),
         ("vm.action", ("terminate", "{theirs}")),
-        ("vm.update", (NOBODY, "<TEMPLATE/>", 1)),
+        ("vm.update", (MISSING_ID, "<TEMPLATE/>", 1)),
         ("vm.update", ("{theirs}", "<TEMPLATE/>", 1)),
-        ("template.instantiate", (NOBODY, "web", False, "", False)),
-        ("template.instantiate", ("{template}", "web", False, NETWORK.format(NOBODY, "web"), False)),
-        ("template.info", (NOBODY, False)),
-        ("vn.info", (NOBODY,)),
+        ("template.instantiate", (MISSING_ID, "web", False, "", False)),
+        ("template.instantiate", ("{template}", "web", False, NETWORK.format(MISSING_ID, "web"), False)),
+        ("template.info", (MISSING_ID, False)),
+        ("vn.info", (MISSING_ID,)),
         ("vm.nothing", (1,)),
     ],
 )
@@ -215,8 +215,8 @@ def test_a_quota_is_met_in_the_words_of_a_real_one_opennebula_bed() -> None:
 
 
 def test_the_right_to_create_templates_is_all_that_a_user_is_given_opennebula_bed() -> None:
-    with a_user() as nobody, a_user("VM") as other, a_user("TEMPLATE") as enough:
-        for cloud in (nobody, other):
+    with a_user() as without_rights, a_user("VM") as other, a_user("TEMPLATE") as enough:
+        for cloud in (without_rights, other):
             stage = NebulaBedStage(cloud=cloud)
             with pytest.raises(NotAllowed, match="CREATE TEMPLATE"):
                 stage.driver().create(stage.launch())
@@ -264,9 +264,9 @@ def test_who_lacks_a_network_or_a_template_is_told_which_opennebula_bed() -> Non
 
     driver = OpennebulaOrchestrator(a_bed(), stage.here, wall, a_secret)
     with pytest.raises(Permanent, match="virtual machine template"):
-        driver.create(made_of(template=str(NOBODY)))
+        driver.create(made_of(template=str(MISSING_ID)))
     with pytest.raises(Permanent, match="no network that the user can see is called 'nope'"):
         driver.create(made_of(networks=("nope",)))
     with pytest.raises(Transient, match="Virtual network with ID: 999999 does not exist"):
-        driver.create(made_of(networks=(str(NOBODY),)))
+        driver.create(made_of(networks=(str(MISSING_ID),)))
     assert stage.count(launch.id.name) == 0

@@ -19,7 +19,7 @@ from tests.support.openstack_bed import BedStage, bed_stage, misfits
 
 pytestmark = pytest.mark.bed("openstack")
 
-NOBODY = "00000000-0000-4000-8000-000000000001"
+MISSING_ID = "00000000-0000-4000-8000-000000000001"
 _MEMBER, _FRONT = MemberName("web-k3f9ab-1"), PartName("front")
 
 
@@ -63,16 +63,16 @@ def sides() -> Iterator[tuple[Side, Side]]:
         (NETWORK, "GET", PORTS.collection.path, None, None),
         (NETWORK, "GET", f"{PORTS.collection.path}&description=nobody", None, None),
         (NETWORK, "GET", "/ports/{front}", None, None),
-        (NETWORK, "GET", f"/ports/{NOBODY}", None, None),
-        (NETWORK, "DELETE", f"/ports/{NOBODY}", None, None),
+        (NETWORK, "GET", f"/ports/{MISSING_ID}", None, None),
+        (NETWORK, "DELETE", f"/ports/{MISSING_ID}", None, None),
         (NETWORK, "PUT", "/ports/{front}", {"port": {"description": "x"}}, None),
-        (NETWORK, "POST", "/ports", {"port": {"network_id": NOBODY}}, None),
-        (NETWORK, "GET", f"/ports?limit=1&marker={NOBODY}", None, None),
+        (NETWORK, "POST", "/ports", {"port": {"network_id": MISSING_ID}}, None),
+        (NETWORK, "GET", f"/ports?limit=1&marker={MISSING_ID}", None, None),
         (NETWORK, "GET", ADDRESSES.collection.path, None, None),
-        (NETWORK, "GET", f"/floatingips?limit=1&marker={NOBODY}", None, None),
+        (NETWORK, "GET", f"/floatingips?limit=1&marker={MISSING_ID}", None, None),
         (NETWORK, "GET", "/floatingips/{public}", None, None),
-        (NETWORK, "GET", f"/floatingips/{NOBODY}", None, None),
-        (NETWORK, "DELETE", f"/floatingips/{NOBODY}", None, None),
+        (NETWORK, "GET", f"/floatingips/{MISSING_ID}", None, None),
+        (NETWORK, "DELETE", f"/floatingips/{MISSING_ID}", None, None),
         (NETWORK, "PUT", "/floatingips/{public}", {"floatingip": {"description": "x"}}, None),
         (NETWORK, "POST", "/floatingips", {"floatingip": {"floating_network_id": "{within}"}}, None),
         (
@@ -86,19 +86,19 @@ def sides() -> Iterator[tuple[Side, Side]]:
             NETWORK,
             "POST",
             "/floatingips",
-            {"floatingip": {"floating_network_id": "{without}", "port_id": NOBODY}},
+            {"floatingip": {"floating_network_id": "{without}", "port_id": MISSING_ID}},
             None,
         ),
         (BLOCK_STORAGE, "GET", VOLUMES.collection.path, None, None),
         (BLOCK_STORAGE, "GET", "/volumes/{data}", None, None),
-        (BLOCK_STORAGE, "GET", f"/volumes/{NOBODY}", None, None),
-        (BLOCK_STORAGE, "DELETE", f"/volumes/{NOBODY}", None, None),
+        (BLOCK_STORAGE, "GET", f"/volumes/{MISSING_ID}", None, None),
+        (BLOCK_STORAGE, "DELETE", f"/volumes/{MISSING_ID}", None, None),
         (BLOCK_STORAGE, "DELETE", "/volumes/{data}/metadata/nothing", None, None),
         (BLOCK_STORAGE, "POST", "/volumes", {"volume": {"size": 1, "volume_type": "nope"}}, None),
         (BLOCK_STORAGE, "GET", "/types", None, None),
         (BLOCK_STORAGE, "GET", "/attachments?volume_id={data}", None, "3.27"),
         (BLOCK_STORAGE, "GET", "/attachments?volume_id={data}", None, None),
-        (BLOCK_STORAGE, "DELETE", f"/attachments/{NOBODY}", None, "3.27"),
+        (BLOCK_STORAGE, "DELETE", f"/attachments/{MISSING_ID}", None, "3.27"),
     ],
 )
 def test_our_own_answers_of_parts_as_the_real_one_does_openstack_bed(

@@ -21,7 +21,7 @@ from tests.support.openstack_octavia_wire import Octavia
 
 pytestmark = pytest.mark.bed("openstack")
 
-NOBODY = "00000000-0000-0000-0000-000000000001"
+MISSING_ID = "00000000-0000-0000-0000-000000000001"
 
 
 @dataclass
@@ -88,9 +88,9 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
         (COMPUTE, "GET", "/servers/detail", None, "2.69"),
         (COMPUTE, "GET", "/servers/detail?name=%5Eshape-k3f9ab-1%24", None, "2.69"),
         (COMPUTE, "GET", "/servers?limit=1", None, "2.69"),
-        (COMPUTE, "GET", "/servers/detail?marker=" + NOBODY, None, "2.69"),
-        (COMPUTE, "GET", f"/servers/{NOBODY}", None, "2.69"),
-        (COMPUTE, "DELETE", f"/servers/{NOBODY}", None, "2.69"),
+        (COMPUTE, "GET", "/servers/detail?marker=" + MISSING_ID, None, "2.69"),
+        (COMPUTE, "GET", f"/servers/{MISSING_ID}", None, "2.69"),
+        (COMPUTE, "DELETE", f"/servers/{MISSING_ID}", None, "2.69"),
         (COMPUTE, "DELETE", "/servers/{server}/metadata/nothing", None, "2.69"),
         (COMPUTE, "GET", "/servers", None, "2.200"),
         (COMPUTE, "GET", "/flavors", None, "2.69"),
@@ -102,9 +102,9 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
         (LOAD_BALANCER, "GET", "/lbaas/pools", None, None),
         (LOAD_BALANCER, "GET", "/lbaas/pools/{pool}", None, None),
         (LOAD_BALANCER, "GET", "/lbaas/pools/{pool}/members", None, None),
-        (LOAD_BALANCER, "GET", f"/lbaas/pools/{NOBODY}", None, None),
+        (LOAD_BALANCER, "GET", f"/lbaas/pools/{MISSING_ID}", None, None),
         (LOAD_BALANCER, "GET", "/lbaas/loadbalancers", None, None),
-        (LOAD_BALANCER, "DELETE", "/lbaas/pools/{pool}/members/" + NOBODY, None, None),
+        (LOAD_BALANCER, "DELETE", "/lbaas/pools/{pool}/members/" + MISSING_ID, None, None),
     ],
 )
 def test_our_own_answers_as_the_real_one_does_openstack_bed(
@@ -117,8 +117,8 @@ def test_our_own_answers_as_the_real_one_does_openstack_bed(
     "changed",
     [
         {"flavorRef": "nope"},
-        {"imageRef": NOBODY},
-        {"networks": [{"uuid": NOBODY}]},
+        {"imageRef": MISSING_ID},
+        {"networks": [{"uuid": MISSING_ID}]},
     ],
     ids=str,
 )

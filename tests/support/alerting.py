@@ -33,7 +33,7 @@ groups:
 
 @dataclass
 class Outside:
-    """Whoever sends alerts, and what they see."""
+    """Senders of alerts, and the answers that they get."""
 
     daemon: Running
     token: str

@@ -84,7 +84,7 @@ _MANY = 250
 
 
 def _elsewhere(stage: Stage, name: MemberName) -> None:
-    """Somebody else says it to HAProxy, or to the holder."""
+    """Drain and remove the member through another client of HAProxy, or of the holder."""
     other = stage.driver_at(stage.address)
     other.drain(name)
     other.leave(name)

@@ -47,7 +47,7 @@ class Relay:
         self.address, self._target = address, target
         self._trouble: tuple[Trouble, int] | None = None
         self.dead = False
-        """Nobody is answered."""
+        """No request is answered."""
         self.heard = 0
         self._listening = _listening(address)
         if not isinstance(address, Path):

@@ -172,10 +172,10 @@ class RuleStage:
         return "127.0.0.1", int(self.rule.privateport)
 
     def kill(self, name: MemberName) -> None:
-        """Nobody runs."""
+        """Do nothing: no member program runs."""
 
     def release(self) -> None:
-        """Nobody holds anything."""
+        """Do nothing: no answer is held back."""
 
     def seat_stranger(self) -> str:
         self.rule.vms.append(self.wire.add("payments").id)
@@ -185,7 +185,7 @@ class RuleStage:
         return next((vm for vm in self.rule.vms if self.wire.vms[vm].name == name), None)
 
     def restart(self) -> None:
-        """Somebody makes the rule anew."""
+        """Delete the rule and make it anew, as another client would."""
         self.wire.rules.remove(self.rule)
         self.rule = self.wire.make()
 

@@ -258,7 +258,7 @@ class FakeCloud:
             self.simulation.put(self.machines[name].gone(self.clock()))
 
     def go(self, name: MemberName, seconds: Seconds) -> None:
-        """Somebody else deletes it."""
+        """Delete it, as another client would."""
         with self._turn:
             now = self.clock()
             machine = self.machines[name].turned(ServerState.DELETING, now)

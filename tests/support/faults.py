@@ -129,7 +129,7 @@ _IMPOSSIBLE_VALUE = Fails(Reply.OUTSIDE_RANGE)
 NO_TIMES = Impossible("its answers carry no time: an old one cannot be told from a new one")
 
 
-# Whoever answers
+# The sources and members that answer
 
 
 @dataclass(slots=True, kw_only=True)

@@ -59,7 +59,7 @@ class _Socket:
             await self._listen()
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -127,7 +127,7 @@ class _Page:
         await self._face.turn()
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         await self._face.close()

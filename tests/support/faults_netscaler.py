@@ -36,7 +36,7 @@ class _Appliance:
         await self._face.turn()
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         await self._face.close()

@@ -40,7 +40,7 @@ _AGE = 2.0
 
 
 class _Front:
-    """Nova or Gnocchi, which may lie. Whoever asks Gnocchi has asked Nova before, which was honest."""
+    """Nova or Gnocchi, with wrong answers if the fault says so. Gnocchi is asked after Nova, which answered right."""
 
     def __init__(self, side: Side, kind: type[CounterSource]) -> None:
         self._side = side
@@ -68,7 +68,7 @@ class _Front:
         await self._face.turn()
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         await self._face.close()

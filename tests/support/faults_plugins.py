@@ -123,7 +123,7 @@ class _Player:
         """Seen at the next round."""
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         _SIDES.pop(self._side.group)

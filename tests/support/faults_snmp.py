@@ -134,7 +134,7 @@ class _Agents:
             await self._listen()
 
     def tell(self, now: object) -> None:
-        """Nobody speaks without being asked."""
+        """Do nothing: this source sends only answers."""
 
     async def close(self) -> None:
         for transport in self._transports:

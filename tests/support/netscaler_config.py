@@ -2,7 +2,7 @@
 
 It answers as the vendor's reference says: a code and a message in every body, 201 for what was made. Removing a server
 object unbinds it everywhere; a member that is disabled gracefully is GOING OUT OF SERVICE while it has connections.
-Nobody has met a client that writes: of those on PyPI none does. What is only assumed: which code says that an address
+No client that writes was found: none of those on PyPI does. What is only assumed: which code says that an address
 belongs to another server object (273), and the words of a secondary.
 """
 

@@ -59,10 +59,10 @@ class NetscalerStage:
         return "127.0.0.1", 80
 
     def kill(self, name: MemberName) -> None:
-        """Nobody runs."""
+        """Do nothing: no member program runs."""
 
     def release(self) -> None:
-        """Nobody holds anything."""
+        """Do nothing: no answer is held back."""
 
     def seat_stranger(self) -> str:
         self.there.servers["payments"] = "10.9.9.9"

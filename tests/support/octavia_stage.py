@@ -62,10 +62,10 @@ class OctaviaStage:
         return "127.0.0.1", next(self._numbers)
 
     def kill(self, name: MemberName) -> None:
-        """Nobody runs."""
+        """Do nothing: no member program runs."""
 
     def release(self) -> None:
-        """Nobody holds anything."""
+        """Do nothing: no answer is held back."""
 
     def seat_stranger(self) -> str:
         self.octavia.seat(self.pool, "database", "10.9.9.9", weight=3)

@@ -149,7 +149,7 @@ NEBULA_BEDS = stages("opennebula", nebula_bed_stage)
 
 @contextlib.contextmanager
 def a_user(*rights: str) -> Iterator[OpennebulaCloud]:
-    """Somebody new in a group of his own, who may create these kinds of things, and has the password of everybody."""
+    """Make a new user in a group of their own, with rights to create these objects and the bed's password."""
     name = f"trial-{installation()}"
     group = as_admin("group.allocate", name)[1]
     user = as_admin("user.allocate", name, facts()["password"], "", [group])[1]

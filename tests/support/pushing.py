@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass
 class Senders:
-    """Whoever pushes, and what they see."""
+    """Senders of values, and the answers that they get."""
 
     up: Up
     port: int

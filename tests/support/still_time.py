@@ -59,11 +59,11 @@ class StillLoop(asyncio.SelectorEventLoop):
         return done
 
     def wait_for_another(self) -> None:
-        """Somebody outside the loop works, and time must not go on meanwhile."""
+        """Count one more worker outside the loop: time stands still while it works."""
         self._still.working += 1
 
     def wait_for_one_less(self) -> None:
-        """They are done, or have begun to wait themselves."""
+        """Count one worker less: it is done, or waits itself."""
         self._still.working -= 1
 
     def pass_by(self, seconds: float) -> None:

@@ -175,7 +175,7 @@ _SIMULATED = Column(
 
 
 def silenced(stage: Any) -> Orchestrator:
-    """Nobody answers whatever is sent."""
+    """Return a driver of a cloud that answers no request."""
     stage.wire.dead = True
     driver: Orchestrator = stage.driver()
     return driver

@@ -42,7 +42,7 @@ class Befallen:
     faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     """What befalls the next calls of a name."""
     dead: bool = False
-    """Nobody is answered."""
+    """No request is answered."""
     unheard: int = 0
     """Calls that came while it was dead."""
 

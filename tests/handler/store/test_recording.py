@@ -144,10 +144,10 @@ def test_several_ticks_of_one_group_count_in_their_order(store):
 
 def test_what_could_not_be_written_is_as_if_it_had_not_been_recorded(store):
     store.record((a_tick(),))
-    nobody = a_tick(an_explanation(at(30), group="nobody"), state=a_state())
+    unknown_group = a_tick(an_explanation(at(30), group="nobody"), state=a_state())
     refused = a_tick(an_explanation(at(30), reason=Reason.AT_MAX, answers=(an_answer(Reason.AT_MAX),)))
     with pytest.raises(StoreError):
-        store.record((refused, nobody))
+        store.record((refused, unknown_group))
     assert store.span_at(WEB, at(30)).last_at == at(0)
     store.record((replace(refused, at=at(60)),))
     assert changes(store) == ["at_max"]

@@ -196,7 +196,7 @@ def a_peer(name: str, *, scales: bool = False, since: float | None = None) -> Pe
         (a_peer("b", since=1), [a_peer("a", since=1)], "a"),
         (a_peer("a", since=1), [a_peer("b", since=2), a_peer("c", scales=True)], "c"),
     ],
-    ids=["nobody", "scales", "first in line", "waited longer", "who waits beats who comes", "names", "scaling first"],
+    ids=["no group", "scales", "first in line", "waited longer", "waiting beats coming", "names", "scaling first"],
 )
 def test_the_scaling_group_comes_first_then_the_longest_waiting_one(
     mine: Peer, others: list[Peer], expected: str | None

@@ -157,7 +157,7 @@ def test_a_cloud_without_gnocchi_is_told(wire: OpenstackWire, nova: MeasuringNov
         pytest.param(error(429, "slow down"), Reply.RATE_LIMITED, id="limited"),
         pytest.param(answered(b"<html>"), Reply.MALFORMED, id="page"),
         pytest.param(answered(b"[]"), Reply.MALFORMED, id="list"),
-        pytest.param(answered(b'{"measures": {}}'), Reply.NO_SUCH_COUNTER, id="nobody"),
+        pytest.param(answered(b'{"measures": {}}'), Reply.NO_SUCH_COUNTER, id="no-measures"),
     ],
 )
 def test_every_failure_is_told_by_its_name_and_without_foreign_words(

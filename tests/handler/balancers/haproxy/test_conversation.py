@@ -84,7 +84,7 @@ def test_an_answer_ends_with_a_prompt(tmp_path: Path, answers: Sequence[bytes], 
         pytest.param([b"\n> ", b"New server registered.\n\n"], id="cut after the words"),
         pytest.param([b"\n> ", b"a" * 101], id="too long"),
         pytest.param([b"what?\n"], id="no interactive mode"),
-        pytest.param([], id="nobody"),
+        pytest.param([], id="no-process"),
     ],
 )
 def test_what_is_no_whole_answer_is_none(tmp_path: Path, answers: Sequence[bytes]) -> None:

@@ -147,12 +147,12 @@ with process_stage(Path({str(tmp_path)!r})) as stage:
     root = Path(__file__).parents[4]
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, check=True, timeout=PATIENT)
 
-    refused, *nobody = done.stdout.decode().splitlines()
+    refused, *other_lines = done.stdout.decode().splitlines()
     assert refused == (
         f"{FailureCause.LAUNCH_CONFIGURATION.value} limits: open_files 4096 is above what this process may give, 128: "
         "lower it, or raise LimitNOFILE= in the unit of Trimtab"
     )
-    assert nobody == ["() None ''"]
+    assert other_lines == ["() None ''"]
 
 
 def test_the_environment_is_exactly_what_was_given(
