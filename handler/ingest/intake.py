@@ -16,7 +16,7 @@ from handler.ingest.alerts.alerting import Alerting
 from handler.ingest.alerts.dispatch import Passage
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.payloads import Sender
-from handler.ingest.alerts.replies import AlertResult as Knocked
+from handler.ingest.alerts.replies import AlertResult
 from handler.ingest.pushes.judging import PushResult as Pushed
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.ingest.pushes.pushed_values import PushShape
@@ -39,7 +39,7 @@ class Inbox:
 class Counts(Protocol):
     """Counts what came in, and what was answered."""
 
-    def knocked(self, sender: Sender | None, result: Knocked) -> None:
+    def webhook_answered(self, sender: Sender | None, result: AlertResult) -> None:
         """A request at a webhook."""
         ...
 
@@ -71,7 +71,7 @@ class Ingest:
             passage=self.passage,
             catalogue=catalogue,
             now=lambda: clock().wall,
-            count=counts.knocked,
+            count=counts.webhook_answered,
         )
         self.pushing = Pushing(
             pushes=inbox.pushes,

@@ -30,7 +30,7 @@ from config.units import GroupId, Instant
 from handler.convergence.claiming import Generation
 from handler.convergence.passes import Pass
 from handler.ingest.alerts.payloads import Sender
-from handler.ingest.alerts.replies import AlertResult as KnockResult
+from handler.ingest.alerts.replies import AlertResult
 from handler.ingest.pushes.judging import PushResult
 from handler.ingest.pushes.pushed_values import PushShape
 from handler.observability.daemon_gauges import NOTHING, EndpointGauges, GenerationGauges, RecordingGauges
@@ -187,7 +187,7 @@ class Metrics:
             self._action_seconds.labels(step)
         ProcessCollector(registry=registry)
         for sender in (*Sender, None):
-            for outcome in KnockResult:
+            for outcome in AlertResult:
                 self._webhooks.labels(_source(sender), outcome.value)
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
@@ -227,7 +227,7 @@ class Metrics:
                 self._actions.labels(group, name, outcome.result.value).inc()
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 
-    def knocked(self, sender: Sender | None, result: KnockResult) -> None:
+    def webhook_answered(self, sender: Sender | None, result: AlertResult) -> None:
         """Count a request at ``/hooks/alerts``; its sender is unknown until its body has been read."""
         self._webhooks.labels(_source(sender), result.value).inc()
 

@@ -16,7 +16,7 @@ import pytest
 from config.load import load
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.engine import engine as engines
-from handler.ingest.alerts.receiver import Knock
+from handler.ingest.alerts.receiver import WebhookRequest
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.observability.reporting_loop import Telling
 from handler.planning import pacing
@@ -188,6 +188,6 @@ class Outside:
         }
         body = {"version": "4", "groupKey": "g", "status": alert["status"], "receiver": "t", "alerts": [alert]}
         reply = await self.up.engine.ingest.alerting.take(
-            Knock(token=self.token, headers={}, body=json.dumps(body).encode())
+            WebhookRequest(token=self.token, headers={}, body=json.dumps(body).encode())
         )
         assert reply.status in {200, 202, 400}, reply  # 400: it names a group that is not its own

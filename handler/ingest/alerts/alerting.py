@@ -24,7 +24,7 @@ from handler.ingest.alerts.dispatch import Passage
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.mapping import Mapped, Nothing, Rules, mapped, permissions_of
 from handler.ingest.alerts.payloads import Payload, Sender
-from handler.ingest.alerts.receiver import Knock
+from handler.ingest.alerts.receiver import WebhookRequest
 from handler.ingest.alerts.replies import AlertEffect, AlertReply, AlertResult
 from handler.ports.alerts import StoredHook
 from handler.runtime.loops import Guard
@@ -109,25 +109,25 @@ class Alerting:
 
     # A request
 
-    async def take(self, knock: Knock) -> AlertReply:
+    async def take(self, request: WebhookRequest) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""
-        reply = await self._take(knock)
+        reply = await self._take(request)
         self._count(reply.sender, reply.result)
         return reply
 
-    async def _take(self, knock: Knock) -> AlertReply:
+    async def _take(self, request: WebhookRequest) -> AlertReply:
         now = self._now()
-        hook = self._hooks.holder(knock.token, now)
+        hook = self._hooks.holder(request.token, now)
         if hook is None or hook.pushes:
             return replies.UNKNOWN_TOKEN
-        refused = self._unsigned(hook, knock, now)
+        refused = self._unsigned(hook, request, now)
         if refused is not None:
             return refused
-        payload = payloads.read(knock.body)
+        payload = payloads.read(request.body)
         if isinstance(payload, payloads.UnreadablePayload):
-            logs.warn("alerts_unreadable", hook=hook.name, size=len(knock.body))
+            logs.warn("alerts_unreadable", hook=hook.name, size=len(request.body))
             return replies.unreadable(payload)
-        if len(self._queue) >= self._bounds.deliveries or self._bytes + len(knock.body) > self._bounds.size:
+        if len(self._queue) >= self._bounds.deliveries or self._bytes + len(request.body) > self._bounds.size:
             return replies.unavailable(AlertResult.OVERLOADED, "too many alerts wait to be decided", payload.sender)
         rules = self.rules()
         meant = mapped(rules, payload.alerts, permissions_of(hook), now)
@@ -135,15 +135,15 @@ class Alerting:
         if refusal is not None:
             logs.warn("alerts_refused", hook=hook.name, result=refusal.result.value, alerts=len(payload.alerts))
             return refusal
-        return await self._wait(hook, payload, meant, len(knock.body))
+        return await self._wait(hook, payload, meant, len(request.body))
 
-    def _unsigned(self, hook: StoredHook, knock: Knock, now: Instant) -> AlertReply | None:
+    def _unsigned(self, hook: StoredHook, request: WebhookRequest, now: Instant) -> AlertReply | None:
         if hook.hmac_secret is None:
             return None
         secret = self._hooks.secret(hook)
         if secret is None:
             return replies.unavailable(AlertResult.NOT_RECORDED, "the secret for signatures cannot be read here")
-        forged = signatures.forged(secret, knock.headers, knock.body, now)
+        forged = signatures.forged(secret, request.headers, request.body, now)
         if forged is None:
             return None
         logs.warn("alerts_forged", hook=hook.name, why=forged.name.lower())

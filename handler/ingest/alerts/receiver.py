@@ -23,7 +23,7 @@ _METHODS = frozenset({"POST", "PUT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knock:
+class WebhookRequest:
     """One request, as it came."""
 
     token: str = field(repr=False)
@@ -35,7 +35,7 @@ class Knock:
 class AlertIntake(Protocol):
     """The handler of alerts."""
 
-    async def take(self, knock: Knock) -> AlertReply:
+    async def take(self, request: WebhookRequest) -> AlertReply:
         """Do all that a request asks for, and answer once that is on disk."""
         ...
 
@@ -53,8 +53,8 @@ class AlertReceiver:
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         body = (await receive()).get("body", b"")
-        knock = Knock(token=_token(scope["path"], headers), headers=headers, body=body)
-        reply = await self._intake.take(knock)
+        request = WebhookRequest(token=_token(scope["path"], headers), headers=headers, body=body)
+        reply = await self._intake.take(request)
         await _send(send, reply.status, encoded(reply), *reply.headers)
 
 

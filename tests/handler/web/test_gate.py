@@ -23,7 +23,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def knock(
+def request(
     access: Access, method: str, headers: dict[str, str], body: bytes = b"", chunks: int = 1
 ) -> tuple[int, bytes]:
     sent: list[Message] = []
@@ -85,7 +85,7 @@ def test_the_application_is_told_where_a_request_came_from(
 
 
 def test_reading_over_tcp_needs_no_token() -> None:
-    assert knock(TCP, "GET", HERE)[0] == 200
+    assert request(TCP, "GET", HERE)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_reading_over_tcp_needs_no_token() -> None:
     ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:8460", "", "[::1]", "10.0.0.1:8460"],
 )
 def test_a_host_header_of_another_name_is_misdirected_even_with_the_token(host: str) -> None:
-    assert knock(TCP, "GET", {"host": host, **BEARER})[0] == 421
+    assert request(TCP, "GET", {"host": host, **BEARER})[0] == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8460", "localhost:8460", "[::1]:8460"])
 def test_this_machine_may_be_named_in_three_ways(host: str) -> None:
-    assert knock(TCP, "GET", {"host": host})[0] == 200
+    assert request(TCP, "GET", {"host": host})[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -107,56 +107,56 @@ def test_this_machine_may_be_named_in_three_ways(host: str) -> None:
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_a_change_over_tcp_without_the_right_token_is_refused(method: str, authorization: str) -> None:
-    status, body = knock(TCP, method, {**HERE, "authorization": authorization})
+    status, body = request(TCP, method, {**HERE, "authorization": authorization})
     assert status == 401
     assert TOKEN not in body.decode()
 
 
 def test_a_change_over_tcp_with_the_token_passes() -> None:
     headers = {**HERE, **BEARER, "content-type": "application/json", "content-length": "2"}
-    assert knock(TCP, "POST", headers, b"{}") == (200, b"{}")
+    assert request(TCP, "POST", headers, b"{}") == (200, b"{}")
 
 
 def test_no_token_opens_nothing_where_no_token_is_set() -> None:
-    assert knock(Access(trusted=False, port=8460), "POST", {**HERE, "authorization": "Bearer None"})[0] == 401
+    assert request(Access(trusted=False, port=8460), "POST", {**HERE, "authorization": "Bearer None"})[0] == 401
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer ", "Bearer  "])
 def test_an_empty_token_opens_nothing(authorization: str) -> None:
     access = Access(trusted=False, port=8460, token="")
-    assert knock(access, "POST", {**HERE, "authorization": authorization})[0] == 401
+    assert request(access, "POST", {**HERE, "authorization": authorization})[0] == 401
 
 
 def test_the_unix_socket_needs_neither_token_nor_host() -> None:
-    assert knock(UNIX, "DELETE", {"host": "trimtab"})[0] == 200
+    assert request(UNIX, "DELETE", {"host": "trimtab"})[0] == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 def test_a_body_that_a_web_page_could_send_is_refused(kind: str) -> None:
     headers = {**HERE, **BEARER, "content-type": kind, "content-length": "2"}
-    assert knock(TCP, "POST", headers, b"{}")[0] == 415
+    assert request(TCP, "POST", headers, b"{}")[0] == 415
 
 
 def test_a_charset_beside_the_content_type_is_no_obstacle() -> None:
     headers = {"content-type": "application/json; charset=utf-8", "content-length": "2"}
-    assert knock(UNIX, "POST", headers, b"{}")[0] == 200
+    assert request(UNIX, "POST", headers, b"{}")[0] == 200
 
 
 @pytest.mark.parametrize("length", [str(BODY_AT_MOST + 1), "-1", "1e3", "\xb2"])
 def test_a_promised_length_that_is_too_much_or_no_number_is_refused(length: str) -> None:
     headers = {"content-type": "application/json", "content-length": length}
-    assert knock(UNIX, "POST", headers)[0] == 413
+    assert request(UNIX, "POST", headers)[0] == 413
 
 
 def test_a_body_that_turns_out_longer_than_promised_is_refused() -> None:
     headers = {"content-type": "application/json", "content-length": "2"}
-    assert knock(UNIX, "POST", headers, b"x" * (BODY_AT_MOST + 1), chunks=7)[0] == 413
+    assert request(UNIX, "POST", headers, b"x" * (BODY_AT_MOST + 1), chunks=7)[0] == 413
 
 
 def test_a_body_in_many_parts_arrives_whole() -> None:
     body = json.dumps({"size": 3}).encode()
     headers = {"content-type": "application/json", "transfer-encoding": "chunked"}
-    assert knock(UNIX, "POST", headers, body, chunks=4) == (200, body)
+    assert request(UNIX, "POST", headers, body, chunks=4) == (200, body)
 
 
 def test_half_a_body_of_a_client_that_is_gone_reaches_nothing() -> None:

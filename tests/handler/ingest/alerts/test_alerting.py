@@ -19,7 +19,7 @@ from config.model.effects import EffectKind
 from config.units import AlertId, GroupId
 from handler import logs
 from handler.ingest.alerts.alerting import Alerting, Bounds
-from handler.ingest.alerts.receiver import Knock
+from handler.ingest.alerts.receiver import WebhookRequest
 from handler.ingest.alerts.signatures import SIGNATURE
 from handler.ingest.alerts.tokens import NewWebhook
 from tests.support.alerting import Outside, play
@@ -311,18 +311,18 @@ def test_more_than_may_wait_is_told_to_come_back(tmp_path: Path) -> None:
             passage=engine.ingest.passage,
             catalogue=engine.catalogue,
             now=lambda: engine.parts.clock().wall,
-            count=engine.telling.metrics.knocked,
+            count=engine.telling.metrics.webhook_answered,
             bounds=Bounds(deliveries=3, size=100_000),
         )
-        knock = Knock(token=outside.token, headers={}, body=body(notice("Failing")))
-        waiting = [asyncio.create_task(narrow.take(knock)) for _ in range(3)]
+        request = WebhookRequest(token=outside.token, headers={}, body=body(notice("Failing")))
+        waiting = [asyncio.create_task(narrow.take(request)) for _ in range(3)]
         await asyncio.sleep(0)
-        refused = await narrow.take(knock)
+        refused = await narrow.take(request)
         assert (refused.status, refused.headers) == (503, ((b"retry-after", b"5"),))
         narrow.start()
         assert [(await one).status for one in waiting] == [202, 202, 202]
-        assert (await narrow.take(knock)).status == 202
-        large = Knock(token=outside.token, headers={}, body=body(notice("Failing")) + b" " * 100_000)
+        assert (await narrow.take(request)).status == 202
+        large = WebhookRequest(token=outside.token, headers={}, body=body(notice("Failing")) + b" " * 100_000)
         assert (await narrow.take(large)).status == 503
         await narrow.stop()
 
@@ -333,12 +333,12 @@ def test_a_flood_is_decided_together_and_every_telling_is_answered(tmp_path: Pat
     async def scene(outside: Outside) -> None:
         alerting, commits = outside.daemon.engine.ingest.alerting, outside.daemon.engine.parts.store._writer  # type: ignore[attr-defined]
         before = commits.commits
-        knocks = [
-            Knock(token=outside.token, headers={}, body=body(notice(name, fingerprint=f"{number:x}")))
+        requests = [
+            WebhookRequest(token=outside.token, headers={}, body=body(notice(name, fingerprint=f"{number:x}")))
             for number in range(300)
             for name in ("WebSlow", "Failing")
         ]
-        replies = await asyncio.gather(*(alerting.take(knock) for knock in knocks))
+        replies = await asyncio.gather(*(alerting.take(request) for request in requests))
         assert {reply.status for reply in replies} == {202}
         assert commits.commits - before < 60
         assert len(outside.signals()) <= 51
@@ -378,7 +378,9 @@ _PIECES = st.sampled_from(
 def test_no_bytes_whatever_make_it_stumble(raws: list[bytes]) -> None:
     async def scene(outside: Outside) -> None:
         for raw in raws:
-            reply = await outside.daemon.engine.ingest.alerting.take(Knock(token=outside.token, headers={}, body=raw))
+            reply = await outside.daemon.engine.ingest.alerting.take(
+                WebhookRequest(token=outside.token, headers={}, body=raw)
+            )
             assert 400 <= reply.status < 500
             assert (await outside.send(raw))[0] == reply.status
 
