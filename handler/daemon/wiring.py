@@ -40,7 +40,7 @@ from handler.convergence.sightings import probe
 from handler.engine.engine import Engine, EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
-from handler.observability.notification_sender import Courier
+from handler.observability.notification_sender import NotificationSender
 from handler.orchestrators.table import orchestrator_for
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held_clock import HeldClock
@@ -110,7 +110,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             clock=held.moment,
             held=held,
             lost=lost,
-            courier=Courier(environ=os.environ, clock=held.wall),
+            notification_sender=NotificationSender(environ=os.environ, clock=held.wall),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
             checkpoints=WindowCheckpoints(CheckpointFolder(directory.checkpoints), clock.boot_id()),

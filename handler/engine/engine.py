@@ -24,7 +24,7 @@ from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds
 from handler.ingest.intake import Inbox, Ingest
 from handler.observability.metrics import Scraped
-from handler.observability.notification_sender import Courier
+from handler.observability.notification_sender import NotificationSender
 from handler.observability.reporting_loop import Telling
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held_clock import HeldClock
@@ -62,7 +62,7 @@ class EngineParts:
     poller: Poller
     balancer_for: Callable[[Balancer], BalancerPort]
     clock: Callable[[], Moment]
-    courier: Courier
+    notification_sender: NotificationSender
     inbox: Inbox
     held: HeldClock | None = None
     """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
@@ -97,7 +97,7 @@ class Engine:
         self._chores: list[asyncio.Task[None]] = []
         self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
-        self.telling = Telling(self.runtimes, parts.store, parts.courier, parts.clock, self._scraped())
+        self.telling = Telling(self.runtimes, parts.store, parts.notification_sender, parts.clock, self._scraped())
         self.queue = self._opened()
         self.standstill = Standstill(parts.store, self.queue, self.runtimes)
         self.keeper = Keeper(
@@ -209,7 +209,7 @@ class Engine:
         await self.telling.stop()
         if self.parts.converger.generation is not None:
             self.parts.converger.generation.close()
-        await self.parts.courier.close()
+        await self.parts.notification_sender.close()
         await self.parts.poller.close()
         try:
             await asyncio.to_thread(self.parts.store.close)

@@ -41,7 +41,7 @@ class UndeliveredNotice:
     """The target could not be reached at all, so others need not be tried now."""
 
 
-class Courier:
+class NotificationSender:
     """Makes attempts; knows nothing of earlier ones."""
 
     def __init__(

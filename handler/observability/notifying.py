@@ -65,13 +65,13 @@ class Notifier:
         *,
         store: Store,
         runtimes: Mapping[GroupId, GroupRuntime],
-        courier: Carries,
+        notification_sender: Carries,
         clock: Callable[[], Instant],
         count: Callable[[str, str], None],
     ) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._courier = courier
+        self._notification_sender = notification_sender
         self._clock = clock
         self._count = count
         self._watches: dict[GroupId, Watch] = {}
@@ -210,7 +210,7 @@ class Notifier:
     async def _send(self, target: NotifyTarget, filed: Filed) -> _Attempt:
         notice = filed.notice
         if notice.id not in self._made:
-            unsent = await self._courier.send(target, notice)
+            unsent = await self._notification_sender.send(target, notice)
             now = self._clock()
             tried = delivered(now) if unsent is None else failed(filed, unsent.because, now)
             self._made[notice.id] = _Attempt(tried=tried, befalls_all=unsent is not None and unsent.befalls_all)

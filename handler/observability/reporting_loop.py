@@ -33,7 +33,7 @@ class Telling:
         self,
         runtimes: MutableMapping[GroupId, GroupRuntime],
         store: Store,
-        courier: Carries,
+        notification_sender: Carries,
         clock: Callable[[], Moment],
         scraped: Scraped,
     ) -> None:
@@ -45,7 +45,11 @@ class Telling:
         self.recent = Recent(runtimes)
         self._reporter = Reporter(self.metrics)
         self._notifier = Notifier(
-            store=store, runtimes=runtimes, courier=courier, clock=now, count=self.metrics.noticed
+            store=store,
+            runtimes=runtimes,
+            notification_sender=notification_sender,
+            clock=now,
+            count=self.metrics.noticed,
         )
 
     async def recall(self) -> None:

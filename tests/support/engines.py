@@ -22,7 +22,7 @@ from handler.convergence.sightings import READY
 from handler.engine.engine import Engine, EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
-from handler.observability.notification_sender import Courier
+from handler.observability.notification_sender import NotificationSender
 from handler.operations.facade import Operations
 from handler.planning import pacing
 from handler.planning.status import GroupStatus, MemberState
@@ -173,7 +173,7 @@ class EngineBed:
                 balancer_for=lambda declared: self.balancers[declared.id],
                 clock=held.moment,
                 held=held,
-                courier=Courier(environ={}, clock=held.wall),
+                notification_sender=NotificationSender(environ={}, clock=held.wall),
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
                 recordings=self.directory / "recording",
                 checkpoints=WindowCheckpoints(CheckpointFolder(self.directory / "checkpoints"), self.boot),

@@ -17,7 +17,7 @@ import pytest
 
 from config.model.access import SecretRef
 from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
-from handler.observability.notification_sender import Courier, UndeliveredNotice
+from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from handler.ports.notices import body
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
 from tests.support.waiting import PATIENT, until
@@ -31,16 +31,16 @@ def carried(
     """What becomes of one attempt."""
 
     async def attempt() -> UndeliveredNotice | None:
-        courier = Courier(
+        notification_sender = NotificationSender(
             environ=ENVIRON | environ,
             clock=lambda: NOW,
             command_timeout=command_timeout,
             url_timeout=url_timeout,
         )
         try:
-            return await courier.send(target, a_notice())
+            return await notification_sender.send(target, a_notice())
         finally:
-            await courier.close()
+            await notification_sender.close()
 
     return asyncio.run(attempt())
 
@@ -142,13 +142,13 @@ def test_a_command_is_ended_when_the_daemon_stops(tmp_path):
     page = script(tmp_path / "page.py", HANGS.format(pids=str(pids)))
 
     async def stopped() -> None:
-        courier = Courier(environ=ENVIRON, clock=lambda: NOW)
-        attempt = asyncio.create_task(courier.send(page, a_notice()))
+        notification_sender = NotificationSender(environ=ENVIRON, clock=lambda: NOW)
+        attempt = asyncio.create_task(notification_sender.send(page, a_notice()))
         await asyncio.to_thread(until, pids.exists)
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):
             await attempt
-        await courier.close()
+        await notification_sender.close()
 
     asyncio.run(stopped())
     until(lambda: not any(is_running(int(pid)) for pid in pids.read_text().split()))

@@ -13,7 +13,7 @@ from config.errors import StoreError
 from config.model.access import SecretRef
 from config.model.observability import NotifyTarget, NotifyUrl
 from config.units import GroupId
-from handler.observability.notification_sender import Courier, UndeliveredNotice
+from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from handler.observability.notifying import Notifier
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Plan
@@ -33,7 +33,7 @@ OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
 
 
 @dataclass
-class ScriptedCourier:
+class ScriptedSender:
     """Answers in turn, then always takes the notice; writes down every attempt."""
 
     answers: list[UndeliveredNotice | None] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Daemon:
 
     path: Path
     clock: FakeClock = field(default_factory=FakeClock)
-    courier: ScriptedCourier | Courier = field(default_factory=ScriptedCourier)
+    notification_sender: ScriptedSender | NotificationSender = field(default_factory=ScriptedSender)
     runtimes: dict[GroupId, GroupRuntime] = field(default_factory=dict)
     counts: list[tuple[str, str]] = field(default_factory=list)
 
@@ -72,7 +72,7 @@ class Daemon:
         self.notifier = Notifier(
             store=self.store,
             runtimes=self.runtimes,
-            courier=self.courier,
+            notification_sender=self.notification_sender,
             clock=self.clock,
             count=lambda kind, result: self.counts.append((kind, result)),
         )
@@ -80,7 +80,7 @@ class Daemon:
     def restarted(self) -> Daemon:
         """The daemon was killed, and runs again on the same store."""
         self.store.close()
-        again = Daemon(self.path, courier=self.courier, runtimes=self.runtimes)
+        again = Daemon(self.path, notification_sender=self.notification_sender, runtimes=self.runtimes)
         again.clock.now = self.clock.now
         return again
 
@@ -145,14 +145,14 @@ def test_trouble_gives_one_notice_and_its_end_another(daemon: Daemon) -> None:
             await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, LEFT]
+    assert daemon.notification_sender.ids == [ENTERED, LEFT]
     assert daemon.told() == ["notified entered error", "notified left error"]
     assert daemon.counts == [("command", "delivered")] * 2
 
 
 def test_killed_before_it_is_sent_it_is_sent_after(daemon: Daemon) -> None:
     async def killed() -> None:
-        daemon.courier.answers = [DOWN]
+        daemon.notification_sender.answers = [DOWN]
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds(1)
 
@@ -164,7 +164,7 @@ def test_killed_before_it_is_sent_it_is_sent_after(daemon: Daemon) -> None:
 
     asyncio.run(killed())
     asyncio.run(again(daemon.restarted()))
-    assert daemon.courier.ids == [ENTERED, ENTERED]  # the second attempt arrived; there is no third
+    assert daemon.notification_sender.ids == [ENTERED, ENTERED]  # the second attempt arrived; there is no third
 
 
 def test_killed_before_the_news_is_filed_it_is_news_after(daemon: Daemon) -> None:
@@ -177,7 +177,7 @@ def test_killed_before_the_news_is_filed_it_is_news_after(daemon: Daemon) -> Non
         restarted.store.close()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED]
+    assert daemon.notification_sender.ids == [ENTERED]
 
 
 def test_killed_after_it_was_sent_and_before_that_is_written_it_is_sent_again_with_its_id(
@@ -194,7 +194,7 @@ def test_killed_after_it_was_sent_and_before_that_is_written_it_is_sent_again_wi
         restarted.store.close()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, ENTERED]
+    assert daemon.notification_sender.ids == [ENTERED, ENTERED]
 
 
 def full(*_: object, **__: object) -> None:
@@ -212,7 +212,7 @@ def test_while_the_disk_is_full_nothing_is_sent_twice(daemon: Daemon, monkeypatc
         await daemon.rounds(1)
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED]
+    assert daemon.notification_sender.ids == [ENTERED]
     assert daemon.told() == ["notified entered error"]
 
 
@@ -227,7 +227,7 @@ def test_news_that_cannot_be_filed_is_kept(daemon: Daemon, monkeypatch: pytest.M
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED]
+    assert daemon.notification_sender.ids == [ENTERED]
 
 
 def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
@@ -239,16 +239,16 @@ def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
     monkeypatch.setattr(log, "isEnabledFor", lambda _: True)
 
     async def run() -> None:
-        daemon.courier.answers = [DOWN, DOWN]
+        daemon.notification_sender.answers = [DOWN, DOWN]
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds()
-        assert len(daemon.courier.tried) == 1
+        assert len(daemon.notification_sender.tried) == 1
         for seconds in (5, 9, 1, 60):
             daemon.clock.advance(seconds)
             await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED] * 3
+    assert daemon.notification_sender.ids == [ENTERED] * 3
     assert daemon.counts == [("command", "failed")] * 2 + [("command", "delivered")]
     assert said.getvalue().splitlines() == [
         'event=notice_failed group=web news="entered error" by=command because="Connection refused"',
@@ -258,7 +258,7 @@ def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
 
 def test_after_a_day_it_is_given_up_and_history_says_why(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.answers = [DOWN] * 500
+        daemon.notification_sender.answers = [DOWN] * 500
         daemon.saw(GroupCondition.ERROR)
         for _ in range(120):
             await daemon.rounds(1)
@@ -267,54 +267,54 @@ def test_after_a_day_it_is_given_up_and_history_says_why(daemon: Daemon) -> None
     asyncio.run(run())
     assert daemon.told() == ["notice_given_up entered error: Connection refused"]
     assert daemon.counts[-1] == ("command", "given_up")
-    assert 90 < len(daemon.courier.tried) < 110
+    assert 90 < len(daemon.notification_sender.tried) < 110
 
 
 def test_to_one_target_notices_go_out_in_their_order(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.answers = [DOWN]
+        daemon.notification_sender.answers = [DOWN]
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds(1)
         daemon.saw(GroupCondition.ERROR, "worker", later=1)
         daemon.saw(GroupCondition.RUNNING, later=1)
         await daemon.rounds()
-        assert len(daemon.courier.tried) == 1  # the target is down: all other notices for it wait
+        assert len(daemon.notification_sender.tried) == 1  # the target is down: all other notices for it wait
         daemon.saw(GroupCondition.RUNNING, later=30)
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, ENTERED, "worker.1700000001000.error.entered", LEFT]
+    assert daemon.notification_sender.ids == [ENTERED, ENTERED, "worker.1700000001000.error.entered", LEFT]
 
 
 def test_a_refused_notice_delays_its_group_and_no_other(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.answers = [REFUSED]
+        daemon.notification_sender.answers = [REFUSED]
         daemon.saw(GroupCondition.ERROR)
         daemon.saw(GroupCondition.ERROR, "worker")
         await daemon.rounds()
-        assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
+        assert daemon.notification_sender.ids == [ENTERED, "worker.1700000000000.error.entered"]
         for _ in range(2):
             daemon.saw(GroupCondition.RUNNING, later=30)
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids[2:] == [ENTERED, LEFT]
+    assert daemon.notification_sender.ids[2:] == [ENTERED, LEFT]
 
 
 def test_of_one_group_nothing_goes_out_before_what_was_refused(daemon: Daemon) -> None:
     async def run() -> None:
         left = a_notice(turn=StateTurn.LEFT)
         daemon.store.file_notices([a_filed(), a_filed(left), a_filed(a_notice("worker"))])
-        daemon.courier.answers = [REFUSED]
+        daemon.notification_sender.answers = [REFUSED]
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, "worker.1700000000000.error.entered"]
+    assert daemon.notification_sender.ids == [ENTERED, "worker.1700000000000.error.entered"]
 
 
 def test_a_target_that_hangs_delays_no_other_target(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.hold = asyncio.Event()
+        daemon.notification_sender.hold = asyncio.Event()
         daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
         daemon.saw(GroupCondition.ERROR)
         daemon.saw(GroupCondition.ERROR, "worker")
@@ -323,7 +323,7 @@ def test_a_target_that_hangs_delays_no_other_target(daemon: Daemon) -> None:
             while not daemon.told("worker"):  # noqa: ASYNC110 the other one's lane is still under way
                 await asyncio.sleep(0.001)
         assert daemon.told() == []
-        daemon.courier.hold.set()
+        daemon.notification_sender.hold.set()
         await daemon.notifier.idle()
 
     asyncio.run(run())
@@ -334,19 +334,19 @@ def test_many_notices_for_a_dead_target_delay_no_other_target(daemon: Daemon) ->
     async def run() -> None:
         crowd = [a_filed(a_notice(f"g{number}"), target=OTHER) for number in range(500)]
         daemon.store.file_notices(crowd)
-        daemon.courier.answers = [DOWN]
+        daemon.notification_sender.answers = [DOWN]
         await daemon.rounds(1)
         daemon.saw(GroupCondition.ERROR, "worker")
         await daemon.rounds(1)
 
     asyncio.run(run())
     assert daemon.told("worker") == ["notified entered error"]
-    assert len(daemon.courier.tried) == 2
+    assert len(daemon.notification_sender.tried) == 2
 
 
 def test_a_corrected_address_applies_to_waiting_notices(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.answers = [DOWN]
+        daemon.notification_sender.answers = [DOWN]
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds(1)
         daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
@@ -354,7 +354,7 @@ def test_a_corrected_address_applies_to_waiting_notices(daemon: Daemon) -> None:
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.tried == [(PAGER, ENTERED), (OTHER, ENTERED)]
+    assert daemon.notification_sender.tried == [(PAGER, ENTERED), (OTHER, ENTERED)]
 
 
 def test_the_last_notice_of_a_gone_group_is_still_sent(daemon: Daemon) -> None:
@@ -368,54 +368,54 @@ def test_the_last_notice_of_a_gone_group_is_still_sent(daemon: Daemon) -> None:
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, LEFT]
+    assert daemon.notification_sender.ids == [ENTERED, LEFT]
 
 
 def test_a_daemon_that_stops_leaves_what_is_under_way_to_the_next(daemon: Daemon) -> None:
     async def run() -> None:
-        daemon.courier.hold = asyncio.Event()
+        daemon.notification_sender.hold = asyncio.Event()
         daemon.runtimes[GroupId("web")] = a_runtime("web", OTHER)
         daemon.notifier.start()
         daemon.saw(GroupCondition.ERROR)
         async with asyncio.timeout(PATIENT):
-            while not daemon.courier.tried:  # noqa: ASYNC110 the loop is at work
+            while not daemon.notification_sender.tried:  # noqa: ASYNC110 the loop is at work
                 await asyncio.sleep(0.001)
         await daemon.notifier.stop()
         assert all(task.done() for task in daemon.notifier.tasks())
-        daemon.courier.hold.set()
+        daemon.notification_sender.hold.set()
         restarted = daemon.restarted()
         await restarted.rounds()
         restarted.store.close()
 
     asyncio.run(run())
-    assert daemon.courier.ids == [ENTERED, ENTERED]
+    assert daemon.notification_sender.ids == [ENTERED, ENTERED]
 
 
 def test_warnings_wait_an_interval_and_errors_do_not(daemon: Daemon) -> None:
     async def run() -> None:
         daemon.saw(GroupCondition.WARNING)
         await daemon.rounds()
-        assert daemon.courier.tried == []
+        assert daemon.notification_sender.tried == []
         daemon.saw(GroupCondition.WARNING, later=30)
         await daemon.rounds()
         daemon.saw(GroupCondition.ERROR)
         await daemon.rounds()
 
     asyncio.run(run())
-    assert daemon.courier.ids == ["web.1700000000000.warning.entered", ENTERED]
+    assert daemon.notification_sender.ids == ["web.1700000000000.warning.entered", ENTERED]
 
 
 def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_path: Path) -> None:
     async def run(receiver: Receiver) -> Daemon:
         clock = FakeClock()
-        courier = Courier(environ={"KEY": "hunter2"}, clock=clock)
-        daemon = Daemon(tmp_path / "trimtab.sqlite", clock=clock, courier=courier)
+        notification_sender = NotificationSender(environ={"KEY": "hunter2"}, clock=clock)
+        daemon = Daemon(tmp_path / "trimtab.sqlite", clock=clock, notification_sender=notification_sender)
         daemon.runtimes[GroupId("web")] = a_runtime("web", NotifyUrl(url=receiver.url, secret=SecretRef(env="KEY")))
         daemon.saw(GroupCondition.ERROR)
         for _ in range(4):
             await daemon.rounds(1)
             clock.advance(10)
-        await courier.close()
+        await notification_sender.close()
         return daemon
 
     with Receiver.running() as receiver:
@@ -430,8 +430,8 @@ def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_p
 
 def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     async def run(hanging: str, receiver: Receiver) -> None:
-        courier = Courier(environ={"KEY": "hunter2"}, clock=lambda: NOW, url_timeout=60.0)
-        daemon = Daemon(tmp_path / "trimtab.sqlite", courier=courier)
+        notification_sender = NotificationSender(environ={"KEY": "hunter2"}, clock=lambda: NOW, url_timeout=60.0)
+        daemon = Daemon(tmp_path / "trimtab.sqlite", notification_sender=notification_sender)
         for name, url in (("web", hanging), ("worker", receiver.url)):
             daemon.runtimes[GroupId(name)] = a_runtime(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))
             daemon.saw(GroupCondition.ERROR, name)
@@ -440,7 +440,7 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
             while not receiver.got:  # noqa: ASYNC110 another lane hangs meanwhile
                 await asyncio.sleep(0.001)
         await daemon.notifier.stop()
-        await courier.close()
+        await notification_sender.close()
         daemon.store.close()
 
     with silent_server(None) as hanging, Receiver.running() as receiver:
