@@ -25,7 +25,7 @@ from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_cloud
 from handler.ingest.intake import Inbox, Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.notification_sender import NotificationSender
-from handler.observability.reporting_loop import Telling
+from handler.observability.reporting_loop import Reports
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
@@ -36,7 +36,7 @@ from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
 from handler.runtime.definitions import definitions, edited_by
-from handler.runtime.fleet_pause import Standstill
+from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
@@ -97,9 +97,9 @@ class Engine:
         self._chores: list[asyncio.Task[None]] = []
         self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
-        self.telling = Telling(self.runtimes, parts.store, parts.notification_sender, parts.clock, self._scraped())
+        self.reports = Reports(self.runtimes, parts.store, parts.notification_sender, parts.clock, self._scraped())
         self.queue = self._opened()
-        self.standstill = Standstill(parts.store, self.queue, self.runtimes)
+        self.fleet_pause_control = FleetPauseControl(parts.store, self.queue, self.runtimes)
         self.keeper = Keeper(
             converger=parts.converger, store=parts.store, queue=self.queue, clock=parts.clock, saw=self._saw
         )
@@ -108,7 +108,7 @@ class Engine:
             poller=parts.poller,
             queue=self.queue,
             clock=parts.clock,
-            report=self.telling.ticked,
+            report=self.reports.ticked,
             heard=self.recordings.heard,
             witness=parts.converger.witnesses.hear,
             checkpoints=parts.checkpoints,
@@ -120,7 +120,7 @@ class Engine:
             store=parts.store,
             clock=parts.clock,
             inbox=parts.inbox,
-            counts=self.telling.metrics,
+            counts=self.reports.metrics,
         )
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
@@ -131,7 +131,7 @@ class Engine:
             pushes=lambda: self.parts.inbox.pushes.count,
             windows=lambda: self._decider.window_bytes,
             recording=self.recordings.figures,
-            fleet_pause=lambda: self.standstill.pause,
+            fleet_pause=lambda: self.fleet_pause_control.pause,
             endpoints=self.parts.endpoints,
             generation=lambda: self.parts.converger.generation,
         )
@@ -140,8 +140,8 @@ class Engine:
         return DecisionQueue(
             self.parts.store,
             self.catalogue,
-            self.telling.decided,
-            storing=self.telling.metrics.storing,
+            self.reports.decided,
+            storing=self.reports.metrics.storing,
             clock=self.parts.clock,
             superseded=lambda: self.parts.converger.rival is not None,
             ahead=self._services.ahead,
@@ -160,7 +160,7 @@ class Engine:
             queue=self.queue,
             follow=(
                 self.parts.converger.follow,
-                self.telling.follow,
+                self.reports.follow,
                 self.recordings.follow,
                 self._housekeeping.follow,
             ),
@@ -181,11 +181,11 @@ class Engine:
         """
         if self._timekeeper is not None:
             await self._timekeeper.recall()
-        await self.telling.recall()
-        await self.standstill.recall()
+        await self.reports.recall()
+        await self.fleet_pause_control.recall()
         async with self.changing:
             await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
-        self.telling.start()
+        self.reports.start()
         await self.ingest.start()
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
@@ -206,7 +206,7 @@ class Engine:
         await self._decider.stop()
         await self.recordings.stop()
         await self.keeper.stop()
-        await self.telling.stop()
+        await self.reports.stop()
         if self.parts.converger.generation is not None:
             self.parts.converger.generation.close()
         await self.parts.notification_sender.close()
@@ -224,7 +224,7 @@ class Engine:
                 after = await asyncio.to_thread(load, self.parts.file)
                 found = await self._take(after, by=by)
             except DeclarationError as error:
-                self.telling.metrics.refused()
+                self.reports.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems))
                 for problem in error.problems[:_TOLD]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
@@ -277,7 +277,7 @@ class Engine:
                 raise
             self.runtimes.pop(runtime.id, None)
             self._arrange()
-            self.telling.forget(runtime)
+            self.reports.forget(runtime)
             self.ingest.forget(runtime.id)
             if self.parts.converger.generation is not None:
                 self.parts.converger.generation.forget(runtime.id)
@@ -317,7 +317,7 @@ class Engine:
             if self._catalogue is not None:
                 self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
         await self.recordings.declare(catalogue.record)
-        self.telling.metrics.took(catalogue, now.wall)
+        self.reports.metrics.took(catalogue, now.wall)
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
@@ -345,7 +345,7 @@ class Engine:
         share_clouds(self.runtimes.values())
 
     def _saw(self, runtime: GroupRuntime, done: Pass) -> None:
-        self.telling.saw(runtime, done, self.parts.converger.rival)
+        self.reports.saw(runtime, done, self.parts.converger.rival)
         self.ingest.saw(runtime, frozenset(member.name for member in done.world.members))
         if runtime.deleting and not done.plan.doubts and not done.world.members and not done.bound:
             guard = Guard("forget", group=runtime.id)
@@ -358,7 +358,7 @@ class Engine:
             await guard.run(chore)
 
     def _loops(self) -> tuple[asyncio.Task[None], ...]:
-        return (*self._decider.tasks(), *self.keeper.tasks(), *self.telling.tasks(), *self.ingest.tasks())
+        return (*self._decider.tasks(), *self.keeper.tasks(), *self.reports.tasks(), *self.ingest.tasks())
 
     async def _look_at_clock(self) -> None:
         if self._timekeeper is not None:
@@ -380,7 +380,7 @@ class Engine:
         while True:
             due = self.parts.clock().steady + _HEARTBEAT
             await asyncio.sleep(_HEARTBEAT)
-            self.telling.metrics.held(max(self.parts.clock().steady - due, 0.0))
+            self.reports.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 
 def _late(runtime: GroupRuntime, now: float) -> bool:

@@ -13,7 +13,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
 from config.units import GroupId, MemberName, Moment
 from handler.ingest.alerts.alerting import Alerting
-from handler.ingest.alerts.dispatch import Passage
+from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.payloads import Sender
 from handler.ingest.alerts.replies import AlertResult
@@ -63,12 +63,12 @@ class Ingest:
         counts: Counts,
     ) -> None:
         self.hooks = Hooks(store, inbox.read_secret, lambda: clock().wall)
-        self.passage = Passage(
+        self.dispatcher = AlertDispatcher(
             runtimes=runtimes, catalogue=catalogue, queue=queue, store=store, board=inbox.board, clock=clock
         )
         self.alerting = Alerting(
             hooks=self.hooks,
-            passage=self.passage,
+            dispatcher=self.dispatcher,
             catalogue=catalogue,
             now=lambda: clock().wall,
             count=counts.webhook_answered,

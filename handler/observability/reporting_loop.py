@@ -18,7 +18,7 @@ from handler.runtime.recent import Recent
 from trigger.requests import Decision
 
 
-class Telling:
+class Reports:
     """Pass every tick, decision and pass to all reports.
 
     Args:

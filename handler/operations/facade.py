@@ -142,12 +142,12 @@ class Operations:
 
     def recent(self, group: GroupId) -> SeriesRecorder:
         """Return the numbers of one group's last half hour."""
-        return self._engine.telling.recent.series(self._runtime(group))
+        return self._engine.reports.recent.series(self._runtime(group))
 
     @property
     def pulse(self) -> Pulse:
         """Return the place to listen for changes of groups."""
-        return self._engine.telling.recent.pulse
+        return self._engine.reports.recent.pulse
 
     def now(self) -> Instant:
         """Return the wall clock's time."""
@@ -155,7 +155,7 @@ class Operations:
 
     def metrics(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
-        return self._engine.telling.metrics.text()
+        return self._engine.reports.metrics.text()
 
     def health(self) -> DaemonHealth:
         """Return whether decisions and convergence are on time."""
@@ -248,14 +248,14 @@ class Operations:
 
     def fleet_pause(self) -> FleetPause | None:
         """Return the pause of all groups; ``None``: there is none."""
-        return self._engine.standstill.pause
+        return self._engine.fleet_pause_control.pause
 
     async def pause_all(
         self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
     ) -> FleetPause | None:
         """Pause all groups, as `pause` does one; each group keeps its own pause as well."""
         pause, now = stopping(decisions_only, direction), self._engine.parts.clock().wall
-        return await self._engine.standstill.change(
+        return await self._engine.fleet_pause_control.change(
             lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
             act="pause_all",
             by=by,
@@ -279,7 +279,7 @@ class Operations:
 
         message = "" if direction is None else told_of(Pause(direction.value))
         now = self._engine.parts.clock().wall
-        return await self._engine.standstill.change(go_on, act="resume_all", by=by, message=message, at=now)
+        return await self._engine.fleet_pause_control.change(go_on, act="resume_all", by=by, message=message, at=now)
 
     # Members
 

@@ -17,7 +17,7 @@ from trigger.requests import FleetPause
 Change = Callable[[FleetPause | None], FleetPause | None]
 
 
-class Standstill:
+class FleetPauseControl:
     """Changes the pause of the fleet between two decisions, never beside one, once it is on disk."""
 
     def __init__(self, store: Store, queue: DecisionQueue, runtimes: Mapping[GroupId, GroupRuntime]) -> None:

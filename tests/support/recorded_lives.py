@@ -18,7 +18,7 @@ from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Second
 from handler.engine import engine as engines
 from handler.ingest.alerts.receiver import WebhookRequest
 from handler.ingest.alerts.tokens import NewWebhook
-from handler.observability.reporting_loop import Telling
+from handler.observability.reporting_loop import Reports
 from handler.planning import pacing
 from handler.recording.events import RecordingSelection as WantedRows
 from handler.recording.events import write_events
@@ -105,14 +105,14 @@ class Live(EngineBed):
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        decided = Telling.decided
+        decided = Reports.decided
 
-        def watch(telling: Telling, decision: Decision) -> None:
+        def watch(reports: Reports, decision: Decision) -> None:
             self.decided.append(decision)
-            decided(telling, decision)
+            decided(reports, decision)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Telling, "decided", watch)
+            patch.setattr(Reports, "decided", watch)
             patch.setattr(engines, "_HEARTBEAT", 60.0)
             patch.setattr(engines, "_WATCH", 30.0)
             patch.setattr(pacing, "_SOON", 1.0)

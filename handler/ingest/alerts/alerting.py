@@ -20,7 +20,7 @@ from config.model.catalogue import Catalogue
 from config.units import Instant, Seconds
 from handler import logs
 from handler.ingest.alerts import payloads, replies, signatures
-from handler.ingest.alerts.dispatch import Passage
+from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.mapping import Mapped, Nothing, Rules, mapped, permissions_of
 from handler.ingest.alerts.payloads import Payload, Sender
@@ -62,14 +62,14 @@ class Alerting:
         self,
         *,
         hooks: Hooks,
-        passage: Passage,
+        dispatcher: AlertDispatcher,
         catalogue: Callable[[], Catalogue],
         now: Callable[[], Instant],
         count: Callable[[Sender | None, AlertResult], None],
         bounds: Bounds = Bounds(),
     ) -> None:
         self._hooks = hooks
-        self._passage = passage
+        self._passage = dispatcher
         self._catalogue = catalogue
         self._now = now
         self._count = count

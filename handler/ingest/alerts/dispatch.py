@@ -56,7 +56,7 @@ _AUDIT_AFTER: Seconds = 0.5
 Answers = Mapping[tuple[GroupId, str], StoredAnswer]
 
 
-class Passage:
+class AlertDispatcher:
     """Passes meanings, one batch at a time."""
 
     def __init__(

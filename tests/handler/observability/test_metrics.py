@@ -55,7 +55,7 @@ def words(metrics: Metrics, name: str, label: str) -> dict[str, float]:
 
 def test_before_anything_has_happened_every_word_of_a_group_is_there(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
-        metrics = up.engine.telling.metrics
+        metrics = up.engine.reports.metrics
         assert words(metrics, "trimtab_group_condition", "condition").keys() == {c.value for c in GroupCondition}
         assert words(metrics, "trimtab_group_members", "state").keys() == {state.value for state in MemberState}
         assert words(metrics, "trimtab_group_waits", "wait").keys() == {wait.value for wait in Wait}
@@ -74,14 +74,14 @@ def test_before_anything_has_happened_every_word_of_a_group_is_there(bed: Engine
 def test_a_word_in_force_is_one_and_all_others_are_zero(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.until(lambda: words(up.engine.telling.metrics, "trimtab_group_condition", "condition")["running"])
-        condition = words(up.engine.telling.metrics, "trimtab_group_condition", "condition")
+        await up.until(lambda: words(up.engine.reports.metrics, "trimtab_group_condition", "condition")["running"])
+        condition = words(up.engine.reports.metrics, "trimtab_group_condition", "condition")
         assert sum(condition.values()) == condition["running"] == 1
-        pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
+        pause = words(up.engine.reports.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["no"] == 1
 
         await up.operations.pause(up.runtime.id, decisions_only=True, by="ann")
-        pause = words(up.engine.telling.metrics, "trimtab_group_pause", "pause")
+        pause = words(up.engine.reports.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 
     bed.run(scene)
@@ -90,10 +90,10 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(bed: EngineBed) -> None:
 def test_calls_are_counted_for_their_group(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        assert the(up.engine.telling.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
-        assert the(up.engine.telling.metrics, "trimtab_action_duration_seconds_count", step="create") == 2
-        assert the(up.engine.telling.metrics, "trimtab_store_write_seconds_count") != 0
-        assert the(up.engine.telling.metrics, "trimtab_store_write_failures_total") == 0
+        assert the(up.engine.reports.metrics, "trimtab_actions_total", group="web", step="create", result="done") == 2
+        assert the(up.engine.reports.metrics, "trimtab_action_duration_seconds_count", step="create") == 2
+        assert the(up.engine.reports.metrics, "trimtab_store_write_seconds_count") != 0
+        assert the(up.engine.reports.metrics, "trimtab_store_write_failures_total") == 0
 
     bed.run(scene)
 
@@ -102,7 +102,7 @@ def test_times_of_the_last_decision_and_of_rest_are_exported(bed: EngineBed) -> 
     async def scene(up: Up) -> None:
         await up.grown(2)
         await up.ticked()
-        metrics, runtime = up.engine.telling.metrics, up.runtime
+        metrics, runtime = up.engine.reports.metrics, up.runtime
         assert the(metrics, "trimtab_group_interval_seconds", group="web") == 0.05
         assert the(metrics, "trimtab_group_decided_timestamp_seconds", group="web") == runtime.decided_at
         assert the(metrics, "trimtab_group_converged_timestamp_seconds", group="web") == runtime.converged_at
@@ -112,7 +112,7 @@ def test_times_of_the_last_decision_and_of_rest_are_exported(bed: EngineBed) -> 
 
 def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(bed: EngineBed) -> None:
     def told(up: Up) -> float | None:
-        return the(up.engine.telling.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
+        return the(up.engine.reports.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
 
     async def edit(up: Up) -> float | None:
         assert told(up) == 0.0
@@ -132,8 +132,8 @@ def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(bed: EngineBe
     bed.declare(model(mode="off"))
 
     async def scene(up: Up) -> None:
-        assert the(up.engine.telling.metrics, "trimtab_group_interval_seconds", group="web") is None
-        assert the(up.engine.telling.metrics, "trimtab_group_min", group="web") == 2
+        assert the(up.engine.reports.metrics, "trimtab_group_interval_seconds", group="web") is None
+        assert the(up.engine.reports.metrics, "trimtab_group_min", group="web") == 2
 
     bed.run(scene)
 
@@ -142,7 +142,7 @@ def test_what_a_condition_compares_is_shown_beside_its_value(bed: EngineBed) -> 
     async def scene(up: Up) -> None:
         await up.ticked()
         told = {"group": "web", "policy": "out", "condition": "high"}
-        metrics = up.engine.telling.metrics
+        metrics = up.engine.reports.metrics
         await up.until(
             lambda: (
                 the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
@@ -158,7 +158,7 @@ def test_what_a_condition_compares_is_shown_beside_its_value(bed: EngineBed) -> 
 def test_a_refused_file_shows_until_a_file_is_taken(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         def successful() -> float | None:
-            return the(up.engine.telling.metrics, "trimtab_config_last_reload_successful")
+            return the(up.engine.reports.metrics, "trimtab_config_last_reload_successful")
 
         assert successful() == 1
         bed.declare("nonsense: 1\n")
@@ -195,7 +195,7 @@ def test_a_group_that_is_forgotten_leaves_no_series(bed: EngineBed) -> None:
         bed.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
         await up.engine.reload()
         await up.operations.delete(runtime.id, members=False, by="ann")
-        assert 'group="web"' not in up.engine.telling.metrics.text().decode()
+        assert 'group="web"' not in up.engine.reports.metrics.text().decode()
 
     bed.run(scene)
 

@@ -308,10 +308,10 @@ def test_more_than_may_wait_is_told_to_come_back(tmp_path: Path) -> None:
         engine = outside.daemon.engine
         narrow = Alerting(
             hooks=engine.ingest.hooks,
-            passage=engine.ingest.passage,
+            dispatcher=engine.ingest.dispatcher,
             catalogue=engine.catalogue,
             now=lambda: engine.parts.clock().wall,
-            count=engine.telling.metrics.webhook_answered,
+            count=engine.reports.metrics.webhook_answered,
             bounds=Bounds(deliveries=3, size=100_000),
         )
         request = WebhookRequest(token=outside.token, headers={}, body=body(notice("Failing")))

@@ -210,7 +210,7 @@ def test_a_group_that_is_deleted_ends_its_stream_with_a_word(tmp_path: Path) -> 
 
 def test_listeners_are_limited_and_one_that_leaves_frees_a_place(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
-        site.up.engine.telling.recent.pulse = Pulse(listeners_at_most=1)
+        site.up.engine.reports.recent.pulse = Pulse(listeners_at_most=1)
         async with site.events() as events:
             await events.next("beat")
             status, headers, body = await site.get("/events")
