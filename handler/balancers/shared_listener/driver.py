@@ -59,7 +59,7 @@ class SharedListenerBalancer:
         Health is not reported: the holder makes no checks, and the cloud notices a dead process.
         """
         seated = {}
-        for name, state, connections in self._roll().seats:
+        for name, state, connections in self._registrations().seats:
             if LaunchId.parse(name) is not None:
                 member = MemberName(name)
                 seated[member] = Seat(member=member, state=_STATES[state], connections=connections)
@@ -83,7 +83,7 @@ class SharedListenerBalancer:
 
     def incarnation(self) -> str:
         """Return the holder's process id and start time."""
-        return self._roll().holder
+        return self._registrations().holder
 
     def stop(self) -> None:
         """End the holder and free the port, for the end of a demo or of a group. Not running is success.
@@ -98,7 +98,7 @@ class SharedListenerBalancer:
         except OSError as problem:
             raise self._unreachable(problem) from problem
 
-    def _roll(self) -> protocol.SeatsMessage:
+    def _registrations(self) -> protocol.SeatsMessage:
         answer = self._ask(protocol.AskSeats())
         if not isinstance(answer, protocol.SeatsMessage):
             raise Transient(f"the holder of listener {self._id} answered {answer} instead of its seats")

@@ -22,7 +22,7 @@ from handler.orchestrators.process.departures import ProcessDepartures
 from handler.orchestrators.process.doctor import checks_of
 from handler.orchestrators.process.marks import ProcessMark, choose_address
 from handler.orchestrators.process.member_logs import MemberLogs
-from handler.orchestrators.process.registry import MarkedProcess, Muster, ProcessRegistry, await_mark
+from handler.orchestrators.process.registry import MarkedProcess, RegistryScan, ProcessRegistry, await_mark
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
 from handler.ports.examination import Check
@@ -53,7 +53,7 @@ class ProcessOrchestrator:
         self._papers = papers
         self._cloud = declaration.id
         self._directory = directory.absolute()
-        self._roll = ProcessRegistry(self._directory / "members", installation)
+        self._registry = ProcessRegistry(self._directory / "members", installation)
         self._logs = MemberLogs(self._directory / "logs")
         self._departures = ProcessDepartures(clock)
         self._turns = KeyedLock()
@@ -75,7 +75,7 @@ class ProcessOrchestrator:
     def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
         self._attend()
         try:
-            members = self._roll.muster().members.values()
+            members = self._registry.scan().members.values()
         except OSError as error:
             return Listing(servers=(), complete=False, because=f"{self._cloud}: processes cannot be listed: {error}")
         asked = sorted((member for member in members if is_asked(member.mark.id)), key=lambda member: member.mark.id)
@@ -85,7 +85,7 @@ class ProcessOrchestrator:
         """Find a member; waits for a `create` of the same name, so that ``None`` is definite."""
         self._attend()
         with self._turns.of(name), _seeing():
-            member = self._roll.member(name)
+            member = self._registry.member(name)
         return None if member is None else self._server(member)
 
     def create(self, launch: Launch) -> Server:
@@ -106,7 +106,7 @@ class ProcessOrchestrator:
         """
         self._attend()
         with self._turns.of(name), _seeing():
-            for leader in self._roll.sessions(name):
+            for leader in self._registry.sessions(name):
                 self._departures.begin(leader, grace)
 
     @property
@@ -165,7 +165,7 @@ class ProcessOrchestrator:
 
     def _present(self, launch: Launch) -> MarkedProcess:
         with self._addressing:
-            here = self._roll.muster()
+            here = self._registry.scan()
             if launch.id.name in here.members:
                 return here.members[launch.id.name]
             address = choose_address(launch.id, here.addresses | self._reserved)
@@ -197,18 +197,18 @@ class ProcessOrchestrator:
 
     def _run(self, child: children.HeldChild, member: MarkedProcess) -> None:
         """Write the line first, and strike it last: a crash leaves a line without a program, never the reverse."""
-        line = self._roll.enter(member)
+        line = self._registry.enter(member)
         try:
             child.run()
         except DriverError:
-            self._roll.strike({member.mark.id.name: line})
+            self._registry.strike({member.mark.id.name: line})
             raise
 
-    def _tidy(self, here: Muster) -> None:
+    def _tidy(self, here: RegistryScan) -> None:
         """Forget members that are gone, with their left-over processes and all but their newest logs."""
-        for leader in self._roll.left_behind(here.gone):
+        for leader in self._registry.left_behind(here.gone):
             self._departures.begin(leader, _LEFT_GRACE)
-        self._roll.strike(here.gone)
+        self._registry.strike(here.gone)
         self._logs.tidy(here.members)
 
     def _attend(self) -> None:
@@ -222,7 +222,7 @@ class ProcessOrchestrator:
 
     def _end_with(self, name: MemberName, process: procfs.Process) -> None:
         if not self._departures.leaving(process):
-            for leader in (process, *self._roll.strays(name)):
+            for leader in (process, *self._registry.strays(name)):
                 self._departures.begin(leader, _LEFT_GRACE)
         del self._started[name]
 

@@ -52,7 +52,7 @@ class NamedProcess:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Muster:
+class RegistryScan:
     """All members and their processes at one moment."""
 
     members: Mapping[MemberName, MarkedProcess]
@@ -70,7 +70,7 @@ class ProcessRegistry:
         self._directory = directory
         self._installation = installation
 
-    def muster(self) -> Muster:
+    def scan(self) -> RegistryScan:
         """Read all members, once."""
         lines = self._lines()
         here = {name: bearer for name, line in lines.items() if (bearer := line.bearer()) is not None}
@@ -82,12 +82,12 @@ class ProcessRegistry:
             launch = stray.mark.id
             if launch.installation == self._installation and launch.name not in lines:
                 here.setdefault(launch.name, stray)
-        return Muster(members=here, addresses=addresses, gone=gone)
+        return RegistryScan(members=here, addresses=addresses, gone=gone)
 
     def member(self, name: MemberName) -> MarkedProcess | None:
         """Find one member. With a line, no other process is read."""
         line = self._line(name)
-        return line.bearer() if line is not None else self.muster().members.get(name)
+        return line.bearer() if line is not None else self.scan().members.get(name)
 
     def sessions(self, name: MemberName) -> tuple[procfs.Process, ...]:
         """Return the leaders of the member's session, gone or not, and of sessions that its children began."""
