@@ -42,7 +42,7 @@ class UndeliveredNotice:
 
 
 class NotificationSender:
-    """Makes attempts; knows nothing of earlier ones."""
+    """Makes one attempt to deliver a notification; keeps nothing of earlier attempts."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ _LANES = 32
 
 
 class Carries(Protocol):
-    """What makes an attempt: `handler.observability.notification_sender.Courier`."""
+    """What makes an attempt: `handler.observability.notification_sender.NotificationSender`."""
 
     async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
         """Make one attempt; ``None``: it has arrived."""

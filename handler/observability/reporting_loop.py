@@ -19,12 +19,12 @@ from trigger.requests import Decision
 
 
 class Reports:
-    """Pass every tick, decision and pass to all reports.
+    """Passes every tick, decision and convergence pass on to metrics, history, notifications and the console.
 
     Args:
         runtimes: the groups in memory.
         store: where notices are filed.
-        courier: carries notices.
+        notification_sender: delivers notices.
         clock: what time it is.
         scraped: what is read anew whenever metrics are asked for.
     """

@@ -57,7 +57,7 @@ Answers = Mapping[tuple[GroupId, str], StoredAnswer]
 
 
 class AlertDispatcher:
-    """Passes meanings, one batch at a time."""
+    """Puts the meanings of alerts to the decision queue, one batch at a time."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from handler.orchestrators.process.departures import ProcessDepartures
 from handler.orchestrators.process.doctor import checks_of
 from handler.orchestrators.process.marks import ProcessMark, choose_address
 from handler.orchestrators.process.member_logs import MemberLogs
-from handler.orchestrators.process.registry import MarkedProcess, RegistryScan, ProcessRegistry, await_mark
+from handler.orchestrators.process.registry import MarkedProcess, ProcessRegistry, RegistryScan, await_mark
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
 from handler.ports.examination import Check
