@@ -69,7 +69,7 @@ class Alerting:
         bounds: Bounds = Bounds(),
     ) -> None:
         self._hooks = hooks
-        self._passage = dispatcher
+        self._dispatcher = dispatcher
         self._catalogue = catalogue
         self._now = now
         self._count = count
@@ -90,7 +90,7 @@ class Alerting:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._give_up(self._queue)
-        await self._passage.stop()
+        await self._dispatcher.stop()
 
     def tasks(self) -> Sequence[asyncio.Task[None]]:
         """The loop: the daemon watches that it has not died."""
@@ -195,7 +195,7 @@ class Alerting:
                 waiting.reply.set_result(reply)
 
     async def _pass(self, batch: Sequence[_Waiting]) -> None:
-        done = await self._passage.passed([waiting.mapped.meanings for waiting in batch])
+        done = await self._dispatcher.passed([waiting.mapped.meanings for waiting in batch])
         _say(batch, done)
         for waiting, mine in zip(batch, done, strict=True):
             if not waiting.reply.done():
