@@ -123,7 +123,7 @@ class GufoLibrary:
         self._wire: _Wire | None = None
 
     async def open(self, agent: Agent, address: str, patience: Seconds) -> PlainSession | GufoSession | Trouble:
-        """Begin to speak with an agent; with one of v3, find out who it is."""
+        """Open a session with an agent; with one of v3, ask for its engine id."""
         if isinstance(agent.identity, Community):
             return self.open_plain(agent, agent.identity, address)
         try:

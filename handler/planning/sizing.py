@@ -199,8 +199,8 @@ def _successors(
 def _unhealthy(context: PlanContext, counted: int) -> frozenset[MemberName]:
     """Return the members that are replaced for their health now; ``counted`` is how many members count now.
 
-    They go in turns, oldest first: so many that, with those who are missing already, no more than the budget are out of
-    work; and only while others can be made. What a person ordered waits for no turn.
+    They are replaced in turns, oldest first: never more at once than the budget, members already missing included, and
+    only while new ones can be made. A member that a person wants replaced waits for no turn.
     """
     rule = context.definition.group.repair.unhealthy
     if rule is None or context.unproved or not context.may_make:

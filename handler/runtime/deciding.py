@@ -250,7 +250,7 @@ class Decider:
         judging.keep()
 
     def _listen(self, slot: Slot, catalogue: Catalogue, runtimes: Sequence[GroupRuntime], scrape: Scrape) -> None:
-        """Take note of who answered, and who did not."""
+        """Note which members and sources answered, and which did not."""
         hearing, unanswered = self._hearing(catalogue, slot, scrape.layout), troubled(scrape)
         direct = self._direct[slot.groups]
         for runtime in runtimes:

@@ -9,8 +9,8 @@ member → holder
 ``{"say": "hello", "seat", "was", "of", "socket"}``     first line. ``seat``: the member's name. ``was``: null,
                                                         ``"serving"`` or ``"draining"``: what it was last told. ``of``:
                                                         null or the holder that told it. ``socket``: a copy of the
-                                                        listening socket comes with this line (SCM_RIGHTS); true for who
-                                                        was serving
+                                                        listening socket comes with this line (SCM_RIGHTS); true for a
+                                                        member that was serving
 ``{"say": "active", "connections"}``                    on change and now and then
 ``{"say": "stopped", "connections"}``                   the answer to every ``stop``: accepts no more, has so many left
 ------------------------------------------------------  --------------------------------------------------------------
