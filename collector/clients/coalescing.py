@@ -16,7 +16,7 @@ _QUIET: Seconds = 0.05
 _ROUNDS = 10
 
 
-class Together(Generic[A, B]):
+class Coalescer(Generic[A, B]):
     """Combines requests: the first caller waits for others for a moment, then makes one call for all.
 
     Requests that arrive during a call are served by the next one.

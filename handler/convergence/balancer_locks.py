@@ -31,7 +31,7 @@ class Lease:
     deadline: Instant
 
 
-class Leases:
+class BalancerLeases:
     """The leases of all balancers. Safe to call from any thread."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from config.errors import StoreError
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import GroupId, Instant, MemberName, Seconds
-from handler.convergence.balancer_locks import Leases
+from handler.convergence.balancer_locks import BalancerLeases
 from handler.convergence.claiming import Generation, Rival
 from handler.convergence.evidence import Witnesses
 from handler.convergence.execute import Execution, Tools
@@ -74,7 +74,7 @@ class Converger:
         self._traffic = CloudTraffic()
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._planner = PassPlanner(store, self._quotas, self._traffic, clock)
-        self._leases = Leases()
+        self._leases = BalancerLeases()
         self.witnesses = Witnesses(probe, workers)
         self._gatherer = Gatherer(
             installation=installation,

@@ -17,7 +17,7 @@ from typing import TypeVar, assert_never
 from collector.clients.concurrency import in_parallel
 from config.errors import DriverError, Full, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
-from handler.convergence.balancer_locks import Leases
+from handler.convergence.balancer_locks import BalancerLeases
 from handler.convergence.quotas import Quotas
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.answers import Answer, AnswerMoment, answered
@@ -73,7 +73,7 @@ class Tools:
     clock: Callable[[], Instant]
     workers: int
     traffic: CloudTraffic
-    leases: Leases
+    leases: BalancerLeases
     quotas: Quotas
     claim: Claim | None = None
     """What new members bear; ``None``: nothing."""

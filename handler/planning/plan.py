@@ -27,7 +27,7 @@ from handler.planning.judgement import LossVerdict
 from handler.planning.listing_sanity import named_in
 from handler.planning.member_resources import bury, dismantle, is_seen_completely
 from handler.planning.membership import Moves, clear, depart, keep, withdraw
-from handler.planning.rate_limits import Restraint
+from handler.planning.rate_limits import RateLimiter
 from handler.planning.roles import MemberRole, Role, is_witnessed, passes_for
 from handler.planning.sizing import Choice, choose, creations
 from handler.planning.steps import (
@@ -81,12 +81,12 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     context = context_of(desired, world, definition, limits, now)
     waits: Counter[Wait] = Counter()
     evened = False
-    restraint = Restraint(limits, now)
+    limiter = RateLimiter(limits, now)
     if desired.size is None and not desired.deleting:
         steps = tuple(step for member, _ in context.roles for step in _notes(member, context))
         waits[Wait.NO_DESIRED] = len(world.members)
     else:
-        steps, evened = _sized(context, waits, restraint)
+        steps, evened = _sized(context, waits, limiter)
     if not world.complete:
         waits[Wait.PARTIAL] = sum(member.server is None for member, _ in context.roles)
     waits[Wait.MANY_FAILING] = len(context.checkup.doubted)
@@ -119,29 +119,29 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         believed=() if halted else tuple(sorted(context.believed)),
         evened=evened and not halted,
         repair_stopped=context.checkup.stopped,
-        held=() if paused else tuple(restraint.held),
+        held=() if paused else tuple(limiter.held),
         quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",
         budget=limits.budget if waits[Wait.BUDGET] and not paused else "",
         overdue=tuple(member_role[0].name for member_role in context.roles if _is_overdue(member_role, context)),
     )
 
 
-def _sized(context: PlanContext, waits: Counter[Wait], restraint: Restraint) -> tuple[tuple[Step, ...], bool]:
+def _sized(context: PlanContext, waits: Counter[Wait], limiter: RateLimiter) -> tuple[tuple[Step, ...], bool]:
     """Return the steps towards the desired size, and whether no replacement of a returned member is left."""
     choice = choose(context)
     waits[Wait.PROTECTED] += choice.kept
     waits[Wait.ROLLING] += choice.rolling
     waits[Wait.RETURNING] += choice.returning + len(context.world.losses.returning)
-    departing, staying = _moves(context, choice, waits, restraint)
+    departing, staying = _moves(context, choice, waits, limiter)
     created = creations(context, choice)
     waits[created.because] += created.held
     waits.update(created.waits)
-    made = restraint.creations(created.steps, context.roles, waits)
+    made = limiter.creations(created.steps, context.roles, waits)
     return (*departing, *staying, *made), choice.evened
 
 
 def _moves(
-    context: PlanContext, choice: Choice, waits: Counter[Wait], restraint: Restraint
+    context: PlanContext, choice: Choice, waits: Counter[Wait], limiter: RateLimiter
 ) -> tuple[list[Step], list[Step]]:
     departing: list[Step] = []
     staying: list[Step] = []
@@ -162,7 +162,7 @@ def _moves(
             continue
         is_given_up = member.name in choice.forgotten
         moves = dismantle(member, record) if is_given_up else _move((member, seen), record, context)
-        moves = restraint.restrained(moves, record)
+        moves = limiter.limited(moves, record)
         if choice.evened and record.lost_at is not None and seen in _STAYING and has_served(member):
             moves = Moves((*moves.steps, NoteReturn(member=member.name)), moves.waits)
         for wait in moves.waits:

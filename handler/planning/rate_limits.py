@@ -17,7 +17,7 @@ from handler.planning.steps import Destroy, Join, Step, Unmark, Wait
 from handler.planning.world import Attempts, Record
 
 
-class Restraint:
+class RateLimiter:
     """Count down what one plan may still contain; ``held`` are the recent failures that delay calls."""
 
     def __init__(self, limits: Limits, now: Instant) -> None:
@@ -26,7 +26,7 @@ class Restraint:
         self._destroys, self._joins, self._calls = limits.destroys, limits.joins, limits.calls
         self.held: list[Attempts] = []
 
-    def restrained(self, moves: Moves, record: Record) -> Moves:
+    def limited(self, moves: Moves, record: Record) -> Moves:
         """Return one member's moves without those that have to wait; convergence by a person ignores back-offs."""
         if not moves.steps:
             return moves

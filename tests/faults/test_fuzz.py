@@ -64,7 +64,7 @@ def _table(read: Callable[[str], haproxy_table.StatTable | HttpFailure]) -> Call
 
 def _nitro(body: bytes) -> Iterable[float]:
     found = nitro_answers.decode(200, body)
-    if not isinstance(found, nitro_answers.Said):
+    if not isinstance(found, nitro_answers.NitroAnswer):
         return []
     things = [*nitro_answers.things(found.document, "servicegroup")]
     things += [inner for thing in things for inner in nitro_answers.things(thing, "servicegroupmember")]

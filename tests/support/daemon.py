@@ -35,7 +35,7 @@ COMMUNITY = "c0mmunity-s3cret"
 
 
 @dataclass
-class Said:
+class CommandResult:
     """What a command printed, and its exit code."""
 
     code: int
@@ -141,7 +141,7 @@ class Daemon:
 
     # What it says
 
-    def trimtab(self, *arguments: str) -> Said:
+    def trimtab(self, *arguments: str) -> CommandResult:
         """Run a command against it."""
         return typed(*arguments, "--state", str(self.state))
 
@@ -223,18 +223,18 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def typed(*arguments: str) -> Said:
+def typed(*arguments: str) -> CommandResult:
     """Run a command in this process: the imports are done, a hundred commands take no time."""
     done = CliRunner().invoke(app, arguments, prog_name="trimtab")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    return Said(done.exit_code, done.stdout, done.stderr)
+    return CommandResult(done.exit_code, done.stdout, done.stderr)
 
 
-def trimtab(*arguments: str, within: float = PATIENT) -> Said:
+def trimtab(*arguments: str, within: float = PATIENT) -> CommandResult:
     """Run a command as a shell does."""
     done = subprocess.run([TRIMTAB, *arguments], capture_output=True, text=True, timeout=within, check=False)
-    return Said(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 @contextlib.contextmanager

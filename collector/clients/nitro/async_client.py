@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from collector.clients.http.client import HttpClient, HttpRequest, HttpResponse
 from collector.clients.http.failures import HttpFailure, of_server
-from collector.clients.nitro.parsing import Refusal, Said
+from collector.clients.nitro.parsing import NitroAnswer, Refusal
 from collector.clients.nitro.session import LOGOUT, Login, NitroCall, Session, headers
 from collector.samples import Reply
 from collector.targets import Round
@@ -23,7 +23,7 @@ _ERRORS = frozenset(range(400, 600))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(Said):
+class Answered(NitroAnswer):
     """An answer and its time."""
 
     at: float

@@ -12,7 +12,7 @@ import requests
 from collector.clients.circuits import Circuits
 from collector.clients.http.http_errors import why
 from collector.clients.http.pool import BoundedPool, retry_after
-from collector.clients.nitro.parsing import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, Refusal, Said, Thing
+from collector.clients.nitro.parsing import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, NitroAnswer, Refusal, Thing
 from collector.clients.nitro.session import Denied, Login, NitroCall, Session, headers
 from collector.clients.quoting import shown
 from config.causes import FailureCause
@@ -50,7 +50,7 @@ class NitroClient:
         self._http = BoundedPool(declaration.timeout, _AT_MOST, circuits=circuits)
         self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
-    def ask(self, call: NitroCall) -> Said | Refusal:
+    def ask(self, call: NitroCall) -> NitroAnswer | Refusal:
         """Make one call; log in first if necessary, and once more if the session has ended.
 
         Raises:
@@ -61,13 +61,13 @@ class NitroClient:
         for _ in range(2):
             token = self._enter(over)
             found = self._heard(self._sent(call, token), token)
-            if isinstance(found, Said) or not found.expired:
+            if isinstance(found, NitroAnswer) or not found.expired:
                 return found
             over = token
         with self._entering:
             raise self.error(self._session.over_at_once(over, self._clock()))
 
-    def must(self, call: NitroCall) -> Said:
+    def must(self, call: NitroCall) -> NitroAnswer:
         """Make one call that must succeed."""
         found = self.ask(call)
         if isinstance(found, Refusal):
@@ -78,7 +78,7 @@ class NitroClient:
         """Read an object. Raises if the appliance itself doubts its answer."""
         return self.whole_of(self.ask(call))
 
-    def whole_of(self, found: Said | Refusal) -> Thing:
+    def whole_of(self, found: NitroAnswer | Refusal) -> Thing:
         """Check that an answer is complete."""
         if isinstance(found, Refusal):
             raise self.error(found)
@@ -132,7 +132,7 @@ class NitroClient:
                 raise self.error(found)
             return found
 
-    def _heard(self, response: requests.Response, token: str | None) -> Said | Refusal:
+    def _heard(self, response: requests.Response, token: str | None) -> NitroAnswer | Refusal:
         found = self._session.heard(response.status_code, response.content, token)
         if isinstance(found, Refusal) and response.status_code in _PASSES:
             raise Transient(f"{self._about}: {found.said}", retry_after=retry_after(response))

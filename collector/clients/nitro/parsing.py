@@ -52,7 +52,7 @@ _DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class NitroAnswer:
     """A successful answer."""
 
     document: Thing
@@ -78,12 +78,12 @@ class Refusal:
         return self.code in _EXPIRED or (self.code == 0 and self.status == _UNAUTHORIZED)
 
 
-def decode(status: int, body: bytes) -> Said | Refusal:
+def decode(status: int, body: bytes) -> NitroAnswer | Refusal:
     """Unwrap an answer.
 
     >>> text = b'{"errorcode": 0, "message": "Done", "lbvserver": [{"name": "web", "tothits": "7"}]}'
     >>> [thing["tothits"] for thing in things(decode(200, text).document, "lbvserver")], decode(201, b"")
-    (['7'], Said(document={}, doubt=''))
+    (['7'], NitroAnswer(document={}, doubt=''))
     >>> decode(409, b'{"errorcode": 273, "message": "Resource already exists", "severity": "ERROR"}').said
     'error 273: Resource already exists'
     >>> decode(200, b'{"errorcode": 444, "message": "Session expired"}').expired
@@ -93,7 +93,7 @@ def decode(status: int, body: bytes) -> Said | Refusal:
     """
     ok = _OK <= status < _BEYOND_OK
     if not body.strip() and ok:
-        return Said(document={})
+        return NitroAnswer(document={})
     document = _document(body)
     if document is None and not ok:
         return Refusal(status=status, said=refused(status).said, reply=_by_status(status))
@@ -106,8 +106,8 @@ def decode(status: int, body: bytes) -> Said | Refusal:
     if found.expired:
         return found
     if code == _PARTIAL_CODE or status in _PARTIAL or (ok and document.get("severity") == "WARNING"):
-        return Said(document=document, doubt=said)
-    return Said(document=document) if ok and not code else found
+        return NitroAnswer(document=document, doubt=said)
+    return NitroAnswer(document=document) if ok and not code else found
 
 
 def _by_status(status: int) -> Reply:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
-from collector.clients.nitro.parsing import Refusal, Said, Thing, decode, text
+from collector.clients.nitro.parsing import NitroAnswer, Refusal, Thing, decode, text
 from collector.samples import Reply
 from config.model.access import NetscalerStats, SecretRef, Trust
 from config.model.balancers import NetscalerBalancer
@@ -114,9 +114,9 @@ class Session:
         body = {"login": {"username": self._user, "password": password}}
         return NitroCall(path="config/login", method="POST", body=body)
 
-    def opened(self, found: Said | Refusal, now: float) -> str | Refusal:
+    def opened(self, found: NitroAnswer | Refusal, now: float) -> str | Refusal:
         """Read the session's token from the answer to a login."""
-        if isinstance(found, Said):
+        if isinstance(found, NitroAnswer):
             token = text(found.document, "sessionid")
             if _TOKEN.fullmatch(token) is None:
                 return Refusal(said="the answer to the login holds no session", reply=Reply.MALFORMED)
@@ -127,7 +127,7 @@ class Session:
             return self._deny(denied, now)
         return found
 
-    def heard(self, status: int, body: bytes, token: str | None) -> Said | Refusal:
+    def heard(self, status: int, body: bytes, token: str | None) -> NitroAnswer | Refusal:
         """Read an answer. Secrets that the appliance repeats are masked, since the text may reach a log.
 
         Args:
@@ -136,7 +136,7 @@ class Session:
             token: sent with the request; ``None``: the request was the login.
         """
         found = decode(status, body)
-        if isinstance(found, Said):
+        if isinstance(found, NitroAnswer):
             if token is not None:
                 self._denial = None
             return replace(found, doubt=self._masked(found.doubt, token))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.coalescing import Together
+from collector.clients.coalescing import Coalescer
 from config.errors import DriverError, Engaged, Full, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
@@ -76,7 +76,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         self._flow = FlowWire(declaration, read_secret, circuits)
         self._services = OneflowServices(declaration.id, self._flow, clock)
         self._lock = threading.Lock()
-        self._growing: dict[OneflowRecipe, Together[MemberName, OpennebulaMachine]] = {}
+        self._growing: dict[OneflowRecipe, Coalescer[MemberName, OpennebulaMachine]] = {}
         self._started: set[int] = set()
         """Machines that were off, and were started so that they can be removed."""
 
@@ -135,7 +135,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
     def _made(self, launch: Launch) -> OpennebulaMachine:
         recipe = self._recipe(launch.profile)
         with self._lock:
-            together = self._growing.setdefault(recipe, Together(lambda names: self._grown(recipe, names)))
+            together = self._growing.setdefault(recipe, Coalescer(lambda names: self._grown(recipe, names)))
         machine = together.ask(launch.id.name)
         self._seen[launch.id.name] = machine.id
         if launch.claim is not None and machine.claim != launch.claim:

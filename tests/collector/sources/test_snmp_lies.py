@@ -27,7 +27,7 @@ USERS: Mapping[str, tuple[AuthProtocol | None, PrivProtocol | None]] = {
     ENCRYPTED: (AuthProtocol.SHA, PrivProtocol.AES),
 }
 
-Said = Callable[[Sequence[str]], Sequence[tuple[str, Any]]]
+NitroAnswer = Callable[[Sequence[str]], Sequence[tuple[str, Any]]]
 
 
 async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float = 5.0) -> tuple[Answers, str]:
@@ -39,7 +39,7 @@ async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float 
 
 
 def of_community(
-    said: Said, counters: Sequence[Counter], version: SnmpVersion, engine: SnmpLibrary
+    said: NitroAnswer, counters: Sequence[Counter], version: SnmpVersion, engine: SnmpLibrary
 ) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer(said(ask.oids))]) as (port, _):
@@ -48,7 +48,7 @@ def of_community(
     return asyncio.run(scene())
 
 
-def of_user(said: Said, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
+def of_user(said: NitroAnswer, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
         async with lying(said) as port:
             auth, priv = USERS[user]
@@ -57,7 +57,7 @@ def of_user(said: Said, counters: Sequence[Counter], user: str, engine: SnmpLibr
     return asyncio.run(scene())
 
 
-GETS: Mapping[str, tuple[Said, str]] = {
+GETS: Mapping[str, tuple[NitroAnswer, str]] = {
     "another instance": (lambda oids: [(SEVEN, 5) for _ in oids], "answers"),
     "a row below the one asked for": (lambda oids: [(f"{oid}.1", 5) for oid in oids], "not asked for"),
     "the object above": (lambda oids: [(BASE, 5) for _ in oids], "not asked for"),
@@ -72,7 +72,7 @@ GETS: Mapping[str, tuple[Said, str]] = {
 @PLAIN
 @pytest.mark.parametrize(("said", "reason"), GETS.values(), ids=GETS)
 def test_an_answer_with_other_objects_is_not_heard(
-    said: Said, reason: str, version: SnmpVersion, engine: SnmpLibrary
+    said: NitroAnswer, reason: str, version: SnmpVersion, engine: SnmpLibrary
 ) -> None:
     found, why = of_community(said, [an_object(ZERO), an_object(TWO)], version, engine)
 
@@ -133,7 +133,7 @@ def test_one_object_that_is_answered_wrongly_spoils_no_other(engine: SnmpLibrary
     assert f"the agent answers {SEVEN}, which was not asked for, and not {ZERO}" in why
 
 
-WALKS: Mapping[str, tuple[Said, str]] = {
+WALKS: Mapping[str, tuple[NitroAnswer, str]] = {
     "one row twice, with two values": (lambda oids: [(f"{COLUMN}.1", 5), (f"{COLUMN}.1", 95)], "twice"),
     "more rows than were asked for": (lambda oids: [(f"{COLUMN}.{row}", 5) for row in range(1, 60)], "were asked for"),
     "the row that was asked after": (lambda oids: [(oids[0], 5)], "without order"),
@@ -143,7 +143,7 @@ WALKS: Mapping[str, tuple[Said, str]] = {
 
 @ENGINES
 @pytest.mark.parametrize(("said", "reason"), WALKS.values(), ids=WALKS)
-def test_a_walk_that_is_answered_wrongly_is_not_heard(said: Said, reason: str, engine: SnmpLibrary) -> None:
+def test_a_walk_that_is_answered_wrongly_is_not_heard(said: NitroAnswer, reason: str, engine: SnmpLibrary) -> None:
     found, why = of_community(said, [a_column(COLUMN)], SnmpVersion.V2C, engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}

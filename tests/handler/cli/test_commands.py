@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from handler.command import app
-from tests.support.daemon import TRIMTAB, Daemon, Said
+from tests.support.daemon import TRIMTAB, CommandResult, Daemon
 
 _DECLARED = 'clouds: {box: {process: {}}}\nprofiles: {web: {cloud: box, command: [sleep, "9"]}}\n'
 _GOOD = _DECLARED + "groups: {web: {profile: web, min: 1, max: 2}}\n"
@@ -105,11 +105,11 @@ _COMMANDS = dict(_leaves(typer.main.get_command(app)))
 _every_command = pytest.mark.parametrize("name", _COMMANDS)
 
 
-def typed(*arguments: str) -> Said:
+def typed(*arguments: str) -> CommandResult:
     done = CliRunner().invoke(app, arguments, prog_name="trimtab")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    return Said(done.exit_code, done.stdout, done.stderr)
+    return CommandResult(done.exit_code, done.stdout, done.stderr)
 
 
 def with_state(name: str, arguments: list[str], state: Path) -> list[str]:

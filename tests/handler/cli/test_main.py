@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from handler.command import app
-from tests.support.daemon import TRIMTAB, Daemon, Said, a_daemon, trimtab, typed
+from tests.support.daemon import TRIMTAB, CommandResult, Daemon, a_daemon, trimtab, typed
 from tests.support.waiting import until
 
 _BAD = """\
@@ -156,7 +156,7 @@ def test_a_shell_sees_the_exit_codes_too(daemon: Daemon, tmp_path: Path) -> None
     assert trimtab("status", "--state", str(tmp_path)).code == 3
 
 
-def both(daemon: Daemon, *arguments: str) -> tuple[Said, Any]:
+def both(daemon: Daemon, *arguments: str) -> tuple[CommandResult, Any]:
     """The command for people and for programs; both succeed."""
     told, said = daemon.trimtab(*arguments), daemon.trimtab(*arguments, "--json")
     assert (told.code, said.code) == (0, 0), (told, said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from config.units import BalancerId, GroupId
-from handler.convergence.balancer_locks import TERM, Leases
+from handler.convergence.balancer_locks import TERM, BalancerLeases
 from tests.support.fake_cloud import FakeClock
 from tests.support.worlds import EDGE, WEB
 
@@ -11,7 +11,7 @@ BACK, API = BalancerId("back"), GroupId("api")
 
 
 def test_one_at_a_time_changes_a_balancer_and_the_other_begins_nothing() -> None:
-    leases, clock = Leases(), FakeClock()
+    leases, clock = BalancerLeases(), FakeClock()
     with leases.taken([EDGE], WEB, clock) as web_may, leases.taken([EDGE, BACK], API, clock) as api_may:
         assert (web_may(EDGE), api_may(EDGE), api_may(BACK)) == (True, False, True)
     with leases.taken([EDGE], API, clock) as api_may:
@@ -19,12 +19,12 @@ def test_one_at_a_time_changes_a_balancer_and_the_other_begins_nothing() -> None
 
 
 def test_what_was_not_asked_for_may_not_be_changed() -> None:
-    with Leases().taken([EDGE], WEB, FakeClock()) as may:
+    with BalancerLeases().taken([EDGE], WEB, FakeClock()) as may:
         assert not may(BACK)
 
 
 def test_after_its_deadline_an_owner_begins_nothing_and_others_still_wait_for_what_it_has_begun() -> None:
-    leases, clock = Leases(), FakeClock()
+    leases, clock = BalancerLeases(), FakeClock()
     with leases.taken([EDGE], WEB, clock) as web_may:
         clock.advance(TERM)
         with leases.taken([EDGE], API, clock) as api_may:
@@ -32,7 +32,7 @@ def test_after_its_deadline_an_owner_begins_nothing_and_others_still_wait_for_wh
 
 
 def test_from_an_owner_that_is_stuck_a_lease_is_taken_away_and_it_takes_none_from_its_heir() -> None:
-    leases, clock = Leases(), FakeClock()
+    leases, clock = BalancerLeases(), FakeClock()
     with leases.taken([EDGE], WEB, clock) as web_may:
         clock.advance(TERM + 60.0)
         heir = leases.taken([EDGE], API, clock)

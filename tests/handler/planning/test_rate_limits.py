@@ -9,7 +9,7 @@ import pytest
 
 from config.units import BalancerId, Instant
 from handler.planning.membership import Moves
-from handler.planning.rate_limits import Restraint
+from handler.planning.rate_limits import RateLimiter
 from handler.planning.roles import Role
 from handler.planning.steps import Create, Destroy, Enable, Join, Leave, Step, Wait
 from handler.planning.world import Attempts
@@ -62,35 +62,35 @@ def accepted(*, again_in: float) -> Attempts:
 )
 def test_a_call_that_failed_waits_with_all_that_must_not_come_before_it(steps, attempts, left, wait) -> None:
     record = a_record(attempts=tuple(attempts))
-    moves = Restraint(limits(), NOW).restrained(Moves(tuple(steps), frozenset({Wait.DELETING})), record)
+    moves = RateLimiter(limits(), NOW).limited(Moves(tuple(steps), frozenset({Wait.DELETING})), record)
     assert moves == Moves(tuple(left), frozenset({Wait.DELETING, *wait}))
 
 
 @pytest.mark.parametrize(("again_in", "left"), [(5.0, ()), (0.0, (DESTROY,))])
 def test_a_removal_that_was_accepted_is_waited_for_and_then_asked_for_again(again_in: float, left) -> None:
-    restraint, moves = Restraint(limits(), NOW), Moves((DESTROY,), frozenset({Wait.DELETING}))
-    told = restraint.restrained(moves, a_record(attempts=(accepted(again_in=again_in),)))
-    assert (told, restraint.held) == (Moves(left, frozenset({Wait.DELETING})), [])
+    limiter, moves = RateLimiter(limits(), NOW), Moves((DESTROY,), frozenset({Wait.DELETING}))
+    told = limiter.limited(moves, a_record(attempts=(accepted(again_in=again_in),)))
+    assert (told, limiter.held) == (Moves(left, frozenset({Wait.DELETING})), [])
 
 
 def test_ordered_convergence_waits_for_no_back_off() -> None:
     moves, record = Moves((DESTROY,)), a_record(attempts=(failed("destroy"),))
-    assert Restraint(limits(accept_vanished=True), NOW).restrained(moves, record) == moves
+    assert RateLimiter(limits(accept_vanished=True), NOW).limited(moves, record) == moves
 
 
 def test_what_is_made_again_waits_too_and_what_is_new_does_not() -> None:
     new, again = Create(member=None), Create(member=name_of(2))
     roles: Any = [(a_member(1, attempts=(failed("create"),)), Role.DISPROVED), (a_member(2), Role.DISPROVED)]
-    restraint, waits = Restraint(limits(), NOW), Counter[Wait]()
-    assert [*restraint.creations([CREATE, again, new], roles, waits)] == [again, new]
-    assert (restraint.held, waits) == ([failed("create")], {Wait.BACK_OFF: 1})
+    limiter, waits = RateLimiter(limits(), NOW), Counter[Wait]()
+    assert [*limiter.creations([CREATE, again, new], roles, waits)] == [again, new]
+    assert (limiter.held, waits) == ([failed("create")], {Wait.BACK_OFF: 1})
 
 
 def test_removals_and_then_creations_share_what_the_cloud_may_be_asked_for() -> None:
-    restraint, waits = Restraint(limits(calls=3), NOW), Counter[Wait]()
-    left = [restraint.restrained(Moves((DESTROY,)), a_record()) for _ in range(2)]
+    limiter, waits = RateLimiter(limits(calls=3), NOW), Counter[Wait]()
+    left = [limiter.limited(Moves((DESTROY,)), a_record()) for _ in range(2)]
     assert left == [Moves((DESTROY,))] * 2
-    assert [*restraint.creations([Create(member=None)] * 4, [], waits)] == [Create(member=None)]
+    assert [*limiter.creations([Create(member=None)] * 4, [], waits)] == [Create(member=None)]
     assert waits == {Wait.RATE_LIMIT: 3}
 
 
@@ -102,6 +102,6 @@ def test_removals_and_then_creations_share_what_the_cloud_may_be_asked_for() -> 
     ],
 )
 def test_a_pass_does_so_much_of_a_kind_and_leaves_the_rest_to_the_next(limit, line, rest) -> None:
-    restraint = Restraint(limits(**limit), NOW)
-    told = [restraint.restrained(Moves(tuple(line)), a_record()) for _ in range(4)]
+    limiter = RateLimiter(limits(**limit), NOW)
+    told = [limiter.limited(Moves(tuple(line)), a_record()) for _ in range(4)]
     assert told == [Moves(tuple(line))] * 2 + [Moves(tuple(rest), frozenset({Wait.ENOUGH}))] * 2

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.http.failures import HttpFailure
-from collector.clients.nitro.parsing import Refusal, Said, decode, things
+from collector.clients.nitro.parsing import NitroAnswer, Refusal, decode, things
 from collector.samples import Reply
 from collector.sources.netscaler.parsing import figure
 
 
-def decoded(status: int, body: object) -> Said | Refusal:
+def decoded(status: int, body: object) -> NitroAnswer | Refusal:
     return decode(status, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
@@ -81,7 +81,7 @@ def test_a_session_that_is_over_is_no_failure_yet(status: int, body: object) -> 
 def test_what_came_of_half_an_answer_is_read_and_doubted(status: int, body: object) -> None:
     found = decoded(status, body)
 
-    assert isinstance(found, Said)
+    assert isinstance(found, NitroAnswer)
     assert found.doubt
     assert [thing["name"] for thing in things(found.document, "service")] == ["a"]
 
@@ -89,13 +89,13 @@ def test_what_came_of_half_an_answer_is_read_and_doubted(status: int, body: obje
 def test_an_answer_without_an_error_number_is_a_success() -> None:
     found = decoded(200, {"system": {"starttime": "x"}})
 
-    assert isinstance(found, Said)
+    assert isinstance(found, NitroAnswer)
     assert not found.doubt
     assert list(things(found.document, "system")) == [{"starttime": "x"}]
 
 
 def test_a_success_without_a_body_says_nothing_more() -> None:
-    assert decoded(201, b"") == Said(document={})
+    assert decoded(201, b"") == NitroAnswer(document={})
 
 
 Json = st.recursive(

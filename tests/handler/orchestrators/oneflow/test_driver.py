@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.clients.coalescing import Together
+from collector.clients.coalescing import Coalescer
 from config.errors import DriverError, Full, Permanent, Refused, Transient
 from config.model.catalogue import Profile
 from config.units import CloudId, MemberName, ProfileId
@@ -336,7 +336,7 @@ def test_what_several_ask_for_is_done_in_one_go_and_each_has_its_own_answer() ->
         goes.append(sorted(asked))
         return {each: each * 10 for each in asked if each != 3} | {3: Full("no room")}
 
-    together: Together[int, int] = Together(do)
+    together: Coalescer[int, int] = Coalescer(do)
 
     def ask(number: int) -> None:
         try:
@@ -364,7 +364,7 @@ def test_who_comes_while_something_is_done_is_served_by_the_next_go() -> None:
         goes_on.wait(PATIENT)
         return {each: each for each in asked}
 
-    together: Together[int, int] = Together(do)
+    together: Coalescer[int, int] = Coalescer(do)
     first = threading.Thread(target=together.ask, args=(1,))
     first.start()
     under_way.wait(PATIENT)
@@ -387,7 +387,7 @@ def test_what_fails_fails_for_everybody_and_not_for_the_next(raised: DriverError
             raise failing.pop()
         return dict.fromkeys(asked, 1)
 
-    together: Together[MemberName, int] = Together(do)
+    together: Coalescer[MemberName, int] = Coalescer(do)
     with pytest.raises(type(raised)):
         together.ask(MemberName("a"))
 
@@ -402,7 +402,7 @@ def test_a_fault_of_our_own_is_told_and_answers_no_later_call() -> None:
             raise faults.pop()
         return dict.fromkeys(asked, 7)
 
-    together: Together[int, int] = Together(do)
+    together: Coalescer[int, int] = Coalescer(do)
     with pytest.raises(ValueError, match="a fault"):
         together.ask(1)
 
@@ -410,7 +410,7 @@ def test_a_fault_of_our_own_is_told_and_answers_no_later_call() -> None:
 
 
 def test_who_is_not_in_the_answer_has_none_yet() -> None:
-    together: Together[int, int] = Together(lambda _: {})
+    together: Coalescer[int, int] = Coalescer(lambda _: {})
 
     with pytest.raises(Transient):
         together.ask(1)
