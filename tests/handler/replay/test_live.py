@@ -54,8 +54,8 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
     live: list[Decision] = []
 
     async def scene(up: Up) -> None:
-        decided = up.engine.door._decided
-        monkeypatch.setattr(up.engine.door, "_decided", lambda decision: (live.append(decision), decided(decision)))
+        decided = up.engine.queue._decided
+        monkeypatch.setattr(up.engine.queue, "_decided", lambda decision: (live.append(decision), decided(decision)))
         await ups_and_downs(up)
 
     bed.run(scene)
