@@ -15,7 +15,7 @@ NAME ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench lock clean
+.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench performance lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -74,6 +74,9 @@ dashboards: ## write grafana/dashboards from grafana/build
 bench: ## measure; NAME=snmp: only that; figures depend on the machine, ratios less so
 	@.ci/environment requirements-dev.txt
 	@$(BIN)/python -m benchmarks $(NAME)
+
+performance: ## write docs/performance.md from the last figures of make bench
+	@$(BIN)/python -m benchmarks.report.page
 
 lock: ## pin dependencies anew, with hashes and without registry addresses (needs uv)
 	@for pair in requirements.txt:install requirements-dev.txt:dev; do \

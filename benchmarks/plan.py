@@ -1,18 +1,19 @@
-"""How long the planner takes for ten thousand members and for a million, and gathering before it."""
+"""What planning costs for ten thousand members and for a million, and gathering before it.
+
+Memory is that of a whole process with its world: records, machines, registrations and the plan.
+"""
 
 from __future__ import annotations
 
-import resource
 import tempfile
-import time
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from benchmarks.report.figures import Figure, Goal, Measured, at_most
+from benchmarks.report.measuring import Cost, apart, processor_figure, rounds
 from config.gc_pause import uncollected
 from config.model.balancers import HaproxyBalancer
 from config.model.catalogue import BalancerUse, Group, ProcessCloud, ProcessRecipe, Profile, ReadyProbe
@@ -41,50 +42,44 @@ from trigger.requests import GroupState
 
 _MEMBERS = 10_000
 _MANY = 1_000_000
-_ROUNDS = 5
 _NOW = Instant(1_700_000_000.0)
 _EDGE = BalancerId("edge")
 _WEB = GroupId("web")
 
 
-def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
-    """Yield (what was measured, the best of some rounds, unit).
-
-    Planning is told in time of the processor, gathering on the clock; memory is of a whole process with its world.
-    """
-    definition, some, many = _definition(), _MEMBERS // part, _MANY // part
-    converged = _world(some)
-    yield f"plan, {some:,} members, converged", _measured(converged, definition, some), "ms"
-    yield f"plan, {some:,} members, choosing half to leave", _measured(converged, definition, some // 2), "ms"
-    shrinking = _world(some, leaving=some // 2)
-    yield f"plan, {some:,} members, half of them leaving", _measured(shrinking, definition, some // 2), "ms"
-    yield f"gather and plan, {some:,} members, converged", _gathered(converged, definition), "ms"
-    for case in _LARGE:
-        took, peak = _apart(case, many)
-        yield f"plan, {many:,} members, {case}", took, "s"
-        yield "  its process at most, world and all", peak, "MiB"
+def run(part: int = 1) -> Iterator[Measured]:
+    """Measure gathering and planning of a small world, then planning of a large one in a process for each case."""
+    some, many = _MEMBERS // part, _MANY // part
+    yield processor_figure(f"gather and plan, {some:,} members, converged", _gathered(_world(some), _definition()))
+    for case, (_, _, goal, memory) in _CASES.items():
+        yield processor_figure(f"plan, {some:,} members, {case}", _planned(case, some))
+        costs = apart(_planned, case, many)
+        figure = processor_figure(f"plan, {many:,} members, {case}", costs, goal=goal)
+        yield figure
+        if memory is not None:
+            job = f"{figure.job}: its process at most, world and all"
+            yield Figure(job=job, unit="MiB", samples=figure.memory, goal=memory)
 
 
-_LARGE: dict[str, tuple[float, float]] = {
-    "converged": (0.0, 1.0),
-    "one in a hundred leaving": (0.01, 1.0),
-    "choosing half to leave": (0.0, 0.5),
-    "half of them leaving": (0.5, 0.5),
+_CASES: dict[str, tuple[float, float, Goal | None, Goal | None]] = {
+    "converged": (0.0, 1.0, None, None),
+    "choosing half to leave": (0.0, 0.5, None, None),
+    "half of them leaving": (0.5, 0.5, at_most(2.0), at_most(700.0)),
 }
-"""What is going on: the share of members that leave already, and the share that is desired."""
+"""What is going on: the share of members that leave already, the share that is desired, and the goals of the large
+world: processor seconds and MiB."""
 
 
-def _apart(case: str, members: int) -> tuple[float, float]:
-    """Plan a large world in a process of its own: seconds, and MiB at most."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_large, case, members).result()
+def _planned(case: str, members: int) -> tuple[Cost, ...]:
+    leaving, size = (round(share * members) for share in _CASES[case][:2])
+    world, definition = _world(members, leaving=leaving), _definition()
+    desired, limits = DesiredState(size=size, revision=1), Limits(creates=10, back_off_until=None)
 
+    def once_more() -> None:
+        with uncollected(members):  # as a pass plans
+            plan(desired, world, definition, limits, _NOW)
 
-def _large(case: str, members: int) -> tuple[float, float]:
-    leaving, size = (round(share * members) for share in _LARGE[case])
-    world = _world(members, leaving=leaving)
-    took = _measured(world, _definition(), size, rounds=1) / 1000
-    return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return rounds(once_more)
 
 
 @dataclass
@@ -112,7 +107,7 @@ class _Edge(_Cloud):
         return self.world.seatings[_EDGE].seats or {}
 
 
-def _gathered(world: World, definition: Definition) -> float:
+def _gathered(world: World, definition: Definition) -> tuple[Cost, ...]:
     """Gather from a store on disk, and from a cloud and a balancer that answer at once; and plan."""
     with tempfile.TemporaryDirectory() as directory:
         store = SqliteStore.open(Path(directory) / "bench.sqlite", installation="k3f9ab")
@@ -129,26 +124,14 @@ def _gathered(world: World, definition: Definition) -> float:
             clock=lambda: _NOW,
         )
         stored = replace(store.groups()[0], state=GroupState(desired=len(world.members), revision=1))
-        best = float("inf")
-        for _ in range(_ROUNDS):
-            begun = time.perf_counter()
+
+        def once_more() -> None:
             if not converger.dry_run(stored).converged:
                 raise RuntimeError("the world was not gathered as it is")
-            best = min(best, time.perf_counter() - begun)
+
+        costs = rounds(once_more)
         store.close()
-    return best * 1000
-
-
-def _measured(world: World, definition: Definition, size: int, rounds: int = _ROUNDS) -> float:
-    desired = DesiredState(size=size, revision=1)
-    limits = Limits(creates=10, back_off_until=None)
-    best = float("inf")
-    for _ in range(rounds):
-        begun = time.process_time()
-        with uncollected(len(world.members)):  # as a pass plans
-            plan(desired, world, definition, limits, _NOW)
-        best = min(best, time.process_time() - begun)
-    return best * 1000
+    return costs
 
 
 def _definition() -> Definition:

@@ -1,20 +1,22 @@
-"""Replay: group-ticks a second, groups of three policies at 10 s. ``REPLAY_DAYS=30`` measures the whole month.
+"""What replaying a month costs: ten groups of four members and three policies at 10 s, 2.6 million group-ticks.
 
-Of half a day, starting a second process is a good part of what two of them take.
+A quiet series comes near no threshold; a restless one passes a threshold at every other tick. One process replays it:
+`trimtab replay` shares groups among as many as there are cores. ``REPLAY_DAYS=1`` measures less.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.report.figures import ROUNDS, Figure, Measured, at_most
+from benchmarks.report.measuring import Cost, apart, cost_of, processor_figure
 from config.load import load
 from config.model.catalogue import Catalogue
 from handler.replay.reading import ReplaySpan, read_series
@@ -45,38 +47,39 @@ groups:
 )
 
 
-def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
-    """Measure a quiet series, which comes near no threshold, and one that passes a threshold at every other tick."""
-    days = float(os.environ.get("REPLAY_DAYS", "0.5")) / part
-    for name, values in (("quiet", (30, 75)), ("restless", (65, 95))):
-        for said, figure, unit in _series(days, values):
-            yield f"{name}: {said}", figure, unit
+def run(part: int = 1) -> Iterator[Measured]:
+    """Measure both series: reading the file and replaying it, in a process of its own each time."""
+    days = float(os.environ.get("REPLAY_DAYS", "30")) / part
+    for name, values in _SERIES.items():
+        read, replayed = zip(*(apart(_measured, values, days) for _ in range(ROUNDS)), strict=True)
+        job = f"{days:g} days × {GROUPS} groups × {len(POLICIES)} policies, {name}"
+        goal, memory = (at_most(25.0), at_most(400.0)) if name == "restless" else (None, None)
+        yield processor_figure(f"replay {job}", replayed, goal=goal)
+        if memory:
+            samples = tuple(each.memory for each in replayed)
+            yield Figure(job=f"replay {job}: its process at most", unit="MiB", samples=samples, goal=memory)
+        yield processor_figure(f"read the series of {job}", read)
 
 
-def _series(days: float, values: tuple[float, float]) -> Iterable[tuple[str, float, str]]:
+_SERIES = {"quiet": (30.0, 75.0), "restless": (65.0, 95.0)}
+
+
+def _measured(values: tuple[float, float], days: float) -> tuple[Cost, Cost]:
+    """Read and replay: what each costs, by itself. The memory of the replay is that of the process with all samples."""
     with tempfile.TemporaryDirectory() as folder:
         model, series = Path(folder, "model.yaml"), Path(folder, "series.parquet")
         model.write_text(MODEL)
-        count = _write(series, round(days * 86400 / INTERVAL), values)
+        ticks = round(days * 86400 / INTERVAL)
+        apart(_write, series, ticks, values)
         catalogue = load(model)
-        began = time.perf_counter()
-        samples, _ = read_series(series, catalogue, tuple(catalogue.groups), ReplaySpan())
-        read = time.perf_counter() - began
-        yield f"read {len(samples):,} samples ({days:g} days, {GROUPS} groups, {MEMBERS} members)", read, "s"
-        yield from _measured(catalogue, samples, 1, count)
-        if (os.cpu_count() or 1) > 1:
-            yield from _measured(catalogue, samples, 2, count)
+        found: list[Samples] = []
+        read = cost_of(lambda: found.append(read_series(series, catalogue, tuple(catalogue.groups), ReplaySpan())[0]))
+        return read, cost_of(lambda: _replay(catalogue, found[0], ticks * GROUPS))
 
 
-def _measured(catalogue: Catalogue, samples: Samples, processes: int, count: int) -> Iterable[tuple[str, float, str]]:
-    began = time.perf_counter()
-    ticks = ticks_by_group(catalogue, samples)
-    runs = recorded_runs(catalogue, ticks, {}, processes=processes)
-    took = time.perf_counter() - began
+def _replay(catalogue: Catalogue, samples: Samples, count: int) -> None:
+    runs = recorded_runs(catalogue, ticks_by_group(catalogue, samples), {}, processes=1)
     assert sum(each.ticks for each in runs) == count
-    yield f"replay {count:,} group-ticks of {len(POLICIES)} policies, {processes} processes", took, "s"
-    yield "each", 1e6 * took / count, "us"
-    yield "so 30 days would take", took * 30 * 86400 / INTERVAL * GROUPS / count, "s"
 
 
 def _write(path: Path, ticks: int, values: tuple[float, float]) -> int:
