@@ -47,6 +47,11 @@ class Problem:
         return f"{self.file}:{self.line}: {self.message}"
 
 
+def by_place(problem: Problem) -> tuple[str, int, int, str]:
+    """Return the sort key of problems: their order, found with fewer calls than their comparison takes."""
+    return problem.file, problem.line, problem.column, problem.message
+
+
 class DeclarationError(TrimtabError):
     """The declared model is refused as a whole; ``problems`` has one entry per cause, in file order."""
 

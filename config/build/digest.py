@@ -7,6 +7,7 @@ import enum
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from config.build.wire import TAGS, name_of
@@ -24,6 +25,8 @@ def digest_of(*sections: Mapping[Any, object]) -> str:
 
 
 def _canonical(value: object) -> object:
+    if value is None or (isinstance(value, str | bool | int) and not isinstance(value, enum.Enum)):
+        return value  # the most frequent first
     match value:
         case enum.Enum():
             return value.value
@@ -33,8 +36,6 @@ def _canonical(value: object) -> object:
             return [_canonical(item) for item in value]
         case float():
             return value if value else 0.0
-        case None | bool() | int() | str():
-            return value
         case _ if type(value) in TAGS:
             return {"type": TAGS[type(value)], **dict(_said(value))}
         case _:
@@ -44,8 +45,20 @@ def _canonical(value: object) -> object:
 
 
 def _said(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
-    for field in dataclasses.fields(value):
-        said = getattr(value, field.name)
-        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        if said != default:
-            yield name_of(field), _canonical(said)
+    for attribute, name, default in _written(type(value)):  # type: ignore[arg-type]  # a class can be hashed
+        said = getattr(value, attribute)
+        if said is not default and said != default:
+            yield name, _canonical(said)
+
+
+@cache
+def _written(of: Any) -> tuple[tuple[str, str, object], ...]:  # noqa: ANN401  # any dataclass
+    """Attribute, written name and default of each field; ten thousand values are of few classes."""
+    return tuple(
+        (
+            field.name,
+            name_of(field),
+            field.default if field.default_factory is dataclasses.MISSING else field.default_factory(),
+        )
+        for field in dataclasses.fields(of)
+    )

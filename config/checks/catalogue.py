@@ -15,7 +15,7 @@ from config.bounds import MOST_PROBLEMS
 from config.build.targets import owner_of
 from config.checks import alerts, answering, balancers, contradictions, programs, ranks, thresholds, timings
 from config.checks.findings import Finding, as_written, followed_at, problem_of
-from config.errors import Problem
+from config.errors import Problem, by_place
 from config.model.adjustments import Adjustment
 from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Condition, Group, Holds, Policy
@@ -40,7 +40,7 @@ def check(
     holders = frozenset(part for place in refused for part in _around(place))
     sound = (each for each in chain(found, missing) if not _leans_on(catalogue, each, refused, holders))
     problems = {problem_of(catalogue, finding) for finding in islice(sound, MOST_PROBLEMS)}
-    return tuple(sorted(problems))
+    return tuple(sorted(problems, key=by_place))
 
 
 def _leans_on(catalogue: Catalogue, finding: Finding, refused: AbstractSet[Where], holders: AbstractSet[Where]) -> bool:

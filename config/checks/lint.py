@@ -13,7 +13,7 @@ from config.checks.findings import Finding, problem_of
 from config.checks.oscillation import Resize, overlapping
 from config.checks.reachability import Certain, certainties
 from config.checks.vain_entries import unchecked, unheard, unused
-from config.errors import Problem
+from config.errors import Problem, by_place
 from config.model.adjustments import AdjustmentVerb, outright
 from config.model.catalogue import Catalogue, Group, Policy, ProcessCloud, Profile, SimulatedCloud, Victims
 from config.units import PolicyId, Seconds, format_span
@@ -45,7 +45,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *unheard(catalogue),
         *unused(catalogue),
     ]
-    return tuple(sorted({problem_of(catalogue, finding) for finding in findings}))
+    return tuple(sorted({problem_of(catalogue, finding) for finding in findings}, key=by_place))
 
 
 def _short_quiet_times(catalogue: Catalogue) -> Iterator[Finding]:

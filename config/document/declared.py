@@ -82,7 +82,7 @@ def must(description: str, *examples: object, unit: str = "") -> Any:  # noqa: A
 class Declared(BaseModel):
     """A mapping of the file: exactly its own keys, and no silent conversions."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
     later: ClassVar[Mapping[str, str]] = {}
     """Keys that this version does not serve yet → the feature that each belongs to."""
     refused: ClassVar[Mapping[str, str]] = {}

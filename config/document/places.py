@@ -90,13 +90,13 @@ class _Unfolding:
         self._count(node, depth=len(where))
         self._refuse_tag(node)
         match node:
+            case ScalarNode():
+                self._refuse_half(node)
+                return _scalar(node)
             case MappingNode():
                 return self.mapping(node, where)
             case SequenceNode():
                 return [self.value(item, (*where, str(index))) for index, item in enumerate(node.items)]
-            case ScalarNode():
-                self._refuse_half(node)
-                return _scalar(node)
 
     def mapping(self, node: MappingNode, where: Where) -> dict[str, Plain]:
         """Keys in their order; a written key wins over one from a merge key."""
@@ -111,8 +111,9 @@ class _Unfolding:
                 self._add(key, f"{dotted((*where, key.value))} appears twice; it is first on line {first}")
             else:
                 self._refuse_half(key)
-                self.keys[(*where, key.value)] = self._site(key)
-                result[key.value] = self.value(value, (*where, key.value))
+                place = (*where, key.value)
+                self.keys[place] = self._site(key)
+                result[key.value] = self.value(value, place)
         self._merge(node, where, result, depth=len(where))
         return result
 
@@ -139,7 +140,7 @@ class _Unfolding:
 
     def _refuse_half(self, node: ScalarNode) -> None:
         r"""Refuse ``\ud800``: no file, answer or log can hold half of a character."""
-        if _HALF.search(node.value):
+        if not node.value.isascii() and _HALF.search(node.value):
             said = "half of a character (a lone surrogate) stands in this text: write the whole character instead"
             raise refusal(self.file, node.line, node.column, said)
 

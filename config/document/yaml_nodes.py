@@ -10,7 +10,7 @@ libyaml refuses or could misread. Only a text that is too long for it gets libya
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -33,9 +33,6 @@ _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\
 _READ_OTHERWISE: Final = re.compile("[\x85\u2028\u2029\ufeff]")
 """Line breaks of YAML 1.1, which libyaml takes for such, and the mark of byte order."""
 
-_SCALARS: Final = (yaml.ScalarEvent, ruamel.ScalarEvent)
-_BEGINS: Final = (yaml.CollectionStartEvent, ruamel.CollectionStartEvent)
-_MAPPINGS: Final = (yaml.MappingStartEvent, ruamel.MappingStartEvent)
 _ENDS: Final = (yaml.CollectionEndEvent, ruamel.CollectionEndEvent)
 _ALIASES: Final = (yaml.AliasEvent, ruamel.AliasEvent)
 _DOCUMENTS: Final = (yaml.DocumentStartEvent, ruamel.DocumentStartEvent)
@@ -159,11 +156,13 @@ class _NotOneDocument(Exception):
 
 def _graph(events: Iterable[_Event], file: str) -> Node | None:
     graph = _Graph(file=file)
+    begin, end, start = graph.begin, graph.begun.pop, _STARTED.get
     for event in events:
-        if isinstance(event, _SCALARS + _BEGINS):
-            graph.begin(event)
+        make = start(type(event))
+        if make is not None:
+            begin(event, make(event))
         elif isinstance(event, _ENDS):
-            graph.begun.pop()
+            end()
         elif isinstance(event, _ALIASES):
             graph.follow(event)
         elif isinstance(event, _DOCUMENTS) and graph.root is not None:
@@ -180,8 +179,7 @@ class _Graph:
     begun: list[SequenceNode | MappingNode] = field(default_factory=list)
     anchors: dict[str, Node] = field(default_factory=dict)
 
-    def begin(self, event: _Event) -> None:
-        node = _node(event)
+    def begin(self, event: _Event, node: Node) -> None:
         if event.anchor is not None:
             self.anchors[event.anchor] = node
         self._put(node)
@@ -203,14 +201,32 @@ class _Graph:
             self.root = node
 
 
-def _node(event: _Event) -> Node:
-    line, column, written = event.start_mark.line + 1, event.start_mark.column + 1, event.tag
-    if isinstance(event, _SCALARS):
-        tag = _tag_of(event.value, plain=event.implicit[0]) if written in {None, "!"} else written
-        return ScalarNode(line, column, tag, event.value)
-    if isinstance(event, _MAPPINGS):
-        return MappingNode(line, column, f"{STANDARD}map" if written in {None, "!"} else written, [])
-    return SequenceNode(line, column, f"{STANDARD}seq" if written in {None, "!"} else written, [])
+def _scalar_node(event: _Event) -> ScalarNode:
+    mark, tag, value = event.start_mark, event.tag, event.value
+    if tag is None or tag == "!":
+        tag = _tag_of(value, plain=event.implicit[0])
+    return ScalarNode(mark.line + 1, mark.column + 1, tag, value)
+
+
+def _mapping_node(event: _Event) -> MappingNode:
+    mark, tag = event.start_mark, event.tag
+    return MappingNode(mark.line + 1, mark.column + 1, f"{STANDARD}map" if tag in {None, "!"} else tag, [])
+
+
+def _sequence_node(event: _Event) -> SequenceNode:
+    mark, tag = event.start_mark, event.tag
+    return SequenceNode(mark.line + 1, mark.column + 1, f"{STANDARD}seq" if tag in {None, "!"} else tag, [])
+
+
+_STARTED: Final[Mapping[type, Callable[[_Event], Node]]] = {
+    yaml.ScalarEvent: _scalar_node,
+    ruamel.ScalarEvent: _scalar_node,
+    yaml.MappingStartEvent: _mapping_node,
+    ruamel.MappingStartEvent: _mapping_node,
+    yaml.SequenceStartEvent: _sequence_node,
+    ruamel.SequenceStartEvent: _sequence_node,
+}
+"""The events that begin a node, by class: a long text has many."""
 
 
 def _second_document(root: Node, event: _Event) -> _NotOneDocument:

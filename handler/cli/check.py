@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from config.errors import DeclarationError, Problem, first_lines
+from config.errors import DeclarationError, Problem, by_place, first_lines
 from handler.cli.progress import waiting
 from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json
 
@@ -38,7 +38,7 @@ def check(
         print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
         raise typer.Exit(PROBLEMS) from error
     counted = (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
-    warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)))
+    warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)), key=by_place)
     if json:
         print_json(_rows(warnings, "warning"))
     else:
