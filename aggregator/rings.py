@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from aggregator.across import TickRow
 from aggregator.rates import Ints
-from aggregator.stretches import OF, OF_EVERY_WINDOW, Fold, Places, SavedRows, Stretch, TickRows
+from aggregator.stretches import (
+    OF,
+    OF_EVERY_WINDOW,
+    Fold,
+    Places,
+    SavedRows,
+    Slack,
+    Stretch,
+    TickRows,
+    added,
+    slack_of,
+)
 from collector.samples import Floats
 from config.model.reductions import Reduction
+
+
+class LooseCells(NamedTuple):
+    """The tracks of one row whose bounds are not their value, and their slack."""
+
+    tracks: Ints
+    slack: Slack
 
 
 class Ring:
@@ -27,7 +46,7 @@ class Ring:
         hows: the reductions of its windows, for which blocks are folded.
     """
 
-    __slots__ = ("_block", "_every", "_folds", "_read", "_rows", "last", "length", "since")
+    __slots__ = ("_block", "_every", "_folds", "_loose", "_read", "_rows", "_slack", "last", "length", "since")
 
     def __init__(self, length: int, tracks: int, hows: Collection[Reduction] = ()) -> None:
         self.length = length
@@ -43,8 +62,12 @@ class Ring:
         blocks = -(-length // self._block) + 1
         self._folds = {fold: np.tile(fold.of(self._rows, slice(0, 1), slice(None)), (blocks, 1)) for fold in folds}
         """(block, track) the folded value of each block."""
+        self._loose: list[LooseCells | None] = [None] * length
+        """Of each row; ``None``: many of its tracks, so the row itself is read."""
         self._read: dict[int, Stretch] = {}
         """Stretches of all tracks that were read since the last tick, by length."""
+        self._slack: dict[int, Slack] = {}
+        """Likewise the slack of all tracks."""
 
     @property
     def bytes(self) -> int:
@@ -101,7 +124,7 @@ class Ring:
         kept = range(max(first, self.last - self.length + 1), self.last + 1)
         for column, fresh in zip(self._rows, new, strict=True):
             column[[tick % self.length for tick in kept]] = fresh[-len(kept) :]
-        self._read = {}
+        self._changed(kept)
         complete = -(-(self.last - self.length + 1) // self._block)
         for block in range(max(complete, first // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
@@ -143,6 +166,7 @@ class Ring:
         for tick in range(oldest, newest + 1):
             for mine, other in zip(self._rows, old._rows, strict=True):
                 mine[tick % self.length, ours] = other[(tick - shift) % old.length, theirs]
+        self._changed(range(oldest, newest + 1))
         self.since[ours] = np.maximum(old.since[theirs] + shift, oldest)
         for block in range(-(-(self.last - self.length + 1) // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
@@ -173,6 +197,7 @@ class Ring:
             if tick in rows:
                 for mine, theirs in zip(self._rows, rows[tick], strict=True):
                     mine[tick % self.length, known] = theirs[columns[known]]
+        self._changed(range(last - self.length + 1, last + 1))
         for block in range(-(-(last - self.length + 1) // self._block), (last + 1) // self._block):
             self._fold_block(block)
 
@@ -180,9 +205,15 @@ class Ring:
         place, rows = tick % self.length, self._rows
         for column, fresh in zip(rows, _rows_of(row), strict=True):
             column[place] = fresh
-        self._read = {}
+        self._changed((tick,))
         if (tick + 1) % self._block == 0:
             self._fold_block(tick // self._block)
+
+    def _changed(self, ticks: Iterable[int]) -> None:
+        """Note that the rows of these ticks were written."""
+        for place in (tick % self.length for tick in ticks):
+            self._loose[place] = _loose_cells(self._rows, place)
+        self._read, self._slack = {}, {}
 
     def _fold_block(self, block: int) -> None:
         first = block * self._block
@@ -193,7 +224,20 @@ class Ring:
         fold = partial(self._fold, last=last, ticks=ticks, tracks=tracks)
         samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
         order = [tick % self.length for tick in range(last, last - ticks, -1)]
-        return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
+        slack = partial(self._slack_of, order, tracks)
+        return Stretch(self._rows, order, tracks, fold, slack, samples.astype(np.intp), coverage, newest)
+
+    def _slack_of(self, order: Sequence[int], tracks: Places) -> Slack:
+        """Add up the slack of rows: of those with few loose cells, only these."""
+        if len(order) not in self._slack:
+            total = Slack(np.zeros(self._every.size), np.zeros(self._every.size))
+            for place in order:
+                loose = self._loose[place]
+                cells = LooseCells(self._every, slack_of(self._rows, place)) if loose is None else loose
+                total.low[cells.tracks] += cells.slack.low
+                total.high[cells.tracks] += cells.slack.high
+            self._slack[len(order)] = total
+        return self._slack[len(order)].of(tracks)
 
     def _fold(self, fold: Fold, *, last: int, ticks: int, tracks: Places) -> Floats:
         """Fold the ticks up to ``last``: complete blocks in the middle, single rows at both ends."""
@@ -235,7 +279,16 @@ class TickSweep:
         samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
         end, count = len(self._rows.value), len(self._numbers)
         order = [slice(end - count - back, end - back) for back in range(ticks)]
-        return Stretch(self._rows, order, tracks, fold, samples.astype(np.intp), coverage, newest)
+        slack = partial(self._slack_of, order, tracks)
+        return Stretch(self._rows, order, tracks, fold, slack, samples.astype(np.intp), coverage, newest)
+
+    def _slack_of(self, order: Sequence[slice], tracks: Places) -> Slack:
+        rows = slack_of(self._rows, slice(order[-1].start, order[0].stop), tracks)
+        if not rows.low.any() and not rows.high.any():
+            return Slack(np.zeros(()), np.zeros(()))
+        oldest = order[-1].start
+        places = [slice(place.start - oldest, place.stop - oldest) for place in order]
+        return Slack(*(added(column[place] for place in places) for column in rows))
 
     def watched(self) -> Ints:
         """Count the ticks for which each track has been measured, as of every tick."""
@@ -259,6 +312,18 @@ class TickSweep:
 
 _NEVER = 2**60
 """A tick that no ring reaches, and that can be shifted."""
+
+
+_FEW = 0.25
+"""The share of a row's tracks up to which loose cells are listed: beyond, reading the row is faster."""
+
+
+def _loose_cells(rows: TickRows, place: int) -> LooseCells | None:
+    low, value, high = rows.low[place], rows.value[place], rows.high[place]
+    tracks = np.flatnonzero((low != value) | (high != value))
+    if tracks.size > _FEW * value.size:
+        return None
+    return LooseCells(tracks, slack_of(rows, place, tracks))
 
 
 def _rows_of(row: TickRow) -> TickRows:

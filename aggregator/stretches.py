@@ -86,6 +86,23 @@ OF: Mapping[Reduction, Sequence[Fold]] = {Reduce.MIN: LEAST, Reduce.MAX: GREATES
 """Further folds of these reductions. Other reductions read every row."""
 
 
+class Slack(NamedTuple):
+    """How far the bounds of some ticks are from their values, added up: low - value (at most 0), high - value."""
+
+    low: Floats
+    high: Floats
+
+    def of(self, tracks: Places) -> Slack:
+        """Take some tracks."""
+        return Slack(self.low[..., tracks], self.high[..., tracks])
+
+
+def slack_of(rows: TickRows, place: Place, tracks: Places = slice(None)) -> Slack:
+    """Return how far the bounds of one row are from its values; 0.0 where they are equal, whatever they are."""
+    low, value, high = (column[place][..., tracks] for column in (rows.low, rows.value, rows.high))
+    return Slack(*(np.subtract(end, value, out=np.zeros_like(value), where=end != value) for end in (low, high)))
+
+
 class Stretch(NamedTuple):
     """The newest ticks of some tracks; valid until the next tick. The arrays but ``rows`` are (track,).
 
@@ -99,6 +116,8 @@ class Stretch(NamedTuple):
     tracks: Places
     fold: Callable[[Fold], Floats]
     """Folds the ticks of the stretch."""
+    slack: Callable[[], Slack]
+    """Adds up the slack of the ticks, the newest first."""
     samples: Ints
     """Ticks with a value."""
     coverage: Floats
@@ -118,8 +137,20 @@ class Stretch(NamedTuple):
 
     def total(self, column: str) -> Floats:
         """Add up the ticks of one column, in order: the sum does not depend on where the ring begins."""
-        rows = getattr(self.rows, column)
-        return added(rows[place][..., self.tracks] for place in self.order)
+        rows: Floats = getattr(self.rows, column)
+        if not isinstance(self.tracks, slice):
+            return added(rows[place][..., self.tracks] for place in self.order)
+        total = rows[self.order[0]].copy()
+        for first in range(0, total.shape[-1], _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            part = total[..., some]
+            for place in self.order[1:]:
+                part += rows[place][..., some]
+        return total
+
+
+_AT_ONCE = 16384
+"""Tracks whose sums fit into a processor's cache while row after row is added to them."""
 
 
 def added(rows: Iterable[Floats]) -> Floats:

@@ -69,9 +69,8 @@ def _over(how: Reduce, stretch: Stretch) -> BoundedValues:
     ticks, samples = float(len(stretch.order)), stretch.samples
     match how:
         case Reduce.AVG | Reduce.SUM:
-            value = stretch.total("value")
-            complete = bool((stretch.coverage == 1.0).all())  # then both bounds equal the value
-            low, high = (value, value) if complete else (stretch.total("low"), stretch.total("high"))
+            value, slack = stretch.total("value"), stretch.slack()
+            low, high = value + slack.low, value + slack.high
             if how is Reduce.SUM:
                 return BoundedValues(low, value, high)
             return BoundedValues(low / ticks, value / np.maximum(samples, 1), high / ticks)
