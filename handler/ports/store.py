@@ -186,18 +186,12 @@ class Store(BehindStore, EditStore, OutsideStore, RollingStore, Protocol):
         ...
 
     # Decisions
-    def record(self, ticks: Sequence[StoredTick]) -> None:
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
         """Write ticks: new states, decisions and answers at once, spans run-length. One transaction.
 
         A tick whose explanation has the shape of the group's last span only extends that span, in memory; spans
-        are flushed with the next real write, on `flush`, and on `close`.
-        """
-        ...
-
-    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
-        """Extend the last span of each of these groups by one more tick of its shape, in memory: see `record`.
-
-        A group without a span in memory is left alone: it was forgotten meanwhile.
+        are flushed with the next real write, on `flush`, and on `close`. So does a repeated tick, once the others are
+        written; a group without a span in memory is left alone: it was forgotten meanwhile. No group has ticks of both.
         """
         ...
 

@@ -234,9 +234,12 @@ class Decider:
         """Pass what is as it was in columns, and all else through evaluation."""
         catalogue, unlike = judging.catalogue, judging.unlike(frames.columns())
         same = [
-            (runtime, RestingTick(runtime.rest, frames, at, judging.values(runtime.id)))
+            (runtime, RestingTick(runtime.rest, frames, at, judging.values(runtime.id), runtime.holds))
             for runtime in runtimes
-            if runtime.rest is not None and runtime.rest.catalogue is catalogue and runtime.id not in unlike
+            if runtime.rest is not None
+            and runtime.rest.catalogue is catalogue
+            and runtime.id not in unlike
+            and runtime.rest.lasts(at, runtime.holds)
         ]
         passed = {runtime.id for runtime, _ in same} - await self._queue.repeat(same)
         questions = []

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from config.errors import StoreError
-from config.model.catalogue import Catalogue
+from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.planning.limits import limited_state
 from handler.planning.world import Record
 from handler.ports.held_clock import LEAST_STEP
 from handler.ports.store import Store
-from handler.ports.stored import Event, RepeatedTick, StoredTick
+from handler.ports.stored import Event, StoredTick
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.loops import whole
-from handler.runtime.resting import Rest, RestingTick, rest_of
+from handler.runtime.loops import RefusalLooks, whole
+from handler.runtime.resting import Rest, RestingTick, RetoldTick, rest_of
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
+from trigger.explain.shapes import Story, story_of
 from trigger.policies.evaluate import requests_from
 from trigger.policies.schedules import due
 from trigger.requests import Decision, GroupState, Request
@@ -36,13 +38,9 @@ _BATCH = 256
 _SLICE = 25
 """Of them, those between two looks at the event loop: a few milliseconds."""
 
-_REPEATED = 200
-"""The same, of ticks that repeat the last one."""
-
-_LOOKS = 20
+_REPEATED = 200  # the same, of ticks that repeat the last one
 _UNTOLD = Instant(0.0)
 """The start of a daemon whose start is not known."""
-_LOOKS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,30 +72,13 @@ class _Decided:
     waiting: _Waiting
     before: GroupState
     decision: Decision
-    explanation: Explanation
+    explanation: Explanation | None
+    """``None``: it is that of ``retold``."""
+    retold: RetoldTick | None
+    story: Story | None
     given: Given | None
     track: DecisionTrack
     rest: Rest | None
-
-
-class _Looks:
-    """How many refusals may have their group looked at: a flood of refused alarms must not become one of listings.
-
-    Those beyond it are looked at when it is their turn. What changes a size is looked after at once.
-    """
-
-    def __init__(self) -> None:
-        self._left = float(_LOOKS)
-        self._at: float | None = None
-
-    def granted(self, at: Moment) -> bool:
-        """Whether there is one left; if so it is used."""
-        since = 0.0 if self._at is None else max(at.steady - self._at, 0.0)
-        self._left, self._at = min(self._left + since * _LOOKS_PER_SECOND, _LOOKS), at.steady
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
 
 
 class DecisionQueue:
@@ -126,7 +107,7 @@ class DecisionQueue:
         self._decided = decided
         self._storing = storing
         self._turn = asyncio.Lock()
-        self._looks = _Looks()
+        self._looks = RefusalLooks()
         self._waiting: list[_Waiting] = []
 
     async def ask(self, question: DecisionTask) -> Decision:
@@ -159,10 +140,10 @@ class DecisionQueue:
                 waiting.answer.cancel()  # no more than a mark on those that are answered
 
     async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
-        """Pass ticks of groups at rest, all of one moment, that bring what the ones before did.
+        """Pass ticks of groups whose decision stands, all of one moment, that bring what the ones before did.
 
         Returns:
-            The groups whose ticks must be asked about: they are at rest no longer, or history cannot be extended.
+            The groups whose ticks must be asked about: it stands no longer, or history cannot be extended.
         """
         if not ticks:
             return frozenset()
@@ -178,13 +159,14 @@ class DecisionQueue:
         ]
         try:
             with self._storing():
-                longer = [RepeatedTick(runtime.id, tick.at.wall, tick.values) for runtime, tick in same]
-                await asyncio.to_thread(self._store.extend, longer)
+                await asyncio.to_thread(self._store.record, (), [tick.repeated for _, tick in same])
         except StoreError:
             return {runtime.id for runtime, _ in ticks}
         for number, (runtime, tick) in enumerate(same, 1):
             runtime.repeat(tick)
-            self._decided(tick.rest.decided(tick.at))
+            decision = tick.rest.decided(tick.at)
+            self._look(runtime, decision)
+            self._decided(decision)
             if number % _REPEATED == 0:
                 await asyncio.sleep(0)
         return {runtime.id for runtime, _ in ticks} - {runtime.id for runtime, _ in same}
@@ -261,7 +243,9 @@ class DecisionQueue:
         try:
             decided = await self._decide_all(batch)
             with self._storing():
-                await asyncio.to_thread(self._store.record, [_tick(result) for result in decided])
+                ticks = [_tick(result, result.explanation) for result in decided if result.explanation is not None]
+                again = [each.retold.repeated for each in decided if each.retold is not None]
+                await asyncio.to_thread(self._store.record, ticks, again)
         except StoreError as error:
             _refuse(batch, error)
             for waiting in batch:
@@ -282,18 +266,21 @@ class DecisionQueue:
         states: dict[GroupId, GroupState] = {}
         tracks: dict[GroupId, DecisionTrack] = {}
         decided: list[_Decided] = []
+        asked = Counter(waiting.question.runtime.id for waiting in batch)
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
             runtime = waiting.question.runtime
-            result = self._decide(waiting, states, tracks.get(runtime.id, runtime.track))
+            result = self._decide(waiting, states, tracks.get(runtime.id, runtime.track), alone=asked[runtime.id] == 1)
             states[runtime.id], tracks[runtime.id] = result.decision.state, result.track
             decided.append(result)
         return decided
 
-    def _decide(self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None) -> _Decided:
+    def _decide(
+        self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None, *, alone: bool
+    ) -> _Decided:
         question, catalogue = self._timed(waiting.question), self._catalogue()
-        runtime = question.runtime
+        runtime, evaluation = question.runtime, question.evaluation
         state, group, fleet = states.get(runtime.id, runtime.state), runtime.definition.group, runtime.fleet()
         if (before := self._ahead(runtime, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
@@ -301,11 +288,11 @@ class DecisionQueue:
             fleet = replace(fleet, superseded=True)
         changed = state if question.change is None else question.change(state)
         asked = question.requests
-        if question.evaluation is not None:
-            own, scheduled = requests_from(catalogue, question.evaluation), due(group, changed, question.at.wall)
+        if evaluation is not None:
+            own, scheduled = requests_from(catalogue, evaluation), due(group, changed, question.at.wall)
             asked = (*asked, *scheduled, *own)
         unasked = not (question.requests or question.change or fleet.superseded)
-        decision = decide(group, asked, fleet, changed, question.at, evaluation=question.evaluation)
+        decision = decide(group, asked, fleet, changed, question.at, evaluation=evaluation)
         given, track = given_to(
             decision,
             group,
@@ -314,18 +301,28 @@ class DecisionQueue:
             state=changed,
             fleet=fleet,
             requests=question.requests,
-            evaluated=question.evaluation is not None,
+            evaluated=evaluation is not None,
             resumed=runtime.resumed,
         )
+        story = self.story(question, group, decision) if unasked and alone else None
+        again = story is not None and given is None and decision.state == state and story.is_again(runtime.story)
+        retold = RetoldTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
         return _Decided(
             waiting=waiting,
             before=state,
             decision=decision,
-            explanation=explain(catalogue, group, question.evaluation, decision, fleet, changed),
+            explanation=None if retold else explain(catalogue, group, evaluation, decision, fleet, changed),
+            retold=retold,
+            story=story,
             given=given,
             track=track,
-            rest=rest_of(catalogue, group, question.evaluation, changed, decision, fleet) if unasked else None,
+            rest=rest_of(catalogue, group, evaluation, changed, decision, fleet) if unasked else None,
         )
+
+    def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
+        """Say what a tick tells, to compare it with the one before; ``None``: only its explanation says it."""
+        judged = question.evaluation
+        return None if judged is None else story_of(self._catalogue(), group, judged, decision)
 
     def _timed(self, question: DecisionTask) -> DecisionTask:
         """The question as of the clock of now, where the clock was set since it was asked."""
@@ -349,28 +346,33 @@ class DecisionQueue:
         question, decision = result.waiting.question, result.decision
         runtime = question.runtime
         runtime.state, runtime.track = decision.state, result.track
-        runtime.decided_at = decision.at.wall
-        runtime.unrecorded = None
-        runtime.rest = result.rest
-        if question.evaluation is not None:
+        runtime.decided_at, runtime.unrecorded = decision.at.wall, None
+        runtime.story, runtime.rest = result.story, result.rest if runtime.restarts == result.waiting.restarts else None
+        if result.retold is not None:
+            runtime.resting = result.retold
+        elif question.evaluation is not None:
             runtime.tell(question.evaluation, result.explanation)
-            if runtime.restarts == result.waiting.restarts:  # else it was judged before they began anew
-                runtime.holds = question.evaluation.holds
         elif decision.changed or (runtime.told is None and runtime.resting is None):
             runtime.tell(runtime.evaluation, result.explanation)
+        if question.evaluation is not None and runtime.restarts == result.waiting.restarts:
+            runtime.holds = question.evaluation.holds  # else it was judged before they began anew
         if decision.restarts_holds:
             runtime.restart_holds()
-        if decision.changed or (decision.answers and self._looks.granted(decision.at)):
-            runtime.wake.set()  # a refused request, too, is a reason to look whether the fleet is as it should be
+        self._look(runtime, decision)
         self._decided(decision)
 
+    def _look(self, runtime: GroupRuntime, decision: Decision) -> None:
+        """Wake convergence: a refused request, too, is a reason to look whether the fleet is as it should be."""
+        if decision.changed or (decision.answers and self._looks.granted(decision.at)):
+            runtime.wake.set()
 
-def _tick(result: _Decided) -> StoredTick:
+
+def _tick(result: _Decided, explanation: Explanation) -> StoredTick:
     decision = result.decision
     return StoredTick(
         group=decision.group,
         at=decision.at.wall,
-        explanation=result.explanation,
+        explanation=explanation,
         state=decision.state if decision.state != result.before else None,
         before=result.waiting.question.runtime.state,
         evaluated=result.waiting.question.evaluation is not None,

@@ -23,10 +23,11 @@ from handler.planning.status import MemberState, StateSince
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
-from handler.runtime.resting import Rest, RestingTick
+from handler.runtime.resting import Rest, RestingTick, RetoldTick
 from trigger.conditions.timers import Kept, restarted
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
+from trigger.explain.shapes import Story
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
@@ -88,11 +89,13 @@ class GroupRuntime:
     judged: Evaluation | None = None
     """Of the last tick that was worked out; `evaluation` is the last tick's."""
     told: Explanation | None = None
-    """Likewise."""
+    """Likewise. Reasons, truths, sizes and clamps are the last tick's, too; what was measured may be older."""
     rest: Rest | None = None
-    """What the last tick left the group resting on; ``None``: not at rest."""
-    resting: RestingTick | None = None
+    """What the last tick left the group resting on; ``None``: its decision does not stand."""
+    resting: RestingTick | RetoldTick | None = None
     """The last tick, if it brought what the one before did."""
+    story: Story | None = None
+    """What the last tick told; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)
     heard: Heard = field(default_factory=Heard)
     """When members last answered the sources that ask them directly."""
@@ -176,13 +179,15 @@ class GroupRuntime:
 
     def rests(self, tick: RestingTick, catalogue: Catalogue) -> bool:
         """Whether a tick finds all that the group rests on as it was."""
-        return tick.rest is self.rest and self.rest.stays(catalogue, self.definition.group, self.fleet(), self.state)
+        same = tick.rest is self.rest and tick.holds is self.holds
+        return same and tick.rest.stays(catalogue, self.definition.group, self.fleet(), self.state)
 
     def repeat(self, tick: RestingTick) -> None:
         """Keep a tick that brought what the one before did."""
         if self.track is not None:
             self.track = DecisionTrack(last=self.track.last, left=self.track.left, polled=tick.at.wall)
         self.resting, self.decided_at, self.unrecorded = tick, tick.at.wall, None
+        self.holds = tick.rest.carried(tick.holds, tick.at)
 
     def bounds(self, now: Instant) -> tuple[int, int]:
         """Least and greatest size as schedules and alerts leave them now."""

@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from config.errors import StoreError
-from config.units import Seconds
+from config.units import Moment, Seconds
 from handler import logs
 
 _Result = TypeVar("_Result")
@@ -84,6 +84,30 @@ async def whole(work: Coroutine[Any, Any, _Result]) -> _Result:
         if not task.cancelled():
             task.exception()  # no caller is left to get it
         raise
+
+
+_LOOKS = 20
+_LOOKS_PER_SECOND = 10.0
+
+
+class RefusalLooks:
+    """How many refusals may have their group looked at: a flood of refused alarms must not become one of listings.
+
+    Those beyond it are looked at when it is their turn. What changes a size is looked after at once.
+    """
+
+    def __init__(self) -> None:
+        self._left = float(_LOOKS)
+        self._at: float | None = None
+
+    def granted(self, at: Moment) -> bool:
+        """Whether there is one left; if so it is used."""
+        since = 0.0 if self._at is None else max(at.steady - self._at, 0.0)
+        self._left, self._at = min(self._left + since * _LOOKS_PER_SECOND, _LOOKS), at.steady
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 _SOON: Seconds = 30.0

@@ -27,7 +27,7 @@ _NAMED = 5
 
 def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
     """One group as it is now."""
-    group, state, explanation = runtime.definition.group, runtime.state, runtime.explanation
+    group, state, told = runtime.definition.group, runtime.state, runtime.told
     messages = messages_of(runtime, now)
     minimum, maximum = runtime.bounds(now)
     return GroupStatus(
@@ -44,7 +44,7 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         revision=state.revision,
         members=members_of(runtime, now),
         reason=reason_of(runtime),
-        policies={policy.policy: policy.reason for policy in explanation.policies} if explanation else {},
+        policies={policy.policy: policy.reason for policy in told.policies} if told else {},
         quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
         queued=state.turn.queued,
         waits=runtime.seen.plan.waits if runtime.seen else (),
@@ -104,8 +104,8 @@ def reason_of(runtime: GroupRuntime) -> Reason:
     """Return the reason of the last tick; before the first, why there was none."""
     if runtime.state.orphaned:
         return Reason.ORPHANED
-    if runtime.explanation is not None:
-        return runtime.explanation.reason
+    if runtime.told is not None:
+        return runtime.told.reason
     return Reason.MODE_OFF if runtime.definition.group.mode is Mode.OFF else Reason.NOT_LISTED
 
 
@@ -131,11 +131,11 @@ def messages_of(runtime: GroupRuntime, now: Instant) -> tuple[str, ...]:
 
 def _spent(runtime: GroupRuntime) -> tuple[str, ...]:
     """Return which hourly budget reduced or refused the last decision to grow."""
-    explanation = runtime.explanation
-    if explanation is None or runtime.seen is None:
+    told = runtime.told
+    if told is None or runtime.seen is None:
         return ()
-    clamped = any(clamp.guard is Reason.BUDGET for answer in explanation.answers for clamp in answer.clamps)
-    if not clamped and Reason.BUDGET not in {explanation.reason, *(policy.reason for policy in explanation.policies)}:
+    clamped = any(clamp.guard is Reason.BUDGET for answer in told.answers for clamp in answer.clamps)
+    if not clamped and Reason.BUDGET not in {told.reason, *(policy.reason for policy in told.policies)}:
         return ()
     return (
         f"the growth that policies request is limited: {runtime.seen.hourly}; if that is too few, raise it in the file",
@@ -163,7 +163,7 @@ def _cannot_make(runtime: GroupRuntime, seen: LastPass) -> str:
     attempts = [member.record.create_attempts for member in seen.world.members if member.record is not None]
     if min(attempts, default=0) >= _IN_A_ROW:
         return "every creation fails"
-    return "the cloud has no room for one" if seen.plan.quota else ""
+    return "the cloud has no runtime for one" if seen.plan.quota else ""
 
 
 def _halted(runtime: GroupRuntime) -> tuple[str, ...]:

@@ -70,9 +70,9 @@ class Recorder:
         self._book = Book(next_id)
         self._refusals: dict[GroupId, Refusals] = {}
 
-    def record(self, ticks: Sequence[StoredTick]) -> None:
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
         """Write ticks; see `handler.ports.store.Store.record`."""
-        with self._book.holding(frozenset(tick.group for tick in ticks)):
+        with self._book.holding(frozenset([*(tick.group for tick in ticks), *(tick.group for tick in repeated)])):
             refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
             tales = []
             for tick in ticks:
@@ -84,12 +84,8 @@ class Recorder:
             if page.urgent:
                 self._writer.do(page.write)
             self._book.confirm(entry.last, page.urgent & entry.last.keys())
+            self._book.extend(repeated)
             self._refusals.update(refusals)
-
-    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
-        """Let spans reach to one more tick, in memory."""
-        with self._book.holding(frozenset(tick.group for tick in ticks)):
-            self._book.extend(ticks)
 
     def flush(self) -> None:
         """Write every span that is ahead of its row."""

@@ -166,17 +166,11 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
 
     # Decisions
 
-    def record(self, ticks: Sequence[StoredTick]) -> None:
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
         """Write ticks: new states, decisions and answers at once, spans run-length. One transaction."""
         if self._closed:
             raise self._is_closed()
-        self._recorder.record(ticks)
-
-    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
-        """Extend the last span of each of these groups by one more tick of its shape, in memory."""
-        if self._closed:
-            raise self._is_closed()
-        self._recorder.extend(ticks)
+        self._recorder.record(ticks, repeated)
 
     def flush(self) -> None:
         """Write spans that were only extended in memory."""

@@ -246,7 +246,7 @@ class MemoryStore:
 
     # Decisions
 
-    def record(self, ticks: Sequence[StoredTick]) -> None:
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
         with self._write("record"):
             for tick in ticks:
                 if tick.state is not None and tick.group in self.kept:
@@ -254,6 +254,12 @@ class MemoryStore:
                 if tick.cloud is not None:
                     self._keep(tick.members, tick.cloud)
                 self._remember(tick)
+            for again in repeated:
+                known = [span for span in self.spans if span.group == again.group]
+                if known:
+                    at, values = again.at, again.values
+                    span = replace(known[-1], first_at=at, last_at=at, ticks=1, least=values, greatest=values)
+                    self.spans.append(span)
 
     def _remember(self, tick: StoredTick) -> None:
         told = tick.explanation
@@ -271,14 +277,6 @@ class MemoryStore:
             group=tick.group, first_at=tick.at, last_at=tick.at, ticks=1, first=told, least=values, greatest=values
         )
         self.spans.append(span)
-
-    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
-        with self._write("record"):
-            for tick in ticks:
-                known = [span for span in self.spans if span.group == tick.group]
-                if known:
-                    longer = replace(known[-1], last_at=tick.at, least=tick.values, greatest=tick.values)
-                    self.spans.append(replace(longer, first_at=tick.at, ticks=1))
 
     def flush(self) -> None:
         pass

@@ -100,7 +100,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         requests=requests,
         fleet=fleet,
         state=state,
-        before=None if track is None or track.left == state else track.left,
+        before=None if track is None or track.left is state or track.left == state else track.left,
         resumed=resumed and track is None,
     )
     after = DecisionTrack(last=new, left=decision.state, polled=polled)
@@ -112,7 +112,9 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
 
 
 def _differs(new: Given, last: Given, group: Group) -> bool:
-    return new.before is not None or new.state != last.state or _clear(new.fleet, group) != _clear(last.fleet, group)
+    if new.before is not None or (new.state is not last.state and new.state != last.state):
+        return True
+    return new.fleet is not last.fleet and _clear(new.fleet, group) != _clear(last.fleet, group)
 
 
 def _clear(fleet: Fleet, group: Group) -> Fleet:

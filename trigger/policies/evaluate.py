@@ -62,7 +62,7 @@ def requests_from(catalogue: Catalogue, evaluation: Evaluation) -> tuple[Request
     A policy that is no longer declared makes none: a reload may have replaced the catalogue since the evaluation.
     """
     return tuple(
-        _request(catalogue.policies[advice.policy], advice.adjustment, evaluation)
+        request_of(catalogue.policies[advice.policy], advice.adjustment, evaluation.group, evaluation.at)
         for advice in evaluation.advices
         if advice.reason is None and advice.adjustment is not None and advice.policy in catalogue.policies
     )
@@ -146,10 +146,11 @@ def _reason(truth: Truth, *, ready: bool) -> Reason | None:
     return None if ready else Reason.HOLDING
 
 
-def _request(policy: Policy, wish: Wish, evaluation: Evaluation) -> Request:
+def request_of(policy: Policy, wish: Wish, group: GroupId, at: Moment) -> Request:
+    """Make the request of a policy that is ready at a moment."""
     return Request(
-        id=f"{policy.id}@{evaluation.at.wall:.3f}",
-        group=evaluation.group,
+        id=f"{policy.id}@{at.wall:.3f}",
+        group=group,
         cause=RequestCause.POLICY,
         by=policy.id,
         adjustment=wish,

@@ -14,11 +14,22 @@ A group is *at rest* after such a tick if it has a desired size, its state did n
 mode ``advise``, nothing in its state ends by itself (no quiet time, alert or move), and it has no schedules. Then
 `decide` has the same result at every further tick at which all policies rest, at any time and for any fleet, until the
 state changes from outside: the state stays, and there are no answers.
+
+# Note [Standing refusals]
+
+A group whose policies ask for another size at every tick, and are refused, has as little to decide. Its decision
+*stands* if the state did not change, nothing in the state ends by itself but quiet times, no policy holds on towards
+its duration or counts evaluations, and every request was refused for a reason of `_STANDING`: these follow from the
+state, the fleet and the bounds, and not from measured values or from how often they were given. A tick with the same
+truths then has the same answers, until the first quiet time or refusal ends, or until a gap in the ticks ends a hold.
+What the group declares must not depend on the time either: no schedules, freezes, service or stabilisation window.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,11 +37,11 @@ from aggregator.frames import WindowKey
 from aggregator.specs import window_key
 from collector.samples import Bools, Floats
 from config.model.catalogue import Catalogue, Condition, Group, Policy
-from config.units import GroupId
+from config.units import GroupId, Instant
 from trigger.conditions.judging import refuted
 from trigger.reasons import Reason
 from trigger.requests import Decision, GroupState
-from trigger.verdicts import Evaluation
+from trigger.verdicts import Advice, Evaluation
 
 Bounds = Callable[[WindowKey], tuple[Floats, Floats]]
 """``low`` and ``high`` of one window: (tick,)."""
@@ -68,6 +79,45 @@ def at_rest(evaluation: Evaluation, before: GroupState, decision: Decision) -> b
         and all(advice.reason is Reason.NOT_MET for advice in evaluation.advices)
         and before == _timeless(before)
     )
+
+
+def stands_until(evaluation: Evaluation, before: GroupState, decision: Decision) -> Instant | None:
+    """Return until when a decision stands, for a group that declares nothing that depends on the time.
+
+    ``None``: it does not stand. See Note [Standing refusals].
+
+    Args:
+        evaluation: of the tick.
+        before: the state before it.
+        decision: of the tick.
+    """
+    stays = decision.state is before and before.desired is not None and decision.advised_to is None
+    refused = decision.winner is None and all(answer.reason in _STANDING for answer in decision.answers)
+    if not stays or not refused or not all(map(_is_settled, evaluation.advices)):
+        return None
+    if before != replace(_timeless(before), quiets=before.quiets):
+        return None
+    ends = [answer.until for answer in decision.answers if answer.until is not None]
+    return min([Instant(math.inf), *ends, *(quiet.until for quiet in before.quiets)])
+
+
+_STANDING = frozenset(
+    {
+        Reason.MODE_OFF,
+        Reason.PAUSED,
+        Reason.NO_CHANGE,
+        Reason.AT_MAX,
+        Reason.AT_MIN,
+        Reason.BUDGET,
+        Reason.QUIET,
+        Reason.CATCHING_UP,
+        Reason.BUILD_BACK_OFF,
+    }
+)
+
+
+def _is_settled(advice: Advice) -> bool:
+    return advice.reason is not Reason.HOLDING and advice.in_a_row is None
 
 
 def _timeless(state: GroupState) -> GroupState:

@@ -16,7 +16,7 @@ from config.units import PolicyId
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.store import Store
-from handler.ports.stored import StoredTick
+from handler.ports.stored import RepeatedTick, StoredTick
 from handler.runtime import clock
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
 from handler.runtime.definitions import definition_of
@@ -43,11 +43,11 @@ class SlowStore(MemoryStore):
     open: threading.Event = field(default_factory=threading.Event)
     writing: threading.Event = field(default_factory=threading.Event)
 
-    def record(self, ticks: Sequence[StoredTick]) -> None:
-        self.batches.append(len(ticks))
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
+        self.batches.append(len(ticks) + len(repeated))
         self.writing.set()
         assert self.open.wait(PATIENT)
-        super().record(ticks)
+        super().record(ticks, repeated)
 
 
 class Entrance:
