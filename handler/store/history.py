@@ -1,4 +1,4 @@
-"""Read history: decisions, steps and notes merged; spans by instant."""
+"""Read history: decisions, steps and notes merged; the answers to requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, func, select, union_all
 
 from config.units import GroupId, Instant
-from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer, TickSpan
+from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer
 from handler.store.rows import named
-from handler.store.schema import answers, decisions, every, notes, spans, steps
+from handler.store.schema import answers, decisions, every, notes, steps
 
 _TABLES = {EventKind.STEP: steps, EventKind.DECISION: decisions, EventKind.NOTE: notes}
 
@@ -72,28 +72,6 @@ def read_answers(
     """The first answers to many request ids, where there is one; each is looked up by key, however many there are."""
     rows = connection.execute(_ANSWERS, {"asked": json.dumps(list(asked))}).mappings()
     return {(row["group"], row["request"]): StoredAnswer(**named(row, leaving_out=("group",))) for row in rows}
-
-
-def read_span(connection: Connection, group: GroupId, at: Instant) -> TickSpan | None:
-    """The span that covers ``at``, or the last one before it."""
-    wanted = every(spans).where(spans.c.group == group, spans.c.first_at <= at)
-    row = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(1)).mappings().first()
-    return None if row is None else TickSpan(**named(row, leaving_out=("id",)))
-
-
-def read_spans(
-    connection: Connection, group: GroupId, begin: Instant, end: Instant, limit: int
-) -> tuple[TickSpan, ...]:
-    """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
-    wanted = every(spans).where(spans.c.group == group, spans.c.first_at >= begin, spans.c.first_at < end)
-    found = connection.execute(wanted.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(limit)).mappings()
-    return tuple(TickSpan(**named(row, leaving_out=("id",))) for row in found)
-
-
-def last_tick(connection: Connection, group: GroupId) -> Instant | None:
-    """The newest instant that the group's spans cover; ``None``: there is none."""
-    ends = select(spans.c.last_at).where(spans.c.group == group)
-    return connection.execute(ends.order_by(spans.c.first_at.desc(), spans.c.id.desc()).limit(1)).scalar()
 
 
 def _event(table: Table, row: RowMapping) -> Event:

@@ -1,5 +1,7 @@
 """Delete old history, oldest first, a slice per transaction, so that no other write waits long.
 
+Spans in blocks go by the block, which lasts a day at most (`handler.store.sealing`).
+
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a
 group; webhooks; by the disk budget also not answers and steps under way. A delivery may go by the budget, or a flood
@@ -25,6 +27,7 @@ from handler.store.schema import (
     members,
     notes,
     notices,
+    span_blocks,
     spans,
     steps,
 )
@@ -34,6 +37,9 @@ Do = Callable[[Callable[[Connection], int]], int]
 
 _SLICE = 2000
 """Rows deleted per transaction."""
+_BLOCKS = 20
+"""Blocks of spans deleted per transaction, if the disk budget is used up: each holds up to 288 spans."""
+_SOME_BLOCKS = select(span_blocks.c.last_at).order_by(span_blocks.c.last_at).limit(1).offset(_BLOCKS - 1)
 _PAGES = 1000
 """Pages released to the disk per transaction."""
 _BUDGETS_LOOK_BACK: Seconds = 3600.0
@@ -55,6 +61,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
     gone_at = func.max(members.c.intended_at, func.coalesce(members.c.gone_at, members.c.intended_at))
     aged = [
         (spans, spans.c.last_at < before, _followed()),
+        (span_blocks, span_blocks.c.last_at < before, true()),
         (decisions, decisions.c.at < before, true()),
         (givens, givens.c.at < before, true()),
         (steps, steps.c.at < before, true()),
@@ -77,6 +84,7 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
         return 0
     history = (
         (spans, spans.c.last_at, _followed()),
+        (span_blocks, span_blocks.c.last_at, true()),
         (decisions, decisions.c.at, true()),
         (givens, givens.c.at, true()),
         (steps, steps.c.at, steps.c.result.is_not(None)),
@@ -95,6 +103,9 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
     newest_to_go = connection.execute(until).scalar()
     if newest_to_go is None:
         return 0
+    newest_block = connection.execute(_SOME_BLOCKS).scalar()
+    if newest_block is not None:
+        newest_to_go = min(newest_to_go, newest_block)
     return sum(_delete_some(connection, table, and_(at <= newest_to_go, free), _SLICE) for table, at, free in history)
 
 

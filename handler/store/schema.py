@@ -7,7 +7,8 @@ desired   ``groups`` (declared definition and the door's state), ``quiets``, ``s
 observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)
 let go    ``abandoned``: what bears our mark and is never to be taken up again; outlives its group, for ever
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
-history   ``spans``, ``decisions``, ``givens``, ``steps``, ``notes``; outlives its group, goes by retention
+history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``givens``, ``steps``, ``notes``; outlives
+          its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
 access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens
@@ -58,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0025"
+HEAD = "0026"
 """The revision that this release reads and writes."""
 
 meta = Table(
@@ -363,6 +364,20 @@ spans = Table(
     Index(None, "last_at"),
 )
 
+span_blocks = Table(
+    "span_blocks",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    group_column(),
+    Column("first_at", SECONDS, nullable=False),
+    Column("last_begun", SECONDS, nullable=False),
+    Column("last_at", SECONDS, nullable=False),
+    Column("spans", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index(None, "group", "first_at"),
+    Index(None, "last_at"),
+)
+"""Ended spans, packed (`handler.store.span_blocks`): ``last_begun`` is when the last of them began."""
 
 states = Table(
     "states",

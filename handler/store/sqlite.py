@@ -30,7 +30,7 @@ from handler.ports.stored import (
     StoredTick,
     TickSpan,
 )
-from handler.store import fleet, history, outbox, retention, rows
+from handler.store import fleet, history, outbox, past_spans, retention, rows, sealing
 from handler.store.alert_rows import AlertRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
@@ -213,20 +213,22 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             last = self._recorder.last(group)
             if last is not None and last.span.first_at <= at:
                 return last.span
-            return history.read_span(connection, group, at)
+            return past_spans.read_span(connection, group, at)
 
     def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         """Return the newest spans that began at ``begin`` or later and before ``end``, newest first, as on disk."""
         with self._snapshot() as connection:
-            return history.read_spans(connection, group, begin, end, limit)
+            return past_spans.read_spans(connection, group, begin, end, limit)
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
-        """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted.
+        """Pack ended spans, then delete history older than ``before``, and the oldest beyond the disk budget.
 
-        The file shrinks accordingly. The budget is for the file; its write-ahead log may add 16 MiB.
+        Returns the rows deleted. The file shrinks accordingly. The budget is for the file; its write-ahead log may add
+        16 MiB.
         """
+        packed = sealing.seal(self._snapshot, self._writer.do)
         deleted = retention.prune(self._writer.do, before, bytes_at_most)
-        if deleted:
+        if packed or deleted:
             with translated(self._path):
                 checkpoint(self._reading)
         return deleted
@@ -245,7 +247,7 @@ def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> St
     So a tick with the same advice needs no write of its own.
     """
     observed = stored.state.observed
-    last = history.last_tick(connection, stored.id) if observed.seen is not None else None
+    last = past_spans.last_tick(connection, stored.id) if observed.seen is not None else None
     if observed.seen is None or last is None:
         return stored
     seen = replace(observed, seen=max(observed.seen, last))

@@ -14,7 +14,7 @@ from typing import Any
 
 from config.document.statement import Statement
 from config.model.edits import Edit
-from config.units import MemberName
+from config.units import GroupId, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.garbage import Abandoned
@@ -27,6 +27,7 @@ from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
 from handler.recording.events import RecordingSelection, write_events
+from handler.store.sealing import LEAST
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
 from tests.support.filled import filled
@@ -43,6 +44,7 @@ from tests.support.store import (
     fill,
 )
 from trigger.explain.recorded_inputs import FORM, Given
+from trigger.reasons import Reason
 from trigger.requests import FleetPause, GroupState
 
 
@@ -94,14 +96,19 @@ def fill_everything(store: SqliteStore) -> None:
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
+    reasons = (Reason.STEADY, Reason.HOLDING)
+    told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
+    store.record([a_tick(each) for each in told])
+    store.prune(before=at(-1e9), bytes_at_most=1 << 30)
 
 
 def dumped(path: Path) -> str:
     """The rows of a store as SQL; what is compressed is laid open, as zlib reads it, too."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        for row, body in connection.execute("SELECT id, body FROM statements").fetchall():
-            plain = zlib.compress(zlib.decompress(body), 0)
-            connection.execute("UPDATE statements SET body = ? WHERE id = ?", (plain, row))
+        for table in ("statements", "span_blocks"):
+            for row, body in connection.execute(f"SELECT id, body FROM {table}").fetchall():  # noqa: S608
+                plain = zlib.compress(zlib.decompress(body), 0)
+                connection.execute(f"UPDATE {table} SET body = ? WHERE id = ?", (plain, row))  # noqa: S608
         return "".join(f"{line}\n" for line in connection.iterdump())
 
 
@@ -128,6 +135,7 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "bindings": [store.bindings(name) for name in names],
         "history": [store.history(name, before=None, limit=100) for name in names],
         "span": store.span_at(WEB, at(61)),
+        "packed spans": store.spans_begun(GroupId("worker"), at(200), at(300), 100),
         "open steps": [store.open_steps(name) for name in names],
         "hooks": store.hooks(),
         "notices": store.last_notices(),
