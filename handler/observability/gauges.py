@@ -1,32 +1,34 @@
-"""The gauges of ``/metrics``: what is, read from memory at each scrape, so that nothing must be forgotten."""
+"""The gauges of ``/metrics``: what is, read from memory at each scrape, so that nothing must be forgotten.
+
+A group's lines are kept from scrape to scrape as long as nothing has changed that they were made of; of a group that
+ticks, what was measured changes (`handler.observability.tick_gauges`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from operator import is_
+from typing import NamedTuple
 
 from collector.outages.outages import members_of
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant
+from handler.observability.exposition import figure, header, series
+from handler.observability.tick_gauges import MOVING, TOLD, last_tick_of, moving_lines, told_lines
 from handler.planning.evidence import Ground
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Wait
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import condition_of, counts_of, progress_of
-from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, Pause
-from trigger.verdicts import Truth
 
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
 """(label values, value); a value of ``None`` is no sample: absence is not zero."""
 
 
-class Gauges(Collector):
+class Gauges:
     """Export the state of every group. Reads values that are replaced, never changed."""
 
     def __init__(
@@ -38,44 +40,28 @@ class Gauges(Collector):
         self._runtimes = runtimes
         self._now = now
         self._fleet_pause = fleet_pause
+        self._kept: dict[GroupId, _Kept] = {}
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One family a gauge, each with every group."""
+    def texts(self) -> Iterator[str]:
+        """Yield the text of one family a gauge, each with every group."""
         runtimes, now = list(self._runtimes.values()), self._now()
-        yield _family("fleet_pause", "1 for what a person has stopped in all groups.", ("pause",), self._stopped())
-        for name, text, read in _PER_GROUP:
-            yield _family(name, text, ("group",), [((runtime.id,), read(runtime, now)) for runtime in runtimes])
-        for name, text, label, words in _PER_GROUP_AND_WORD:
-            yield _family(
-                name,
-                text,
-                ("group", label),
-                [((runtime.id, word), value) for runtime in runtimes for word, value in words(runtime, now)],
-            )
-        shown = [
-            (runtime, policy) for runtime in runtimes if runtime.explanation for policy in runtime.explanation.policies
-        ]
-        for name, text, gauge in _PER_POLICY:
-            rows = [((runtime.id, policy.policy), gauge(policy)) for runtime, policy in shown]
-            yield _family(name, text, ("group", "policy"), rows)
-        judged = [(runtime, policy, condition) for runtime, policy in shown for condition in policy.conditions]
-        expressed = [(runtime, policy, expression) for runtime, policy in shown for expression in policy.expressions]
-        for name, text, measure in _PER_CONDITION:
-            found = [((runtime.id, policy.policy, cond.condition), measure(cond)) for runtime, policy, cond in judged]
-            if (of_it := _PER_EXPRESSION.get(name)) is not None:
-                found += [
-                    ((runtime.id, policy.policy, each.condition), of_it(each)) for runtime, policy, each in expressed
-                ]
-            yield _family(name, text, ("group", "policy", "condition"), found)
-        yield _family(
-            "condition_info",
-            "What a condition compares: counter, unit and comparison.",
-            ("group", "policy", "condition", "counter", "unit", "compare"),
-            [
-                ((runtime.id, policy.policy, cond.condition, cond.counter, cond.unit, cond.compare.value), 1.0)
-                for runtime, policy, cond in judged
-            ],
-        )
+        yield header("trimtab_fleet_pause", "gauge", "1 for what a person has stopped in all groups.")
+        yield from _lines("trimtab_fleet_pause", ("pause",), self._stopped())
+        self._kept = kept = {runtime.id: self._of(runtime, now) for runtime in runtimes}
+        for place, (name, text) in enumerate(_SETTLED):
+            yield header(f"trimtab_{name}", "gauge", text)
+            yield from [each.settled[place] for each in kept.values()]
+        for place, (name, text) in enumerate(MOVING):
+            yield header(f"trimtab_{name}", "gauge", text)
+            yield from [each.moving[place] for each in kept.values()]
+
+    def _of(self, runtime: GroupRuntime, now: Instant) -> _Kept:
+        """Return a group's lines, of the scrape before as far as nothing has changed since."""
+        before, state, tick = self._kept.get(runtime.id), _state_of(runtime), last_tick_of(runtime)
+        kept = None if before is None or before.state is None or not _same(before.state, state) else before.settled
+        settled = tuple(_settled(runtime, now)) if kept is None else kept
+        moving = before.moving if before is not None and _same(before.tick, tick) else tuple(moving_lines(tick))
+        return _Kept(state if _is_timeless(runtime) else None, tick, settled, moving)
 
     def _stopped(self) -> Rows:
         fleet = self._fleet_pause()
@@ -83,20 +69,65 @@ class Gauges(Collector):
         return [((pause.value,), float(stopped is pause)) for pause in Pause]
 
 
-def _family(name: str, text: str, labels: Sequence[str], rows: Rows) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(f"trimtab_{name}", text, labels=labels)
-    for key, value in rows:
-        if value is not None:
-            family.add_metric(list(key), float(value))
-    return family
+class _Kept(NamedTuple):
+    """One group's lines, and what they were made of."""
+
+    state: tuple[object, ...] | None
+    """``None``: some of it depends on the time."""
+    tick: tuple[object, ...]
+    settled: tuple[str, ...]
+    """The text of each family of `_SETTLED`."""
+    moving: tuple[str, ...]
+    """The text of each family of `handler.observability.tick_gauges.MOVING`."""
 
 
-def _remaining(policy: PolicyExplanation) -> float | None:
-    return max(policy.needed - policy.held, 0.0) if policy.truth is Truth.TRUE else None
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    return all(map(is_, one, other))
+
+
+def _state_of(runtime: GroupRuntime) -> tuple[object, ...]:
+    """List all that the settled families read of a group: values that are replaced, never changed."""
+    return (
+        runtime.definition,
+        runtime.state,
+        runtime.deleting,
+        runtime.kept_builds,
+        runtime.seen,
+        runtime.told,
+        runtime.unheard,
+        runtime.unrecorded,
+        runtime.converged_at,
+        runtime.edited_at,
+        runtime.declared,
+        runtime.pinned,
+        runtime.roll,
+        runtime.converged,
+    )
+
+
+def _is_timeless(runtime: GroupRuntime) -> bool:
+    """Whether nothing of the settled families ends or begins by itself."""
+    declared, state = runtime.definition.group, runtime.state
+    running = state.quiets or state.signals or runtime.builds.back_off_until is not None
+    return not (running or declared.schedules)
+
+
+def _settled(runtime: GroupRuntime, now: Instant) -> Iterator[str]:
+    """Yield the text of each family of `_SETTLED`."""
+    for name, _, read in _PER_GROUP:
+        yield "".join(_lines(f"trimtab_{name}", ("group",), [((runtime.id,), read(runtime, now))]))
+    for name, _, label, words in _PER_GROUP_AND_WORD:
+        rows = [((runtime.id, word), value) for word, value in words(runtime, now)]
+        yield "".join(_lines(f"trimtab_{name}", ("group", label), rows))
+    yield from told_lines(runtime)
+
+
+def _lines(name: str, labels: Sequence[str], rows: Rows) -> list[str]:
+    return [f"{series(name, labels, key)}{figure(value)}\n" for key, value in rows if value is not None]
 
 
 def _advised(runtime: GroupRuntime, _: Instant) -> int | None:
-    return runtime.explanation.advised_to if runtime.explanation is not None else None
+    return runtime.told.advised_to if runtime.told is not None else None
 
 
 def _quiet_left(runtime: GroupRuntime, now: Instant) -> float:
@@ -171,23 +202,9 @@ def _unheard(runtime: GroupRuntime, _: Instant) -> float:
 
 def _restrictions(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     told = {Reason.UNHEARD} if runtime.unheard else set()
-    if runtime.explanation is not None:
-        told |= {runtime.explanation.reason, *(policy.reason for policy in runtime.explanation.policies)}
+    if runtime.told is not None:
+        told |= {runtime.told.reason, *(policy.reason for policy in runtime.told.policies)}
     return ((reason.value, float(reason in told)) for reason in Reason)
-
-
-def _met(condition: ConditionExplanation | ExpressionExplanation) -> float | None:
-    match condition.truth:
-        case Truth.TRUE:
-            return 1.0
-        case Truth.FALSE:
-            return 0.0
-        case Truth.UNKNOWN:
-            return None
-
-
-def _oldest(expression: ExpressionExplanation) -> float | None:
-    return max((term.age for term in expression.terms if term.age is not None), default=None)
 
 
 _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None]], ...] = (
@@ -197,7 +214,6 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None
     ("group_recommended", "What would be done in mode advise.", _advised),
     ("group_revision", "Revision of the desired size.", lambda runtime, _: runtime.state.revision),
     ("group_interval_seconds", "How often it is judged; absent while it is not (orphaned, mode off).", _interval),
-    ("group_decided_timestamp_seconds", "When it was last decided.", lambda runtime, _: runtime.decided_at),
     (
         "group_edited_timestamp_seconds",
         "When the file was last edited in what the group goes by; 0: not since that is written down.",
@@ -242,26 +258,10 @@ _PER_GROUP_AND_WORD: tuple[
     ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),
 )
 
-_PER_POLICY: tuple[tuple[str, str, Callable[[PolicyExplanation], float | None]], ...] = (
-    (
-        "policy_ready_seconds_remaining",
-        "How long its conditions must still hold; absent while they do not.",
-        _remaining,
-    ),
-    ("policy_held_seconds", "How long its conditions have held; 0 while they do not.", lambda policy: policy.held),
-    ("policy_duration_seconds", "How long its conditions must hold.", lambda policy: policy.needed),
-)
 
-_PER_CONDITION: tuple[tuple[str, str, Callable[[ConditionExplanation], float | None]], ...] = (
-    ("condition_value", "What was measured; absent while there is nothing.", lambda condition: condition.value),
-    ("condition_threshold", "What it is compared with.", lambda condition: condition.threshold),
-    ("condition_met", "1 TRUE, 0 FALSE; absent while UNKNOWN.", _met),
-    ("condition_heard_members", "Members behind the value.", lambda condition: condition.heard),
-    ("condition_expected_members", "Members that should have answered.", lambda condition: condition.expected),
-    ("counter_age_seconds", "Age of the newest answer behind a condition.", lambda condition: condition.age),
+_SETTLED: tuple[tuple[str, str], ...] = (
+    *((name, text) for name, text, _ in _PER_GROUP),
+    *((name, text) for name, text, *_ in _PER_GROUP_AND_WORD),
+    *TOLD,
 )
-
-_PER_EXPRESSION: Mapping[str, Callable[[ExpressionExplanation], float | None]] = MappingProxyType(
-    {"condition_met": _met, "counter_age_seconds": _oldest}
-)
-"""What an expression has of these: it is one truth, but neither one value nor one threshold."""
+"""The families whose lines stay as long as a group does: name and documentation."""

@@ -16,7 +16,9 @@ from collector.sources.poll import Poller
 from collector.targets import Round
 from config.errors import StoreError
 from config.load import parse
+from config.model.catalogue import Group
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic
+from handler.observability.gauges import Gauges
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.ports.stored import RepeatedTick, StoredTick
@@ -31,7 +33,9 @@ from tests.support.collector import no_secret
 from tests.support.memory_store import MemoryStore
 from tests.support.trigger import a_fleet, a_person
 from tests.support.worlds import NOW, a_member, a_world, name_of
+from trigger.explain.shapes import Story
 from trigger.guards.pauses import paused
+from trigger.reasons import Reason
 from trigger.requests import Decision, GroupState, Pause
 
 INTERVAL = 30.0
@@ -81,6 +85,9 @@ class OneByOne(DecisionQueue):
     async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
         return {runtime.id for runtime, _ in ticks}
 
+    def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
+        return None
+
 
 @dataclass
 class History(MemoryStore):
@@ -89,15 +96,12 @@ class History(MemoryStore):
     book: Book = field(default_factory=lambda: Book(iter(range(1, 10**9)).__next__))
     repeated: int = 0
 
-    def record(self, ticks: Sequence[StoredTick]) -> None:
-        super().record(ticks)
-        entry = self.book.plan([tick for tick in ticks if tick.evaluated])
+    def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
+        super().record(ticks, repeated)
+        entry = self.book.plan([tick for tick in ticks if tick.evaluated or tick.state is not None])
         self.book.confirm(entry.last, frozenset())
-
-    def extend(self, ticks: Sequence[RepeatedTick]) -> None:
-        with self._write("record"):
-            self.book.extend(ticks)
-            self.repeated += len(ticks)
+        self.book.extend(repeated)
+        self.repeated += len(repeated)
 
 
 Answer = float | None
@@ -113,6 +117,7 @@ class Side:
         self.store = History()
         self.runtimes = {group: _runtime(group) for group in GROUPS}
         self.recent = Recent(self.runtimes)
+        self._gauges = self.gauges()
         self.queue = kind(self.store, lambda: CATALOGUE, self._told)
         self.decider = Decider(
             runtimes=self.runtimes,
@@ -142,6 +147,13 @@ class Side:
     async def tick(self, answers: Mapping[tuple[GroupId, str], Sequence[Answer]]) -> None:
         self.answers = answers
         await self.decider.tick(self.slot, CATALOGUE, self.aggregator, self.now.steady)
+
+    def gauges(self) -> Gauges:
+        return Gauges(self.runtimes, lambda: self.now.wall)
+
+    def scraped(self) -> str:
+        """What a scrape reads of gauges; lines are kept from one to the next."""
+        return "".join(self._gauges.texts())
 
     def later(self, seconds: float) -> None:
         self.now = Moment(wall=Instant(self.now.wall + seconds), steady=Monotonic(self.now.steady + seconds))
@@ -198,15 +210,18 @@ async def _act(side: Side, act: str) -> None:
             pass
 
 
-ANSWERS = st.sampled_from([50.0, 50.0, 40.0, 45.5, 10.0, 95.0, 130.0, None])
+ANSWERS = st.sampled_from([50.0, 50.0, 40.0, 45.5, 10.0, 95.0, 95.0, 130.0, None])
 POLLS = st.fixed_dictionaries(
     {(group, counter): st.tuples(ANSWERS, ANSWERS) for group in GROUPS for counter in ("cpu", "queue")}
 )
 QUIET = {
     key: (50.0, 45.0) if key[1] == "cpu" else (30.0, 35.0) for key in ((g, c) for g in GROUPS for c in ("cpu", "queue"))
 }
+BUSY = dict.fromkeys(QUIET, (95.0, 95.0))
 ACTS = st.sampled_from(["none"] * 8 + ["person", "look", "pause", "resume", "fleet", "full", "freed"])
-TICKS = st.tuples(ACTS, st.sampled_from([30.0, 30.0, 30.0, 31.0, 60.0, 100.0]), st.one_of(st.just(QUIET), POLLS))
+TICKS = st.tuples(
+    ACTS, st.sampled_from([30.0, 30.0, 30.0, 31.0, 60.0, 100.0]), st.one_of(st.just(QUIET), st.just(BUSY), POLLS)
+)
 STORIES = st.lists(st.tuples(TICKS, st.integers(1, 4)), min_size=2, max_size=8)
 
 
@@ -220,6 +235,7 @@ async def _both(story: Sequence[tuple[tuple[str, float, Mapping[tuple[GroupId, s
                 await _tried(lambda: side.tick(answers))  # noqa: B023
             for group in GROUPS:
                 assert sides[0].left(group) == sides[1].left(group)
+            assert sides[0].scraped() == sides[1].scraped() == "".join(sides[1].gauges().texts())
     assert [_sorted(side.decided) for side in sides[:1]] == [_sorted(side.decided) for side in sides[1:]]
     return sides[0].store.repeated
 
@@ -241,6 +257,22 @@ def test_a_repeated_tick_leaves_what_one_leaves_that_is_worked_out(story: list) 
 
 def test_ticks_of_quiet_groups_are_repeated() -> None:
     assert asyncio.run(_both([(("none", 30.0, QUIET), 6)])) > 0
+
+
+def test_a_refusal_that_stands_is_repeated_until_it_ends() -> None:
+    asyncio.run(_both([(("none", 30.0, BUSY), 40)]))  # build_timeout is 15 minutes: growth goes on after it
+    side = Side(DecisionQueue)
+    for _ in range(9):
+        side.later(30.0)
+        asyncio.run(side.tick(BUSY))
+    runtime = side.runtimes[GroupId("web")]
+    assert isinstance(runtime.resting, RestingTick)
+    assert runtime.explanation is not None
+    assert runtime.explanation.reason is Reason.CATCHING_UP
+
+
+def test_a_refusal_ends_with_a_gap_that_ends_a_hold() -> None:
+    asyncio.run(_both([(("none", 30.0, BUSY), 9), (("none", 60.0, BUSY), 1), (("none", 30.0, BUSY), 4)]))
 
 
 def test_a_group_at_rest_that_lacks_an_aggregate_tells_of_no_value() -> None:

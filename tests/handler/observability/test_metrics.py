@@ -14,7 +14,8 @@ from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
 from config.errors import StoreError
 from config.units import Instant
-from handler.observability.metrics import Metrics, Scraped, exposition
+from handler.observability.exposition import exposition
+from handler.observability.metrics import Metrics, Scraped
 from handler.planning.status import GroupCondition, MemberState
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Wait
