@@ -1,14 +1,22 @@
-"""How many durable writes a second the store takes, and what recording costs when nothing changes."""
+"""How many durable writes a second the store takes, what recording costs, and how much disk a day of history takes."""
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.beside import slots
+from benchmarks.decide import catalogue_of
+from benchmarks.report.figures import Measured, at_least, once
+from collector.samples import Floats, Layout
 from config.units import CloudId
 from handler.planning.world import Phase
 from handler.ports.stored import StoredTick
@@ -21,8 +29,66 @@ WRITES = 400
 BIG = 10_000
 
 
-def run(part: int = 1) -> Iterable[tuple[str, float, str]]:
+RESTLESS, HOURS = 20, 24
+STORY = 10
+"""Ticks of 30 s between two changes of a group's story."""
+_BUDGET = 2**30
+_MANY = 1000
+_DAY = 288 * _MANY
+"""Stories of 1,000 restless groups in a day."""
+
+
+def run(part: int = 1) -> Iterator[Measured]:
     """Measure on the disk of the temporary directory: it sets the rate of durable writes, not the code."""
+    yield from (once(*figure) for figure in _writes(part))
+    yield from _history(max(HOURS // part, 3), refused=False)
+    yield from _history(max(HOURS // part, 3), refused=True)
+
+
+def _history(hours: int, *, refused: bool) -> Iterator[Measured]:
+    """Let groups of four conditions change their story every five minutes, and prune once an hour, as the daemon does.
+
+    A story changes because a condition becomes TRUE; if ``refused``, so does the other one of its policy, and each
+    second story begins with a decision that refuses growth.
+    """
+    what = "a policy that is refused comes and goes" if refused else "a condition comes and goes"
+    draw = np.random.default_rng(7)
+    catalogue = catalogue_of(RESTLESS)
+    with tempfile.TemporaryDirectory() as place, slots.running(catalogue, 4, Path(place)) as daemon:
+        spent, begun = 0.0, 0.0
+        for hour in range(hours + 1):
+            for tick in range(12 * STORY):
+                high = tick // STORY % 2 == 1
+                daemon.tick(partial(_answers, draw=draw, high=high, both=refused), 30.0)
+            began = time.process_time()
+            daemon.store.prune(before=at(-1e9), bytes_at_most=_BUDGET)
+            spent += time.process_time() - began
+            if hour == 0:
+                begun, spent = _bytes(Path(place)), 0.0  # the tables and the first hour, until it joins others
+        each = (_bytes(Path(place)) - begun) / (12 * RESTLESS * hours)
+    job = f"history of groups with 4 conditions whose story changes every 5 min: {what}"
+    yield once(f"{job}, each story", each, "bytes")
+    yield once("  packing, each story", 1e6 * spent / (12 * RESTLESS * hours), "CPU-us")
+    yield once("  days of 1,000 such groups in 1 GiB", _BUDGET / (each * _DAY), "days", goal=at_least(30))
+
+
+def _answers(layout: Layout, *, draw: np.random.Generator, high: bool, both: bool) -> Floats:
+    """Answer 85 for counters that are high now, and 50 for the others, no two alike."""
+    raised = np.array([high and (both or series.counter == "cpu") for series in layout.series])
+    values: Floats = np.where(raised, 85.0, 50.0) + draw.normal(0.0, 1.5, len(layout.series))
+    return values
+
+
+def _bytes(place: Path) -> float:
+    """Bytes of the pages that the store uses."""
+    with contextlib.closing(sqlite3.connect(place / "store.sqlite")) as connection:
+        pages, free, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+    return float((pages - free) * size)
+
+
+def _writes(part: int) -> Iterable[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "bench.sqlite"
         store = opened(path)

@@ -68,15 +68,17 @@ class CatalogueSlots:
         self._seconds = 0.0
         self._catalogue = catalogue
         self._source = _Memory()
-        self._store = SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
+        self.store = SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
         definitions = [_definition(catalogue, group) for group in catalogue.groups]
-        self._store.declare(definitions, Instant(START))
+        self.store.declare(definitions, Instant(START))
         self.runtimes = {each.group.id: _runtime(each, members) for each in definitions}
-        reporter = Reporter(Metrics(self.runtimes, lambda: self._now().wall))
+        self.metrics = Metrics(self.runtimes, lambda: self._now().wall)
+        self.metrics.took(catalogue, Instant(START))
+        reporter = Reporter(self.metrics)
         self._decider = Decider(
             runtimes=self.runtimes,
             poller=Poller(clock=self._now, read_secret=_no_secret, sources=[self._source]),
-            queue=DecisionQueue(self._store, lambda: catalogue, reporter.decided),
+            queue=DecisionQueue(self.store, lambda: catalogue, reporter.decided),
             clock=self._now,
             report=reporter.ticked,
         )
@@ -104,7 +106,7 @@ class CatalogueSlots:
 
     def close(self) -> None:
         """Close the store."""
-        self._store.close()
+        self.store.close()
 
     async def _all(self) -> None:
         for slot, aggregator in self._slots:
