@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+gc.set_threshold(50_000, 10, 10)  # what modules make stays: to look for cycles in it takes a tenth of a start
 
 try:
     from handler.cli.completion import VARIABLE, prepare

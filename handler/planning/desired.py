@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from config.build.digest import digest_of
 from config.model.balancers import Balancer
@@ -41,7 +42,7 @@ class DesiredState:
     """What the size was before members vanished and lowered it; ``None``: none did, or it was decided anew since."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: what is computed once has its place in the instance
 class Definition:
     """One group's declaration with all that it refers to. Persisted, so that an ORPHANED group can be looked after."""
 
@@ -50,12 +51,12 @@ class Definition:
     cloud: Cloud
     balancers: Mapping[BalancerId, Balancer]
 
-    @property
+    @cached_property
     def profile_digest(self) -> str:
         """Digest of all that new members are made of, as declared now."""
         return digest_of({self.profile.id: self.profile})
 
-    @property
+    @cached_property
     def build_digest(self) -> str:
         """One name for all that decides whether a build succeeds: profile, cloud and the time that a build may take.
 
