@@ -24,6 +24,7 @@ from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.store.sqlite import SqliteStore
 from tests.support.fake_cloud import LOST, FakeBalancer, FakeClock, FakeCloud, Instants
 from tests.support.kill_points import WRITES
+from tests.support.store import opened
 from tests.support.worlds import INSTALLATION, WEB
 
 _PASSES = 200
@@ -92,7 +93,7 @@ class DiskBed:
     def __init__(self, path: Path, outside: Outside) -> None:
         self.path, self.outside = path, outside
         self.cloud, self.clock = outside.cloud, outside.clock
-        self.store = SqliteStore.open(path, installation=INSTALLATION)
+        self.store = opened(path)
         self.complaints: list[str] = []
         self.cloud.before_create, self.cloud.before_destroy = self._check_create, self._check_destroy
         self.converger = Converger(

@@ -34,9 +34,9 @@ from handler.runtime.deciding import slots_of
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.resuming import WindowCheckpoints
 from handler.store.checkpoints import CheckpointFolder
-from handler.store.sqlite import SqliteStore
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
+from tests.support.store import opened
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 from trigger.reasons import Reason
@@ -110,7 +110,7 @@ class EngineBed:
     directory: Path
     text: str = MODEL
     readings: Readings = field(default_factory=Readings)
-    opened: Callable[[Path], Store] = lambda path: SqliteStore.open(path, installation=INSTALLATION)
+    opened: Callable[[Path], Store] = opened
     ahead: Seconds = 0.0
     """By how much the machine's wall clock is set ahead; may be changed at any time."""
     later: Seconds = 0.0

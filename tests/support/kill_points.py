@@ -30,7 +30,7 @@ from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.planning.desired import Definition
 from handler.planning.world import SeatState
 from handler.ports.stored import StoredGroup
-from handler.store.sqlite import SqliteStore
+from tests.support.store import new_store, opened
 from trigger.requests import Quiet
 from trigger.verdicts import Direction
 
@@ -105,7 +105,7 @@ class Bed:
 
     def __init__(self, directory: Path, port: int, instants: Instants) -> None:
         self.definition, installation = definition(port), installation_of(directory)
-        self.store = SqliteStore.open(directory / "trimtab.sqlite", installation=installation)
+        self.store = opened(directory / "trimtab.sqlite", installation)
         self.cloud = ProcessOrchestrator(
             ProcessCloud(id=CloudId("local")), installation, directory, lambda: Instant(time.time())
         )
@@ -201,6 +201,7 @@ def _forked(life: Callable[[], None]) -> int:
 
 
 def enumerate_kills(directory: Path, port: int) -> None:
+    new_store()  # once, not in every life
     for line in sys.stdin:
         deadly = int(line)
         home = directory / str(deadly)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from pathlib import Path
 from types import MappingProxyType
 
@@ -42,6 +44,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase, Record
 from handler.ports.alerts import AlertStatus, Delivery, StoredHook, TokenHash
 from handler.ports.stored import StoredTick
+from handler.store.revisions import create_file, to_head
 from handler.store.sqlite import SqliteStore
 from trigger.explain.explanation import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
@@ -353,5 +356,19 @@ def full_record() -> Record:
     )
 
 
-def opened(path: Path) -> SqliteStore:
-    return SqliteStore.open(path, installation=INSTALLATION)
+@functools.cache
+def new_store() -> bytes:
+    """The file of a new store before an installation claims it. Migrations make it, once in each process."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "new.sqlite"
+        create_file(path)
+        to_head(path)
+        return path.read_bytes()
+
+
+def opened(path: Path, installation: str = INSTALLATION) -> SqliteStore:
+    """The store at the path, a new one if there is none: a copy, since 25 migrations take longer than most tests."""
+    if not path.exists():
+        create_file(path)
+        path.write_bytes(new_store())
+    return SqliteStore.open(path, installation=installation)

@@ -31,7 +31,9 @@ from handler.ports.stored import Event, EventKind
 from handler.store.database import writer_engine
 from handler.store.revisions import MIGRATIONS, to_head
 from handler.store.schema import HEAD, METADATA
+from handler.store.sqlite import SqliteStore
 from tests.support.store import (
+    INSTALLATION,
     LOCAL,
     WEB,
     a_definition,
@@ -126,7 +128,7 @@ def test_the_code_expects_the_newest_migration():
 
 
 def test_a_new_store_is_its_owners_alone(tmp_path):
-    opened(tmp_path / "new.sqlite").close()
+    SqliteStore.open(tmp_path / "new.sqlite", installation=INSTALLATION).close()
     assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
 
 
@@ -405,7 +407,7 @@ def test_a_database_of_something_else_is_refused(tmp_path):
 
 def test_a_directory_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(StoreError, match="No such file or directory"):
-        opened(tmp_path / "nowhere" / "trimtab.sqlite")
+        SqliteStore.open(tmp_path / "nowhere" / "trimtab.sqlite", installation=INSTALLATION)
 
 
 def test_what_schema_0010_had_declared_is_the_first_revision_once_the_file_says_something_else(tenth):
