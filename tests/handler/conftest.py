@@ -10,7 +10,7 @@ import pytest
 from tests.support.daemon import COMMUNITY, Daemon, a_daemon
 
 _GROUP = (
-    "{profile: web, min: 1, max: 3, interval: 2s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s, policies: [out]}"
+    "{profile: web, min: 1, max: 3, interval: 1m, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s, policies: [out]}"
 )
 _GROUPS = [f"group-{number}" for number in range(1, 25)]
 _MODEL = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,15 @@ PATIENT = 180.0
 time, and that is no defect of what is tested. Only what must *not* happen in time has a short deadline of its own."""
 
 
+_PART_OF_THE_WAIT = 0.05
+"""What lasts is looked at less often: looking takes the processor from what is waited for."""
+
+
+def scaled(seconds: float) -> float:
+    """A deadline on a quiet machine, as long as it must be on this one now: by the processes that share a processor."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def until(
     holds: Callable[[], bool],
     *,
@@ -21,14 +31,23 @@ def until(
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Wait until the condition holds; fail with the log when the deadline passes or the process ends before."""
-    deadline = time.monotonic() + within
+    """Wait until the condition holds; fail with the log when the deadline passes or the process ends before.
+
+    Args:
+        holds: what is waited for.
+        within: seconds that it may take on a quiet machine; a busy one has more.
+        every: seconds between two looks at the beginning; later they are rarer.
+        process: what must run meanwhile.
+        log: what is shown of it if the wait fails.
+    """
+    began = time.monotonic()
     while not holds():
+        waited = time.monotonic() - began
         ended = process is not None and process.poll() is not None
-        if ended or time.monotonic() > deadline:
+        if ended or (waited > within and waited > scaled(within)):
             said = log.read_text() if log is not None else ""
-            raise AssertionError(f"{'the process ended' if ended else f'not within {within} s'}: {said}")
-        time.sleep(every)
+            raise AssertionError(f"{'the process ended' if ended else f'not within {waited:.0f} s'}: {said}")
+        time.sleep(max(every, _PART_OF_THE_WAIT * waited))
 
 
 @contextlib.contextmanager
@@ -44,7 +63,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     """Ask it to end, then end it."""
     process.terminate()
     try:
-        process.wait(timeout=PATIENT)
+        process.wait(timeout=scaled(PATIENT))
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(timeout=PATIENT)
