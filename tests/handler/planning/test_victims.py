@@ -281,7 +281,7 @@ def test_no_protected_or_unknown_member_is_chosen_and_no_more_than_requested(sce
 def test_whatever_a_group_prefers_the_same_ranks_leave_first(scene, count: int) -> None:
     """The preference decides within a rank, and never between a build and a member that serves."""
     roles, world = scene
-    as_good = {Role.UNSURE, Role.REPLACING, Role.LEAVING}  # as one that serves, if they have served
+    as_good = {Role.UNSURE, Role.REPLACING, Role.LEAVING, Role.STUCK}  # as one that serves, if they have served
     serving = {
         member.name
         for member, role in roles
