@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from handler.command import app
 from tests.support.daemon import TRIMTAB, CommandResult, Daemon
+from tests.support.waiting import PATIENT, scaled
 
 _DECLARED = 'clouds: {box: {process: {}}}\nprofiles: {web: {cloud: box, command: [sleep, "9"]}}\n'
 _GOOD = _DECLARED + "groups: {web: {profile: web, min: 1, max: 2}}\n"
@@ -279,7 +280,7 @@ def completed(daemon: Daemon, *words: str) -> list[str]:
     }
     done = subprocess.run(
         ["bash", "--norc", "-c", script, str(TRIMTAB), *words],
-        env=environment, capture_output=True, text=True, timeout=60.0, check=True,
+        env=environment, capture_output=True, text=True, timeout=scaled(PATIENT), check=True,
     )  # fmt: skip
     return done.stdout.split()
 
@@ -303,7 +304,9 @@ def test_bash_completes_commands_options_groups_and_members(daemon: Daemon, word
 def test_other_shells_are_answered_too(daemon: Daemon, shell: str, ask: dict[str, str]) -> None:
     script = typed("completion", shell).out
     environment = {**ask, "_TRIMTAB_COMPLETE": f"complete_{shell}", "TRIMTAB_STATE": str(daemon.state)}
-    done = subprocess.run([TRIMTAB], env=environment, capture_output=True, text=True, timeout=60.0, check=True)
+    done = subprocess.run(
+        [TRIMTAB], env=environment, capture_output=True, text=True, timeout=scaled(PATIENT), check=True
+    )
 
     assert f"_TRIMTAB_COMPLETE=complete_{shell}" in script
     assert "group-24" in done.stdout
@@ -315,6 +318,8 @@ def test_without_a_daemon_a_shell_gets_no_names_and_no_error(tmp_path: Path) -> 
         "_TRIMTAB_COMPLETE": "complete_zsh",
         "HOME": str(tmp_path),
     }
-    done = subprocess.run([TRIMTAB], env=environment, capture_output=True, text=True, timeout=60.0, check=True)
+    done = subprocess.run(
+        [TRIMTAB], env=environment, capture_output=True, text=True, timeout=scaled(PATIENT), check=True
+    )
 
     assert done.stderr == ""
