@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.daemon import TRIMTAB
+from tests.support.waiting import PATIENT, scaled
 
 _MODEL = """\
 counters: {cpu: {push: CPU, unit: percent, range: [0, 100]}}
@@ -34,7 +35,7 @@ def on_a_terminal(*command: str) -> tuple[str, str]:
         os.close(follower)
         shown = b"".join(_pieces(leader))
         os.close(leader)
-        assert run.wait(timeout=60.0) == 0, shown.decode()
+        assert run.wait(timeout=scaled(PATIENT)) == 0, shown.decode()
         printed.seek(0)
         return printed.read().decode(), re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
@@ -61,7 +62,7 @@ def test_a_long_replay_shows_percentage_and_time_left_on_a_terminal_only(load: t
     command = (str(TRIMTAB), "replay", model, "--load", trace, "--capacity", "100", "--json")
 
     printed, shown = on_a_terminal(*command)
-    piped = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=True)
+    piped = subprocess.run(command, capture_output=True, text=True, timeout=scaled(PATIENT), check=True)
 
     assert "replaying model.yaml" in shown
     percentages = [int(found) for found in re.findall(r"(\d+)%", shown)]

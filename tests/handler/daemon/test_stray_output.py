@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+from tests.support.waiting import PATIENT, scaled
+
 _PANIC = """\
 import os, socket
 from gufo.snmp._fast import GetIter, SnmpV2cClientSocket
@@ -31,7 +33,9 @@ logs.say("after")
 
 
 def told(script: str) -> tuple[list[dict[str, object]], str]:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=scaled(PATIENT)
+    )
     return [json.loads(line) for line in done.stderr.splitlines()], done.stdout
 
 
@@ -74,6 +78,8 @@ with stray_output.caught(logs.warn):
     print("inside", file=sys.stderr)
 print("outside", file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=scaled(PATIENT)
+    )
 
     assert done.stderr.splitlines() == ["inside", "outside"]
