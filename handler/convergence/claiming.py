@@ -26,6 +26,7 @@ from config.errors import DriverError
 from config.model.catalogue import Cloud, ProcessCloud
 from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.lock import InstallationLock
+from handler.convergence.pass_threads import waiting
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.claims import claims_on, next_claim, oldest, rival_of, unclaimed
 from handler.planning.launches import Claim, LaunchId
@@ -110,9 +111,11 @@ class Generation:
         if isinstance(cloud, ProcessCloud):
             self._hold()
             return
+        if cloud.id in self._met:
+            return
         with self._turn:
             meeting = self._meetings.setdefault(cloud.id, threading.Lock())
-        with meeting:
+        with waiting(), meeting:
             if cloud.id in self._met:
                 return
             try:
@@ -214,7 +217,8 @@ class Generation:
                 with traffic.call(cloud, self._clock) as admitted:
                     if not admitted:
                         return
-                    orchestrator.claim(name, self._own)
+                    with waiting():
+                        orchestrator.claim(name, self._own)
             except DriverError as error:
                 self._unwritten[cloud.id] = f"the claim of this daemon could not be written on {name}: {error}"
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,8 +16,12 @@ from handler.convergence.claiming import Generation, Rival
 from handler.convergence.evidence import Witnesses
 from handler.convergence.execute import Execution, Tools
 from handler.convergence.gather import Gatherer
+from handler.convergence.idle_groups import IdleGroup, grows_only, idle_group
+from handler.convergence.inventories import Compared, Inventories
+from handler.convergence.inventory import AskedListing
 from handler.convergence.leftovers import Journal, lifted
 from handler.convergence.pass_plan import PassPlanner, PlannedPass
+from handler.convergence.pass_threads import waiting
 from handler.convergence.passes import (
     Pass,
     halted,
@@ -39,7 +43,7 @@ from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import Create, Plan
 from handler.planning.world import Record, World
 from handler.ports.balancer import Balancer
-from handler.ports.orchestrator import ListsUnadopted, Orchestrator
+from handler.ports.orchestrator import ListsUnadopted, Orchestrator, Remarking
 from handler.ports.store import Store
 from handler.ports.stored import StoredGroup
 from trigger.guards.outdated_requests import compared
@@ -87,6 +91,14 @@ class Converger:
             traffic=self._traffic,
             witnesses=self.witnesses,
         )
+        self._inventories = Inventories(
+            installation=installation,
+            store=store,
+            orchestrator_for=orchestrator_for,
+            clock=clock,
+            traffic=self._traffic,
+            witnesses=self.witnesses,
+        )
         self._journal = Journal(store=store, clock=clock)
         self._provisions = Provisions(store=store, balancer_for=balancer_for, clock=clock)
         self._budgets = threading.Lock()
@@ -122,15 +134,47 @@ class Converger:
             DriverError: the number cannot be read.
         """
         orchestrator = self._orchestrator_for(definition.cloud)
-        return orchestrator.standing(definition.profile) if isinstance(orchestrator, ListsUnadopted) else 0
+        if not isinstance(orchestrator, ListsUnadopted):
+            return 0
+        with waiting():
+            return orchestrator.standing(definition.profile)
 
-    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
+    def idle(self, stored: StoredGroup, done: Pass) -> IdleGroup | None:
+        """Return what a group goes by that this pass left with nothing to do; ``None``: it needs a pass each interval.
+
+        A cloud with remarks of its own is asked for them by passes alone.
+        """
+        remarks = isinstance(self._orchestrator_for(stored.definition.cloud), Remarking)
+        if remarks or self.rival is not None or not self._journal.is_closed(stored.id):
+            return None
+        return idle_group(stored, done)
+
+    def compare(self, cloud: Cloud, idle: Sequence[IdleGroup]) -> Compared:
+        """Read one inventory for groups with nothing to do on one cloud (`handler.convergence.inventories`).
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._inventories.compare(cloud, idle)
+
+    def listings(self, cloud: Cloud, groups: Sequence[GroupId]) -> Mapping[GroupId, AskedListing]:
+        """List the machines of several groups of one cloud, by one call where that shows all of them."""
+        found = dict(self._inventories.listings(cloud, groups)) if len(groups) > 1 else {}
+        for group in groups:
+            if group not in found:
+                at = self._clock()
+                found[group] = AskedListing(asked_at=at, listing=self._gatherer.list(group, cloud))
+        return found
+
+    def gather(
+        self, group: GroupId, definition: Definition, *, mends: bool = False, listed: AskedListing | None = None
+    ) -> World:
         """Gather the world once, without changes; with ``mends``, repair balancers that cannot be read otherwise.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._gatherer.gather(group, definition, mends=mends)
+        return self._gatherer.gather(group, definition, mends=mends, given=listed)
 
     def dry_run(self, stored: StoredGroup) -> Plan:
         """Return the plan of a pass now.
@@ -163,21 +207,24 @@ class Converger:
         accept_vanished: bool = False,
         only: MemberName | None = None,
         latest: Callable[[], GroupState] | None = None,
+        listed: AskedListing | None = None,
     ) -> Pass:
         """Make one pass, for all members or for the one whose loss a person accepts.
 
         A paused, ORPHANED or advised group is only observed, unless it is being deleted.
 
         Gathering may take long, and decisions made meanwhile count: ``latest`` returns the state after it. It is called
-        again before every step: after a pause, running calls finish and no other begins.
+        again before every step: after a pause, running calls finish and no other begins. ``listed`` is a listing that
+        was asked for since the group's last pass, or that is kept for creations; without it the pass asks for one.
 
         Raises:
             StoreError: the store cannot be read. If it cannot be written, the pass ends before the call.
         """
         self._meet(stored)
         kept = hands_off(stored) or stored.state.older is not None or self.rival is not None
-        tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
-        done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
+        with waiting():
+            tended = _UNTENDED if kept or only is not None else self._provisions.tend(stored)
+        done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest, listed=listed)
         if not kept and not stored.deleting and only is None:
             orchestrator = self._orchestrator_for(stored.definition.cloud)
             done = with_remarks(remarks_of(orchestrator, stored.definition, self._traffic, self._clock), done)
@@ -212,9 +259,10 @@ class Converger:
         accept_vanished: bool,
         only: MemberName | None,
         latest: Callable[[], GroupState] | None,
+        listed: AskedListing | None = None,
     ) -> Pass:
         ordered, quiet = accept_vanished or only is not None, self.rival is not None or hands_off(stored)
-        world = self.gather(stored.id, stored.definition, mends=only is None and not quiet)
+        world = self.gather(stored.id, stored.definition, mends=only is None and not quiet, listed=listed)
         self._see(stored, world)
         if latest is not None:
             stored = replace(stored, state=latest())
@@ -224,6 +272,8 @@ class Converger:
         held = self.rival is not None or hands_off(stored) or _is_doubted(stored, world, self._clock())
         look = partial(self._planner.look, stored, world, accept_vanished=accept_vanished, only=only)
         seen, minted, reading = look(), tuple[Record, ...](), None
+        if listed is not None and listed.kept and not grows_only(seen.plan):
+            return self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest)
         if seen.plan.makes:
             reading = self._quotas.read(stored.definition)
             with (
@@ -236,13 +286,27 @@ class Converger:
                     return halted(seen.only(stored), str(error))
         if held:
             return seen.only(stored)
-        planned, tools = seen.plan, self._tools(stored.definition, world)
+        goes_on = self._goes_on(stored, latest)
+        return self._carried_out(stored, seen, minted, reading, settled=only is None, goes_on=goes_on)
+
+    def _carried_out(
+        self,
+        stored: StoredGroup,
+        seen: PlannedPass,
+        minted: tuple[Record, ...],
+        reading: QuotaReading | None,
+        *,
+        settled: bool,
+        goes_on: Callable[[], bool],
+    ) -> Pass:
+        """Carry out what was planned; ``settled``: the pass is for all members."""
+        world, planned, tools = seen.snapshot.world, seen.plan, self._tools(stored.definition, seen.snapshot.world)
         try:
-            settled = only is None and stored.state.older is None
+            settled = settled and stored.state.older is None
             seated = () if not settled else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
         except StoreError as error:
             return halted(seen.only(stored), str(error))
-        execution = Execution(tools, world, minted, goes_on=self._goes_on(stored, latest))
+        execution = Execution(tools, world, minted, goes_on=goes_on)
         outcomes = execution.run(planned.steps)
         self._quotas.passed(stored.id, stored.definition.cloud.id, outcomes)
         for wait, members in execution.waits.items():

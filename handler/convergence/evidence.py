@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from collector.clients.concurrency import in_parallel
 from config.model.catalogue import ReadyProbe
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.ledger import LossLedger
+from handler.convergence.pass_threads import called
 from handler.convergence.sightings import Sightings
 from handler.planning.desired import Definition
 from handler.planning.evidence import NO_LOSSES, Hearing, Loss, LossEvidence, Saying, Testimony
@@ -84,6 +84,18 @@ class Witnesses:
     def hear(self, group: GroupId, hearings: Sequence[Hearing]) -> None:
         """Record which members answered the counters' sources at a poll of the group."""
         self._heard[group] = hearings
+
+    def are_idle(self, definition: Definition, at: Instant, *, proof: bool) -> bool:
+        """Return whether nothing is to be asked of a group's members, or remembered of them, without a loss."""
+        memory = self._groups.get(definition.group.id)
+        if memory is None or memory.lost or memory.believed or memory.back:
+            return False
+        interval, hearings = definition.group.interval, self._heard.get(definition.group.id, ())
+        return definition.profile.ready is None or proof or any(each.hears(at, interval) for each in hearings)
+
+    def seen_unchanged(self, groups: Iterable[GroupId], at: Instant) -> None:
+        """Take note that these groups lacked nothing at that time."""
+        self._ledger.seen(groups, at)
 
     def with_losses(
         self,
@@ -205,7 +217,7 @@ class Witnesses:
     ) -> dict[MemberName, Saying]:
         places = {member.name: sightings.address(member) for member in members}
         asked = {name: address for name, address in places.items() if address is not None}
-        answers = in_parallel([partial(self._probe, address, ready) for address in asked.values()], self._lanes)
+        answers = called([partial(self._probe, address, ready) for address in asked.values()], self._lanes)
         return sightings.hear(dict(zip(asked, answers, strict=True)), at)
 
     def _is_heard_otherwise(self, world: World, interval: Seconds) -> bool:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from collector.clients.concurrency import in_parallel
 from config.errors import DriverError, Full, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
 from handler.convergence.balancer_locks import BalancerLeases
+from handler.convergence.pass_threads import side_by_side, waiting
 from handler.convergence.quotas import Quotas
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.answers import Answer, AnswerMoment, answered
@@ -118,8 +118,8 @@ class Execution:
         lanes = self._tools.traffic.in_parallel(self._tools.definition.cloud, self._tools.workers)
         with self._tools.leases.taken(changed(called), self._world.group, self._tools.clock) as self._may_change:
             batched, left = self._in_batches(called)
-            moved = in_parallel([partial(self._line, line) for line in left], lanes)
-        born = in_parallel([partial(self._line, birth) for birth in births.values()], lanes)
+            moved = side_by_side([partial(self._line, line) for line in left], lanes)
+        born = side_by_side([partial(self._line, birth) for birth in births.values()], lanes)
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _in_batches(self, lines: Sequence[Line]) -> tuple[list[StepOutcome], list[Line]]:
@@ -145,7 +145,9 @@ class Execution:
         """Make several changes of one balancer: a line of history for each before, and after."""
         begun = [self._begun(name, step) for name, step in steps]
         try:
-            answers = driver.apply([self._change(name, step) for name, step in steps])
+            changes = [self._change(name, step) for name, step in steps]
+            with waiting():
+                answers = driver.apply(changes)
         except DriverError as error:
             answers = [error] * len(steps)
         return [self._ended(one, answer) for one, answer in zip(begun, answers, strict=True)]
@@ -223,7 +225,8 @@ class Execution:
             return self._noted([(name, step)])[0]
         begun = self._begun(name, step)
         try:
-            answer: Answer = self._call(name, step)
+            with waiting():
+                answer: Answer = self._call(name, step)
         except DriverError as error:
             answer = error
         return self._ended(begun, answer)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from collector.clients.concurrency import in_parallel
 from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.evidence import Witnesses
 from handler.convergence.gather_parts import with_parts
+from handler.convergence.inventory import AskedListing
 from handler.convergence.lost_balancers import Absence, check_made, missed
+from handler.convergence.pass_threads import called, waiting
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
@@ -61,18 +62,21 @@ class Gatherer:
     reverted: dict[GroupId, Mapping[BalancerId, Set[MemberName]]] = field(default_factory=dict, init=False, repr=False)
     """Of the last world: members that get work from balancers although they are proved gone and not listed."""
 
-    def gather(self, group: GroupId, definition: Definition, *, mends: bool = False) -> World:
+    def gather(
+        self, group: GroupId, definition: Definition, *, mends: bool = False, given: AskedListing | None = None
+    ) -> World:
         """Gather once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
 
-        With ``mends``, balancers that cannot be read are repaired (`handler.ports.balancer.Mending`).
+        The machines are listed now, unless a listing was given. With ``mends``, balancers that cannot be read are
+        repaired (`handler.ports.balancer.Mending`).
 
         Raises:
             StoreError: the store cannot be read.
         """
-        at = self.clock()
+        at = self.clock() if given is None else given.asked_at
         orchestrator = self.orchestrator_for(definition.cloud)
         records = {record.name: record for record in self.store.members(group)}
-        listing = self._list(orchestrator, group, definition.cloud)
+        listing = self.list(group, definition.cloud) if given is None else given.listing
         listed = self._ours(listing.servers, group)
         seatings = self._seatings(definition, records.values(), mends=mends)
         served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
@@ -154,14 +158,16 @@ class Gatherer:
         self._streaks[group] = streaks = lengthened(before, silent, at)
         return frozenset(name for name in silent if not streaks[name].is_settled(at))
 
-    def _list(self, orchestrator: Orchestrator, group: GroupId, cloud: Cloud) -> Listing:
+    def list(self, group: GroupId, cloud: Cloud) -> Listing:
+        """List a group's machines; if the cloud does not answer, the listing is empty and partial."""
         closed_until = self.traffic.closed_until(cloud, self.clock())
         if closed_until is not None:
             until = datetime.fromtimestamp(closed_until, UTC).strftime("%H:%M:%S")
             because = f"cloud {cloud.id} asked for time: it is left alone until {until} UTC"
             return Listing(servers=(), complete=False, because=because)
         try:
-            return orchestrator.list(group)
+            with waiting():
+                return self.orchestrator_for(cloud).list(group)
         except DriverError as error:
             self.traffic.heard(cloud, error, self.clock())
             return Listing(servers=(), complete=False, because=str(error))
@@ -187,9 +193,8 @@ class Gatherer:
             except DriverError:
                 return ()  # nothing was proved
 
-        answers = in_parallel(
-            [partial(ask, name) for name in sorted(names)], self.traffic.in_parallel(cloud, self.workers)
-        )
+        lanes = self.traffic.in_parallel(cloud, self.workers)
+        answers = called([partial(ask, name) for name in sorted(names)], lanes)
         return dict(answer for said in answers for answer in said)
 
     def _seatings(
@@ -198,9 +203,8 @@ class Gatherer:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        answers = in_parallel(
-            [partial(self._seating, definition, balancer, mends=mends) for balancer in ids], self.workers
-        )
+        look = partial(self._seating, definition, mends=mends)
+        answers = called([partial(look, balancer) for balancer in ids], self.workers)
         return dict(zip(ids, answers, strict=True))
 
     def _seating(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> Seating:
@@ -237,7 +241,7 @@ class Gatherer:
             for member in world.members
             if member.server is not None and member.server.address is not None and _is_asked(member, world)
         }
-        answers = in_parallel([partial(self.probe, address, ready) for address in asked.values()], self.workers)
+        answers = called([partial(self.probe, address, ready) for address in asked.values()], self.workers)
         said = dict(zip(asked, answers, strict=True))
         if not said:
             return world, {}

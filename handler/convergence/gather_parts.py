@@ -10,6 +10,7 @@ from functools import partial
 from collector.clients.concurrency import in_parallel
 from config.errors import DriverError
 from config.units import GroupId, MemberName, PartName
+from handler.convergence.pass_threads import waiting
 from handler.planning.desired import Definition
 from handler.planning.member_resources import wants_parts
 from handler.planning.world import MadePart, Member, PartListing
@@ -31,7 +32,9 @@ def with_parts(
     if not wanted:
         return members
     found: dict[MemberName, dict[PartName, MadePart | None]] = {}
-    for (whose, name), part in _told(wanted.values(), orchestrator, definition, admitted, workers):
+    with waiting():
+        told = list(_told(wanted.values(), orchestrator, definition, admitted, workers))
+    for (whose, name), part in told:
         found.setdefault(whose, {})[name] = part
     return tuple(_fitted(member, found.get(member.name, {})) if member.name in wanted else member for member in members)
 

@@ -6,7 +6,7 @@ It lives in memory: after a restart every loss is new, and all of them count tog
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
@@ -59,6 +59,14 @@ class LossLedger:
         """Keep how long everything has lasted that is remembered: the clock was set by ``step``."""
         with self._turn:
             self._pages = moved(self._pages, dict[GroupId, _Page], step)
+
+    def seen(self, groups: Iterable[GroupId], at: Instant) -> None:
+        """Take note of a look that showed these groups without a loss."""
+        with self._turn:
+            for group in groups:
+                page = self._pages.get(group)
+                if page is not None and not page.lost:
+                    page.seen_at = max(page.seen_at, at)
 
     def note(
         self,

@@ -24,6 +24,10 @@ class Journal:
     clock: Callable[[], Instant]
     _open: dict[GroupId, tuple[OpenStep, ...]] = field(default_factory=dict, init=False, repr=False)
 
+    def is_closed(self, group: GroupId) -> bool:
+        """Return whether no call of the group is known to be open."""
+        return not self._open.get(group)
+
     def close(self, group: GroupId, cloud: CloudId, world: World) -> None:
         """Write down what this look shows of the calls that were left open.
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from config.errors import DriverError, Permanent, Transient
 from config.model.catalogue import Cloud
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
+from handler.convergence.pass_threads import waiting
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.desired import Definition
 from handler.planning.headroom import Headroom, Quota, headroom_of
@@ -140,7 +141,7 @@ class Quotas:
             return None
         with self._lock:
             asking = self._asking[definition.cloud.id]
-        with asking:
+        with waiting(), asking:
             known = self._known(definition)
             return self._asked(definition, orchestrator) if known is None else known
 
@@ -254,7 +255,7 @@ def remarks_of(
     if not isinstance(orchestrator, Remarking):
         return ()
     try:
-        with traffic.look(definition.cloud, clock) as may:
+        with waiting(), traffic.look(definition.cloud, clock) as may:
             return tuple(orchestrator.remarks(definition.profile)) if may else ()
     except Permanent as error:
         return (str(error),)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from config.errors import DriverError
 from config.units import BalancerId, GroupId, MemberName
 from handler.convergence.execute import Tools
+from handler.convergence.pass_threads import waiting
 from handler.planning.step_outcomes import StepResult
 from handler.ports.balancer import Reverting
 
@@ -44,7 +45,8 @@ def _unseated(balancer: BalancerId, name: MemberName, group: GroupId, tools: Too
         return
     line = tools.store.begin_step(group, "leave", name, tools.clock(), (), cloud)
     try:
-        driver.unseat(name)
+        with waiting():
+            driver.unseat(name)
     except DriverError as error:
         tools.store.end_step(line, StepResult.LIMITED, str(error), tools.clock(), (), cloud)
         yield f"balancer {balancer}: {name} is gone, and is still registered: {error}"

@@ -101,7 +101,12 @@ class Engine:
         self.queue = self._opened()
         self.fleet_pause_control = FleetPauseControl(parts.store, self.queue, self.runtimes)
         self.keeper = Keeper(
-            converger=parts.converger, store=parts.store, queue=self.queue, clock=parts.clock, saw=self._saw
+            converger=parts.converger,
+            store=parts.store,
+            queue=self.queue,
+            clock=parts.clock,
+            saw=self._saw,
+            rested=lambda runtime: self.reports.rested(runtime, parts.converger.rival),
         )
         self._decider = Decider(
             runtimes=self.runtimes,
@@ -163,6 +168,7 @@ class Engine:
                 self.reports.follow,
                 self.recordings.follow,
                 self._housekeeping.follow,
+                self.keeper.follow,
             ),
         )
 

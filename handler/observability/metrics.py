@@ -190,6 +190,10 @@ class Metrics:
                 self._actions.inc(group, name, outcome.result.value)
                 self._action_seconds.labels(name).observe(max(outcome.finished_at - outcome.started_at, 0.0))
 
+    def rested(self, group: GroupId) -> None:
+        """Count a pass that found nothing to do, since an inventory shows the group as it was."""
+        self._passes.inc(group, StepResult.DONE.value)
+
     def webhook_answered(self, sender: Sender | None, result: AlertResult) -> None:
         """Count a request at ``/hooks/alerts``; its sender is unknown until its body has been read."""
         self._webhooks.labels(_source(sender), result.value).inc()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from config.units import Instant
 from handler import logs
 from handler.convergence.claiming import Rival
 from handler.convergence.passes import Pass
@@ -68,7 +69,12 @@ class Reporter:
         for message in sorted(self._troubles.get(runtime.id, frozenset()) - troubles):
             logs.say("trouble_ended", group=runtime.id, message=message)
         self._troubles[runtime.id] = troubles
-        self._condition(runtime, done)
+        self._condition(runtime, done.world.at)
+
+    def rested(self, runtime: GroupRuntime, at: Instant) -> None:
+        """Count a pass that an inventory made needless, and log the group's state if it changed."""
+        self.metrics.rested(runtime.id)
+        self._condition(runtime, at)
 
     def forget(self, runtime: GroupRuntime) -> None:
         """A group is gone."""
@@ -76,8 +82,8 @@ class Reporter:
         self._troubles.pop(runtime.id, None)
         self.metrics.forget(runtime.id)
 
-    def _condition(self, runtime: GroupRuntime, done: Pass) -> None:
-        condition = condition_of(runtime, done.world.at)
+    def _condition(self, runtime: GroupRuntime, at: Instant) -> None:
+        condition = condition_of(runtime, at)
         before = self._conditions.get(runtime.id)
         self._conditions[runtime.id] = condition
         if before is not condition:

@@ -88,6 +88,13 @@ class Reports:
         self.recent.passed(runtime, self._now())
         self._notifier.saw(runtime)
 
+    def rested(self, runtime: GroupRuntime, rival: Rival | None) -> None:
+        """An inventory shows a group as its last pass left it, which counts as a pass without anything to do."""
+        self._reporter.superseded(rival)
+        self._reporter.rested(runtime, self._now())
+        self.recent.passed(runtime, self._now())
+        self._notifier.saw(runtime)
+
     def forget(self, runtime: GroupRuntime) -> None:
         """A group is gone."""
         self._reporter.forget(runtime)

@@ -15,6 +15,7 @@ from config.model.catalogue import Group, Mode
 from config.units import BalancerId, MemberName, Moment, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
+from handler.convergence.pass_threads import PassThreads
 from handler.convergence.passes import Pass
 from handler.planning.evidence import Doubt
 from handler.planning.roles import state_of
@@ -23,7 +24,9 @@ from handler.planning.world import Record, Seating, World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.fresh_listings import FreshListings
 from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.runtime.inventory_watch import InventoryWatch
 from handler.runtime.loops import Guard, until_set, whole
 from handler.runtime.roll_progress import news_of, write
 from handler.runtime.state_begins import state_begins
@@ -34,7 +37,12 @@ from trigger.requests import Fleet, GroupState, Pause
 _Result = TypeVar("_Result")
 
 _LEAVING = frozenset({MemberState.DRAINING, MemberState.LEAVING})
+_THINKING = 8
+"""Passes that compute at a time…"""
+_CALLING = 160
+"""…and that wait for calls besides: one call each, as many as a cloud is usually given at once, and some to spare."""
 _WORKERS = 8
+"""Writes of what passes found, besides."""
 _SAID_AT_MOST = 500
 
 
@@ -49,24 +57,30 @@ class Keeper:
         queue: DecisionQueue,
         clock: Callable[[], Moment],
         saw: Callable[[GroupRuntime, Pass], None],
+        rested: Callable[[GroupRuntime], None] = lambda runtime: None,
     ) -> None:
         self._converger = converger
         self._store = store
         self._queue = queue
         self._clock = clock
         self._saw = saw
-        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="converge")
+        self._passes = PassThreads(_THINKING, _CALLING)
+        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="converge-notes")
         self._turns: dict[str, asyncio.Lock] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._listings = FreshListings(converger.listings)
+        self._watch = InventoryWatch(compare=converger.compare, clock=clock, same=rested)
 
     def start(self, runtime: GroupRuntime) -> None:
         """Start the passes of a group."""
+        self._watch.start()
         if runtime.id not in self._tasks:
             self._tasks[runtime.id] = asyncio.create_task(self._keep(runtime), name=f"converge-{runtime.id}")
 
     async def drop(self, runtime: GroupRuntime) -> None:
         """Stop the passes of a group, after the running one."""
         task = self._tasks.pop(runtime.id, None)
+        self._watch.watch(runtime, None)
         async with self._turn(runtime):
             if task is not None:
                 task.cancel()
@@ -79,7 +93,14 @@ class Keeper:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._watch.stop()
+        await self._listings.stop()
+        await asyncio.to_thread(self._passes.shutdown)
         await asyncio.to_thread(self._workers.shutdown, wait=True)
+
+    def follow(self, step: Seconds) -> None:
+        """The system's clock was set by so much."""
+        self._watch.follow(step)
 
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
         """Return the running loops: the daemon watches that none of them has died."""
@@ -101,7 +122,7 @@ class Keeper:
     async def observe(self, runtime: GroupRuntime) -> World:
         """Gather now and keep the world. Failures of the last pass stay, since no step was tried."""
         async with self._turn(runtime):
-            done = await self._in_thread(lambda: self._converger.observe(runtime.stored()))
+            done = await self._in_pass(lambda: self._converger.observe(runtime.stored()))
             await self._compare_store(runtime, done)
         if runtime.seen is not None:
             over = {*(doubt.words for doubt in runtime.seen.plan.doubts), runtime.seen.plan.repair_stopped}
@@ -117,10 +138,15 @@ class Keeper:
             runtime.accept_vanished = runtime.accept_vanished and only is not None
             stored = runtime.stored()
             if hands_off(runtime):
-                done = await self._in_thread(lambda: self._converger.observe(stored))
+                done = await self._in_pass(lambda: self._converger.observe(stored))
             else:
-                done = await self._in_thread(
-                    lambda: self._converger.run(stored, accept_vanished=accept, only=only, latest=lambda: runtime.state)
+                ordered = accept or only is not None
+                kept = None if ordered else self._watch.kept(runtime)
+                listed = await self._listings.of(stored.definition.cloud, runtime.id) if kept is None else kept
+                done = await self._in_pass(
+                    lambda: self._converger.run(
+                        stored, accept_vanished=accept, only=only, latest=lambda: runtime.state, listed=listed
+                    )
                 )
                 await self._lower(runtime, done)
                 await self._remember(runtime, stored, done)
@@ -191,7 +217,7 @@ class Keeper:
         if runtime.state.desired is not None or hands_off(runtime):
             return 0
         try:
-            return await self._in_thread(lambda: self._converger.standing(runtime.definition))
+            return await self._in_pass(lambda: self._converger.standing(runtime.definition))
         except DriverError:
             return None
 
@@ -252,6 +278,14 @@ class Keeper:
 
         return await whole(run())
 
+    async def _in_pass(self, call: Callable[[], _Result]) -> _Result:
+        """Run a pass, or another call to a cloud, in a thread to its end (`handler.convergence.pass_threads`)."""
+
+        async def run() -> _Result:
+            return await asyncio.wrap_future(self._passes.submit(call))
+
+        return await whole(run())
+
     async def _keep(self, runtime: GroupRuntime) -> None:
         guard = Guard("pass", group=runtime.id)
         while True:
@@ -260,6 +294,8 @@ class Keeper:
             routine = _until_routine(runtime, self._clock().steady)
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             await until_set(runtime.wake, pause)
+            while not runtime.wake.is_set() and self._watch.vouches(runtime):
+                await until_set(runtime.wake, _until_routine(runtime, self._clock().steady))
 
     async def _compare_store(self, runtime: GroupRuntime, done: Pass) -> None:
         """Write down that the store may be older than the fleet, or that a listing agrees with it."""
@@ -327,6 +363,7 @@ class Keeper:
         await self._tell_of_balancers(runtime, seatings, done.world.seatings)
         await self._tell_of_budget(runtime, budget, done)
         self._saw(runtime, done)
+        self._watch.watch(runtime, self._converger.idle(runtime.stored(), done))
         if runtime.state.desired is None and fleet.listed and not hands_off(runtime):
             await self._queue.ask(DecisionTask(runtime=runtime, at=now))
 

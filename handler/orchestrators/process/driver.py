@@ -64,13 +64,15 @@ class ProcessOrchestrator:
 
     def list(self, group: GroupId) -> Listing:
         """List a group's members, and trim its logs; complete unless ``/proc`` or the registry cannot be read."""
-        listing = self._listed(lambda mark: mark.group == group)
-        self._logs.trim(server.name for server in listing.servers)
-        return listing
+        return self._trimmed(self._listed(lambda mark: mark.group == group))
 
     def list_all(self) -> Listing:
         """List the members of all groups, as `list`."""
-        return self._listed(lambda mark: True)
+        return self._trimmed(self._listed(lambda mark: True))
+
+    def _trimmed(self, listing: Listing) -> Listing:
+        self._logs.trim(server.name for server in listing.servers)
+        return listing
 
     def _listed(self, is_asked: Callable[[LaunchId], bool]) -> Listing:
         self._attend()
