@@ -14,6 +14,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.stored import Creates, Event
 from handler.store import rows
+from handler.store.create_tally import Creation
 from handler.store.schema import abandoned, steps
 from handler.store.session import StoreSession, write_note
 from handler.store.upserts import insert_or_ignore
@@ -135,8 +136,12 @@ class MemberRows(StoreSession):
 
     def creates(self, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
         """Return how much of the budgets is used."""
-        with self._snapshot() as connection:
-            return rows.count_creates(connection, group, cloud, now)
+
+        def read(whose: GroupId | None) -> tuple[Creation, ...]:
+            with self._snapshot() as connection:
+                return rows.read_creations(connection, whose, now)
+
+        return self._tally.counts(group, cloud, now, read)
 
     def begin_step(
         self, group: GroupId, name: str, member: MemberName | None, at: Instant, save: Sequence[Record], cloud: CloudId

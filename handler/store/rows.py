@@ -6,17 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import fields
 from typing import Any, cast
 
-from sqlalchemy import Connection, RowMapping, Table, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, or_, select, update
 
 from config.errors import StoreError
-from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName, Seconds
+from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
 from handler.planning.status import StateSince
 from handler.planning.world import Phase, Record
 from handler.ports.store import Edited
-from handler.ports.stored import Creates, StoredGroup
+from handler.ports.stored import StoredGroup
+from handler.store.create_tally import HOUR, Creation
 from handler.store.declared import overrides, revise
 from handler.store.editing import last_edits, write_edited
 from handler.store.fleet import read_fleet_pause
@@ -25,7 +26,6 @@ from handler.store.upserts import insert_or_update
 from trigger.requests import GroupState, Quiet, Signal, SignalKind
 
 _TOUCHED = "touched"
-_HOUR: Seconds = 3600.0
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
 _STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
 _SIGNAL = ("alert", "key", "kind")
@@ -49,11 +49,9 @@ _GONE = select(*(members.c[name] for name in _RECORD)).where(
 )
 _NAMES = 1000
 """Names in one query."""
-_CREATES = select(
-    func.count(case((members.c.group == bindparam("of"), 1))), func.count(case((members.c.cloud == bindparam("on"), 1)))
-)
-_CREATES_OUTSTANDING = _CREATES.where(members.c.phase.in_(_OUTSTANDING))
-_CREATES_SINCE = _CREATES.where(members.c.intended_at > bindparam("since"))
+_COUNTED = or_(members.c.phase.in_(_OUTSTANDING), members.c.intended_at > bindparam("since"))
+_ALL_CREATES = select(members.c.group, members.c.cloud, members.c.intended_at, members.c.phase).where(_COUNTED)
+_CREATES = _ALL_CREATES.where(members.c.group == bindparam("of"))
 _STATES = update(groups).where(groups.c.id == bindparam("row"))
 _NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
 _NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
@@ -334,14 +332,13 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
     _WRITE_MEMBER.write(connection, rows)
 
 
-def count_creates(connection: Connection, group: GroupId, cloud: CloudId, now: Instant) -> Creates:
-    """How much of the budgets is used."""
-    of = {"of": group, "on": cloud}
-    outstanding = connection.execute(_CREATES_OUTSTANDING, of).one()
-    past_hour = connection.execute(_CREATES_SINCE, of | {"since": now - _HOUR}).one()
-    return Creates(
-        group_outstanding=outstanding[0],
-        group_past_hour=past_hour[0],
-        cloud_outstanding=outstanding[1],
-        cloud_past_hour=past_hour[1],
+def read_creations(connection: Connection, group: GroupId | None, now: Instant) -> tuple[Creation, ...]:
+    """Return the creations of one group, or of all (``None``), that are outstanding or of the past two hours.
+
+    Two, so that a clock that is set back a little finds all of the hour that ends then.
+    """
+    since = {"since": now - 2 * HOUR}
+    found = connection.execute(*((_ALL_CREATES, since) if group is None else (_CREATES, since | {"of": group})))
+    return tuple(
+        Creation(row.group, row.cloud, row.intended_at, outstanding=row.phase in _OUTSTANDING) for row in found
     )

@@ -16,6 +16,7 @@ from config.units import GroupId
 from handler.planning.world import Record
 from handler.ports.stored import Event
 from handler.store import rows
+from handler.store.create_tally import CreateTally
 from handler.store.database import translated
 from handler.store.recording import Recorder
 from handler.store.schema import notes
@@ -62,18 +63,32 @@ class Fleets(Kept[GroupId, tuple[Record, ...]]):
     """The members of each group, as of the last read."""
 
 
+class KeptFleets:
+    """What is kept in memory of the members in the store."""
+
+    def __init__(self) -> None:
+        self.fleets = Fleets()
+        self.tally = CreateTally()
+
+    def forget(self, groups: Collection[GroupId]) -> None:
+        """After a transaction that may have changed members of these groups."""
+        self.fleets.forget(groups)
+        self.tally.forget(groups)
+
+
 class StoreSession:
     """One open store. Reads see one state each; writes go through the one writer."""
 
     def __init__(
-        self, path: Path, installation: str, writer: StoreWriter, reading: Engine, recorder: Recorder, fleets: Fleets
+        self, path: Path, installation: str, writer: StoreWriter, reading: Engine, recorder: Recorder, kept: KeptFleets
     ) -> None:
         self._path = path
         self._installation = installation
         self._writer = writer
         self._reading = reading
         self._recorder = recorder
-        self._fleets = fleets
+        self._fleets = kept.fleets
+        self._tally = kept.tally
         self._closed = False
 
     @contextlib.contextmanager

@@ -39,7 +39,7 @@ from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import claimed, create_file, to_head
 from handler.store.schema import groups
-from handler.store.session import Fleets, write_note
+from handler.store.session import KeptFleets, write_note
 from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
@@ -64,14 +64,14 @@ class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
             to_head(path)
             reading = reader_engine(path)
             undo.callback(reading.dispose)
-            fleets = Fleets()
-            writer = StoreWriter(writer_engine(path), path, lambda info: fleets.forget(rows.touched(info)))
+            kept = KeptFleets()
+            writer = StoreWriter(writer_engine(path), path, lambda info: kept.forget(rows.touched(info)))
             writer.start()
             undo.callback(writer.close)
             first_id = writer.do(lambda connection: claimed(connection, path, installation))
             undo.pop_all()
         recorder = Recorder(writer, itertools.count(first_id).__next__)
-        return cls(path, installation, writer, reading, recorder, fleets)
+        return cls(path, installation, writer, reading, recorder, kept)
 
     def close(self) -> None:
         """Flush and close. Later calls raise `StoreError`."""
