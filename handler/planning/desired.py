@@ -12,6 +12,21 @@ from config.model.catalogue import Cloud, Group, Profile
 from config.units import BalancerId, Instant, MemberName, Seconds
 from handler.planning.headroom import Headroom
 
+_KNOWN_AT_MOST = 4096
+_digests: dict[int, tuple[Profile, str]] = {}
+"""By the profile's identity: profiles are immutable, and each pass asks."""
+
+
+def _digest(profile: Profile) -> str:
+    known = _digests.get(id(profile))
+    if known is not None and known[0] is profile:
+        return known[1]
+    if len(_digests) >= _KNOWN_AT_MOST:
+        _digests.clear()
+    digest = digest_of({profile.id: profile})
+    _digests[id(profile)] = profile, digest
+    return digest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rolling:
@@ -54,7 +69,7 @@ class Definition:
     @cached_property
     def profile_digest(self) -> str:
         """Digest of all that new members are made of, as declared now."""
-        return digest_of({self.profile.id: self.profile})
+        return _digest(self.profile)
 
     @cached_property
     def build_digest(self) -> str:
