@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.beside.machine import processor, resident
-from benchmarks.daemon import _metrics, _most, _port
+from benchmarks.beside.running import metrics_at, port_of
+from benchmarks.daemon import _most
 
 _SECONDS = 60.0
 _RATE = 1000.0
@@ -46,7 +47,7 @@ def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
         command = [trimtab, "run", str(file), "--state", f"{place}/state", "--port", "0"]
         with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
             try:
-                port = _port(log)
+                port = port_of(log)
                 made = subprocess.check_output([trimtab, "hook", "new", "bench", "--state", f"{place}/state", "--json"])
                 time.sleep(15.0 / part)  # the first passes and ticks are not what is measured
                 yield from _flood(daemon.pid, port, json.loads(made)["path"], _SECONDS / part)
@@ -56,10 +57,10 @@ def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
 
 
 def _flood(pid: int, port: int, path: str, seconds: float) -> Iterator[tuple[str, float, str]]:
-    before, cpu, began = _metrics(port), processor(pid), time.monotonic()
+    before, cpu, began = metrics_at(port), processor(pid), time.monotonic()
     sender = [sys.executable, "-m", "benchmarks.alerts", str(port), path, str(seconds)]
     told = json.loads(subprocess.check_output(sender, timeout=seconds + 120))
-    after, took = _metrics(port), time.monotonic() - began
+    after, took = metrics_at(port), time.monotonic() - began
     what = f"{_RATE:.0f} alerts/s for {seconds:g} s, {_GROUPS} groups"
     yield f"{what}: accepted", told["accepted"] / told["took"], "/s"
     yield f"{what}: p50", told["p50"] * 1000, "ms"

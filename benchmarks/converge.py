@@ -1,4 +1,7 @@
-"""Ten thousand members from nothing, on a simulated cloud whose calls take 5 ms, and a pass over them at rest."""
+"""Ten thousand members from nothing, on a simulated cloud whose calls take 5 ms, and a pass over them at rest.
+
+Then 1,000 groups of four that each get one more member, by passes alone: what a decision costs is not in it.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
+from collector.clients.concurrency import in_parallel
 from config.model.catalogue import Budget, Group, NoProgram, Profile, SimulatedCloud
 from config.model.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, ProfileId
@@ -31,6 +36,7 @@ _CALL = 0.005
 _ROUNDS = 5
 _SMALL = (10, 100)
 """The sizes before the large one: what a member costs must not grow with the fleet."""
+_GROUPS, _EACH, _PASSES = 1000, 4, 8
 _INSTALLATION = "k3f9ab"
 _WEB = GroupId("web")
 
@@ -38,7 +44,7 @@ _WEB = GroupId("web")
 def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
     """Measure in a process of its own, whose memory is only this."""
     with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.converge", str(max(_MEMBERS // part, 1000))],
+        [sys.executable, "-m", "benchmarks.converge", str(max(_MEMBERS // part, 1000)), str(_GROUPS // part)],
         stdout=subprocess.PIPE,
         text=True,
     ) as measuring:
@@ -69,6 +75,37 @@ def _measured(members: int) -> Iterator[tuple[str, float, str]]:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         yield f"memory of the process, at most, with {members:,} members", memory, "MiB"
         store.close()
+
+
+def _many(groups: int) -> Iterator[tuple[str, float, str]]:
+    """Let many groups grow by one member each, eight passes side by side."""
+    with tempfile.TemporaryDirectory(prefix="ttb") as place:
+        store = SqliteStore.open(Path(place) / "store.sqlite", installation=_INSTALLATION)
+        one = _definition()
+        named = [replace(one.group, id=GroupId(f"g{number}")) for number in range(groups)]
+        definitions = [replace(one, group=group) for group in named]
+        cloud = SimulatedOrchestrator(one.cloud, _INSTALLATION, Path(place), clock.wall)  # type: ignore[arg-type]
+        converger = Converger(
+            installation=_INSTALLATION,
+            store=store,
+            orchestrator_for=lambda _: cloud,
+            balancer_for=_unused,
+            probe=_unused,
+            clock=clock.wall,
+        )
+        store.declare(definitions, clock.wall())
+        stored = store.groups()
+        _all_grown(converger, stored, _EACH)
+        cpu = time.process_time()
+        _all_grown(converger, stored, _EACH + 1)
+        spent = time.process_time() - cpu
+        yield f"{groups:,} groups of {_EACH} grow by one: passes, a group", 1000 * spent / groups, "CPU-ms"
+        store.close()
+
+
+def _all_grown(converger: Converger, groups: Sequence[StoredGroup], size: int) -> None:
+    sized = [replace(each, state=GroupState(desired=size, revision=size)) for each in groups]
+    in_parallel([partial(_grow, converger, each, size) for each in sized], _PASSES)
 
 
 def _grown(
@@ -124,5 +161,5 @@ def _unused(*_: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    for figure in _measured(int(sys.argv[1])):
+    for figure in chain(_measured(int(sys.argv[1])), _many(int(sys.argv[2]))):
         print(*figure, sep="\t", flush=True)

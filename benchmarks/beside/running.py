@@ -1,0 +1,92 @@
+"""A whole daemon over a simulated cloud, as an operator starts it, with a value of each group that is pushed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PATIENCE = 600.0
+_TOGETHER = 100
+"""Groups whose values go in one request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningDaemon:
+    """A daemon that listens."""
+
+    pid: int
+    state: Path
+    log: Path
+    port: int
+    token: str
+
+    def metrics(self) -> dict[str, float]:
+        """Return what the daemon says of itself."""
+        return metrics_at(self.port)
+
+    def push(self, names: Sequence[str], value: float) -> None:
+        """Push one value of each group."""
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        for first in range(0, len(names), _TOGETHER):
+            some = [{"group": name, "values": {"ORDERS": value}} for name in names[first : first + _TOGETHER]]
+            url = f"http://127.0.0.1:{self.port}/push"
+            urllib.request.urlopen(urllib.request.Request(url, json.dumps(some).encode(), headers), timeout=60).close()
+
+    def served(self, members: int) -> None:
+        """Wait until so many members are in service, by the store: the daemon is not asked meanwhile."""
+        there, deadline = 0, time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            with contextlib.closing(sqlite3.connect(self.state / "trimtab.sqlite", timeout=60)) as store:
+                there = store.execute("SELECT count(*) FROM members WHERE phase = 'in_service'").fetchone()[0]
+            if there >= members:
+                return
+            time.sleep(0.5)
+        raise RuntimeError(f"{members} members were to serve, and {there} do")
+
+
+@contextlib.contextmanager
+def running(model: str, names: Sequence[str]) -> Iterator[RunningDaemon]:
+    """Run a daemon for as long as the block does; it may be pushed values of these groups."""
+    with tempfile.TemporaryDirectory(prefix="ttb") as place:
+        file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
+        file.write_text(model)
+        trimtab = str(Path(sys.executable).parent / "trimtab")
+        command = [trimtab, "run", str(file), "--state", str(state), "--port", "0"]
+        with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
+            try:
+                port = port_of(log)
+                hook = [trimtab, "hook", "new", "bench", "--push", ",".join(names), "--state", str(state), "--json"]
+                token = json.loads(subprocess.check_output(hook))["token"]
+                yield RunningDaemon(pid=daemon.pid, state=state, log=log, port=port, token=token)
+            finally:
+                daemon.send_signal(signal.SIGTERM)
+                daemon.wait(_PATIENCE)
+
+
+def port_of(log: Path) -> int:
+    """Wait until the daemon says where it listens."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        found = re.search(r"event=listening url=http://127\.0\.0\.1:(\d+)", log.read_text())
+        if found:
+            return int(found[1])
+        time.sleep(0.1)
+    raise RuntimeError(f"the daemon did not come up: {log.read_text()[-2000:]}")
+
+
+def metrics_at(port: int) -> dict[str, float]:
+    """Return what a daemon says of itself, by name and labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
+        lines = answer.read().decode().splitlines()
+    return {key: float(value) for key, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
