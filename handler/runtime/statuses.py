@@ -163,7 +163,7 @@ def _cannot_make(runtime: GroupRuntime, seen: LastPass) -> str:
     attempts = [member.record.create_attempts for member in seen.world.members if member.record is not None]
     if min(attempts, default=0) >= _IN_A_ROW:
         return "every creation fails"
-    return "the cloud has no runtime for one" if seen.plan.quota else ""
+    return "the cloud has no room for one" if seen.plan.quota else ""
 
 
 def _halted(runtime: GroupRuntime) -> tuple[str, ...]:
