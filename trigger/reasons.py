@@ -20,7 +20,7 @@ class Reason(enum.Enum):
     SCALED_OUT = "scaled_out"
     SCALED_IN = "scaled_in"
     QUIET = "quiet"
-    """A quiet time runs."""
+    """A quiet time runs, or the group grew a short while ago and keeps what was added (`keep_growth`)."""
     AT_MAX = "at_max"
     AT_MIN = "at_min"
     NO_CHANGE = "no_change"

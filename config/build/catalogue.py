@@ -182,6 +182,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         max_shrinkage=None if entry.max_shrinkage is None else entry.max_shrinkage.pace,
         flap_damping=None if entry.flap_damping is None else entry.flap_damping.damping,
         stabilisation=entry.stabilisation,
+        keep_growth=entry.keep_growth,
         freezes=tuple(freeze.window for freeze in entry.freeze),
         service=entry.service,
         notify=_notify(entry.notify) or for_all,

@@ -200,6 +200,11 @@ class GroupDocument(Declared):
         "5m",
         left_out="each evaluation counts alone",
     )
+    keep_growth: Annotated[PositiveSpan | None, Given] = key(
+        "How long policies and alarms do not shrink the group after it grew; growth never waits for it.",
+        "15m",
+        left_out="quiet times alone decide",
+    )
     freeze: list[FreezeDocument] = key(
         "When policies and alarms leave the size alone; persons, bounds, floors and repair go on.",
         [{"schedule": "0 22 * * fri", "duration": "58h", "timezone": "Europe/Paris", "direction": "in"}],

@@ -297,6 +297,8 @@ class Group:
     flap_damping: FlapDamping | None = None
     stabilisation: Seconds | None = None
     """The highest advice of so long wins for scale-in."""
+    keep_growth: Seconds | None = None
+    """No policy and no alarm shrinks the group for so long after it grew; growth never waits for it."""
     freezes: tuple[FreezeWindow, ...] = ()
     """When policies and alarms leave the size alone."""
     notify: Notify | None = None

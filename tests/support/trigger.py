@@ -114,8 +114,8 @@ def remove(amount: float, *, percent: bool = False, at_least: int = 0) -> Adjust
     return Adjustment(verb=AdjustmentVerb.REMOVE, amount=amount, percent=percent, at_least=at_least)
 
 
-def set_to(amount: float) -> Adjustment:
-    return Adjustment(verb=AdjustmentVerb.SET, amount=amount)
+def set_to(amount: float, *, percent: bool = False) -> Adjustment:
+    return Adjustment(verb=AdjustmentVerb.SET, amount=amount, percent=percent)
 
 
 def a_policy(

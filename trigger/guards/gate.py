@@ -19,8 +19,10 @@ balancer not found  policy, alarm: a scale-in while a balancer of the group does
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
                     that a scale-out began; a policy's own quiet time only stops itself
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
-                    up to the build timeout
+                    up to the build timeout; see Note [Growth beyond growth]
 builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
+keep growth         policy, alarm: a scale-in so soon after growth that the group         QUIET
+                    declares (``keep_growth``)
 stabilisation       policy: a scale-in below the highest advice of the window, made       STABILISING
                     smaller (a clamp); nothing left: refused
 projection          policy: a scale-in after which another policy would scale out again   WOULD_BOUNCE
@@ -40,12 +42,22 @@ An alert or a window that shields or freezes stops requests only: changed bounds
 on (`trigger.guards.enforced_bounds`). If two alerts contradict each other, the floor wins: more members cost money,
 never the fleet, and max limits them.
 Source: DESIGN.md "Sizing"; issue 3, item 2; issue 5, item 6.
+
+# Note [Growth beyond growth]
+
+While members boot, a counter still shows the load on those that serve. A policy that only knows *more* would add again
+for the same load, so it waits until its members serve. A request that names a size by itself (``set``) does not wait:
+it asks for more than the desired size only if what serves and what boots, which desired size counts, will not be enough.
+A target does wait: what it measures may be a latency or a queue, which grows while too few members serve, and
+so tells nothing of how many will be needed. Source: DESIGN.md "No runaway".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
+from config.model.adjustments import Adjustment, AdjustmentVerb
 from config.model.catalogue import Group, QuietScope
 from config.model.effects import FrozenDirection
 from config.model.freezes import frozen_until
@@ -59,7 +71,7 @@ from trigger.policies.signals import floor_of
 from trigger.policies.tracking import requested_size
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Fleet, GroupState, Request, RequestCause, RequestOutcome, SignalKind
-from trigger.verdicts import NO_PROJECTION, Direction, ProjectedLoad
+from trigger.verdicts import NO_PROJECTION, Aim, Direction, ProjectedLoad, Wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,14 +169,41 @@ def _growth_waits(request: Request, context: GuardContext) -> tuple[Reason, Inst
     quiet = _quiet_until(request, Direction.OUT, context)
     if quiet is not None:
         return Reason.QUIET, quiet
-    if context.state.grown_at is not None and context.fleet.in_service < context.base:
-        patience_ends = Instant(context.state.grown_at + context.group.build_timeout)
-        if context.now < patience_ends:
-            return Reason.CATCHING_UP, patience_ends
+    awaited = _awaited_until(request, context)
+    if awaited is not None:
+        return Reason.CATCHING_UP, awaited
     back_off = context.fleet.back_off_until
     if back_off is not None and context.now < back_off:
         return Reason.BUILD_BACK_OFF, back_off
     return None
+
+
+def _awaited_until(request: Request, context: GuardContext) -> Instant | None:
+    """Return until when a request waits for earlier growth; ``None``: it need not. Note [Growth beyond growth]."""
+    grown_at = context.state.grown_at
+    if grown_at is None or context.fleet.in_service >= context.base or _knows_its_size(request.adjustment):
+        return None
+    patience_ends = Instant(grown_at + context.group.build_timeout)
+    return patience_ends if context.now < patience_ends else None
+
+
+def _knows_its_size(wish: Wish) -> bool:
+    """Whether a wish names a size by itself, whatever number of members serves now."""
+    match wish:
+        case Adjustment():
+            return wish.verb is AdjustmentVerb.SET and not wish.percent
+        case Aim():
+            return False
+        case _:
+            assert_never(wish)
+
+
+def _kept_until(context: GuardContext) -> Instant | None:
+    """Return until when the group keeps what was added; ``None``: it may shrink."""
+    keep, grown_at = context.group.keep_growth, context.state.grown_at
+    if keep is None or grown_at is None or context.now >= grown_at + keep:
+        return None
+    return Instant(grown_at + keep)
 
 
 def _floored_until(size: int, context: GuardContext) -> Instant:
@@ -263,7 +302,7 @@ def _shrinking_waits(request: Request, context: GuardContext) -> tuple[Reason, I
     high = None if damping is None else held_high_until(damping, context.state.moves)
     if high is not None and context.now < high:
         return Reason.FLAPPING, high
-    quiet = _quiet_until(request, Direction.IN, context)
+    quiet = max(filter(None, (_quiet_until(request, Direction.IN, context), _kept_until(context))), default=None)
     if quiet is not None:
         return Reason.QUIET, quiet
     window = context.group.stabilisation

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from config.model.adjustments import AdjustmentVerb
 from config.model.catalogue import QuietScope
 from config.units import Instant
 from tests.support.trigger import (
@@ -19,9 +22,13 @@ from tests.support.trigger import (
 )
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Decision, Fleet, GroupState, Pause, Quiet, Request
-from trigger.verdicts import Direction
+from trigger.verdicts import Aim, Direction
 
 OUT, IN = Direction.OUT, Direction.IN
+
+
+def an_aim(load: float) -> Aim:
+    return Aim(verb=AdjustmentVerb.ADD, load=load, level=1.0)
 
 
 def result(decision: Decision) -> tuple[int | None, Reason]:
@@ -107,6 +114,12 @@ def test_the_last_of_several_quiet_times_is_the_one_to_wait_for() -> None:
         pytest.param(a_request(remove(1)), a_fleet(in_service=3), 60, (3, Reason.SCALED_IN), id="an-in-need-not-wait"),
         pytest.param(an_alarm(add(2)), a_fleet(in_service=3), 60, (4, Reason.CATCHING_UP), id="an-alarm-waits-too"),
         pytest.param(a_person(6), a_fleet(in_service=3), 60, (6, Reason.SCALED_OUT), id="a-person-does-not"),
+        pytest.param(a_request(set_to(6)), a_fleet(in_service=3), 60, (6, Reason.SCALED_OUT), id="a-size-by-itself"),
+        pytest.param(a_request(set_to(4)), a_fleet(in_service=3), 60, (4, Reason.NO_CHANGE), id="a-size-that-boots"),
+        pytest.param(
+            a_request(set_to(150, percent=True)), a_fleet(in_service=3), 60, (4, Reason.CATCHING_UP), id="a-share"
+        ),
+        pytest.param(a_request(an_aim(6)), a_fleet(in_service=3), 60, (4, Reason.CATCHING_UP), id="a-target-waits"),
     ],
 )
 def test_growth_waits_for_earlier_growth(
@@ -114,6 +127,27 @@ def test_growth_waits_for_earlier_growth(
 ) -> None:
     grown_at = None if grown_ago is None else Instant(NOON - grown_ago)
     assert result(decided(request_, fleet=fleet, state=GroupState(grown_at=grown_at))) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "grown_ago", "expected"),
+    [
+        pytest.param(a_request(remove(1)), 899, (4, Reason.QUIET), id="a-policy-keeps-what-was-added"),
+        pytest.param(an_alarm(remove(1)), 899, (4, Reason.QUIET), id="an-alarm-too"),
+        pytest.param(a_request(remove(1)), 900, (3, Reason.SCALED_IN), id="until-its-very-end"),
+        pytest.param(a_request(remove(1)), None, (3, Reason.SCALED_IN), id="a-group-that-never-grew-may-shrink"),
+        pytest.param(a_person(3), 60, (3, Reason.SCALED_IN), id="a-person-need-not-wait"),
+        pytest.param(a_request(add(1)), 60, (5, Reason.SCALED_OUT), id="growth-never-waits"),
+    ],
+)
+def test_a_group_keeps_for_a_while_what_it_grew_by(
+    request_: Request, grown_ago: float | None, expected: tuple[int, Reason]
+) -> None:
+    grown_at = None if grown_ago is None else Instant(NOON - grown_ago)
+    decision = decided(request_, group=replace(a_group(), keep_growth=900.0), state=GroupState(grown_at=grown_at))
+    assert result(decision) == expected
+    waits = expected[1] is Reason.QUIET and grown_at is not None
+    assert decision.answers[0].until == (grown_at + 900 if waits and grown_at is not None else None)
 
 
 @pytest.mark.parametrize(
