@@ -12,10 +12,11 @@ CORES ?= 2
 FAST_LEAVES_OUT := contracts end_to_end faults properties test_benchmarks.py test_docs.py
 ONLY ?=
 NAME ?=
+ARGS ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench performance lock clean
+.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench capacity performance lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -77,6 +78,10 @@ bench: ## measure; NAME=snmp: only that; figures depend on the machine, ratios l
 
 performance: ## write docs/performance.md from the last figures of make bench
 	@$(BIN)/python -m benchmarks.report.page
+
+capacity: ## score policies on open traces, and write docs/capacity.md: ARGS="forecast boot120", by policy, setting and trace; all of it takes an hour
+	@.ci/environment requirements-dev.txt
+	@$(BIN)/python -m benchmarks.capacity $(ARGS)
 
 lock: ## pin dependencies anew, with hashes and without registry addresses (needs uv)
 	@for pair in requirements.txt:install requirements-dev.txt:dev; do \

@@ -1,0 +1,1 @@
+"""Size a group by what its load will need: two forecasts, their spread, and virtual fleets that choose the headroom."""

@@ -1,0 +1,75 @@
+"""What a forecast is made of: how the load moved just now, and how it moved from this time on, on the last seven days.
+
+# Note [Features]
+
+With y the newest level, m(n) the mean of the last n steps, and j this time on an earlier day:
+
+=====  =============================================================  ==========================================
+0      1                                                              a bias
+1–4    m(4) − y, m(10) − y, m(30) − y, m(120) − y                     how far y is from its recent means
+5–7    y − y 2, 5 and 20 steps ago                                    how it rises
+8, 9   the mean rise from j on, narrow (5 steps) and wide (21)        what comes at this time of day
+10     the mean of the wide level then, − m(20)                       where the day stands at that time
+11     the wide rise yesterday
+12     the wide rise a week ago
+=====  =============================================================  ==========================================
+
+Means over days weigh each day 0.85 times the one after it, and the same day of the week twice. A day that is not known
+does not count; without any, these features are 0. "From j on" is to j + h when the forecast is for growing, and to the
+highest level within the steps ahead when it is for shrinking.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collector.samples import Bools, Floats
+from trigger.forecast.horizons import DAY, WEEK, added
+from trigger.forecast.memory import WIDE, LoadMemory
+
+FEATURES = 13
+_DAY_WEIGHTS = np.array([0.85**day * (2.0 if day == WEEK else 1.0) for day in range(1, WEEK + 1)])
+_SHORT = (4, 10, 30, 120)
+_BACK = (2, 5, 20)
+_LEVEL = 20
+
+
+def features_of(memory: LoadMemory, since: Floats) -> Floats:
+    """Return the features of the newest step: (feature, head, group). See Note [Features].
+
+    Args:
+        memory: up to this step.
+        since: (group,) the step from which its load is known.
+    """
+    now = memory.ago(0)
+    found = np.empty((FEATURES, 2, memory.groups))
+    found[0] = 1.0
+    for place, steps in enumerate(_SHORT, 1):
+        found[place] = memory.mean(steps) - now
+    for place, steps in enumerate(_BACK, 5):
+        found[place] = now - memory.ago(steps)
+    known = days_known(memory.step - WIDE - 1, since)
+    weights = _DAY_WEIGHTS[:, None] * known
+    total = added(weights, 0)
+    weights = weights / np.where(total > 0, total, 1.0)
+    here = memory.days_back(memory.smooth)
+    then = np.stack((memory.days_back(memory.smooth, memory.horizons.grow), memory.days_back(memory.highest)))
+    rise = then - here  # (head, narrow or wide, day, group)
+    found[8], found[9] = added(rise[:, 0] * weights, 1), added(rise[:, 1] * weights, 1)
+    found[10] = np.where(total > 0, added(then[:, 1] * weights, 1) - memory.mean(_LEVEL), 0.0)
+    found[11], found[12] = rise[:, 1, 0] * known[0], rise[:, 1, -1] * known[-1]
+    return found
+
+
+def usual_rise(memory: LoadMemory, since: Floats) -> Floats:
+    """Return by how much the level rises from the newest step to the next at this time on other days: (group,)."""
+    weights = _DAY_WEIGHTS[:, None] * days_known(memory.step - WIDE - 1, since)
+    total = added(weights, 0)
+    rise = memory.days_back(memory.smooth, 1)[1] - memory.days_back(memory.smooth)[1]
+    return added(rise * weights, 0) / np.where(total > 0, total, 1.0)
+
+
+def days_known(step: int, since: Floats) -> Bools:
+    """Return which of the seven days before ``step`` are known if the history begins at ``since``: (day, group)."""
+    known: Bools = step - DAY * np.arange(1, WEEK + 1)[:, None] >= since
+    return known

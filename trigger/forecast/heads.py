@@ -1,0 +1,166 @@
+"""Forecast the load of some groups, and how far off that may be: one forecast for growing, one for shrinking.
+
+# Note [Two heads]
+
+The head for growing forecasts the level that is measured when a member ordered now serves; the head for shrinking the
+highest level of the next quarter of an hour or more. Both are linear in `trigger.forecast.features`, fitted to the
+difference from the present level, and corrected when the forecast level is known. An observation weighs as much as the
+load was large: at night an error of one member in two is no matter.
+
+# Note [Spread]
+
+The spread of an error is forecast, too: its logarithm is linear in the errors of the last minutes, of the last hours
+and of this time on other days, in the level, and in how fast the load moves. An error above the forecast counts whole,
+one below it three tenths: only the first costs service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from collector.samples import Bools, Floats
+from trigger.forecast.features import FEATURES, days_known, features_of
+from trigger.forecast.horizons import LEAST, added
+from trigger.forecast.memory import AROUND, HEADS, LoadMemory
+from trigger.forecast.regression import Regression
+
+SPREADS = 11
+_TINY = 0.002
+_FIRST_ERROR = 0.05
+_RATES = np.array([[1 / 40], [1 / 720]])
+_LEAST_SPREAD = 0.004
+_USUAL_RATE = 0.0005
+_BELOW = 0.3
+_CLIP = 5.0
+_WIDER = ((5, 10.0, True), (5, 10.0, False), (6, 5.0, False), (7, 2.0, False), (9, 3.0, False), (10, 2.0, False))
+"""Of what moves: number of the feature, factor, whether its sign does not matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Heads:
+    """What two forecasts have learned. A column is a head of a group: all growing heads, then all shrinking ones."""
+
+    mean: Regression
+    spread: Regression
+    lately: Floats
+    """(minutes or hours, column) smoothed errors."""
+    usual: Floats
+    """(group,) a load that the group usually has, in members."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Forecast:
+    """The forecast of one step. All but ``features`` and ``moves`` are (head, group)."""
+
+    features: Floats
+    """(feature, column)."""
+    moves: Floats
+    """(spread feature, column)."""
+    middle: Floats
+    """The level that is forecast: ln(load + 0.25)."""
+    spread: Floats
+    """A size of its usual error; multiples of it make a headroom."""
+    level: Floats
+    """(group,) the level that it was made at."""
+    weight: Floats
+    """(group,) how much it counts once its error is known."""
+
+
+def new_heads(groups: int) -> Heads:
+    """Return heads that have learned nothing: they forecast the present level."""
+    columns = HEADS * groups
+    first = np.zeros((SPREADS, columns))
+    first[1:4] = np.array([0.4, 0.3, 0.3])[:, None]
+    return Heads(
+        mean=Regression.new(np.zeros((FEATURES, columns)), np.array([0.01] + [1.0] * (FEATURES - 1))),
+        spread=Regression.new(first, np.ones(SPREADS)),
+        lately=np.full((2, columns), _FIRST_ERROR),
+        usual=np.zeros(groups),
+    )
+
+
+def forecast(heads: Heads, memory: LoadMemory, since: Floats) -> Forecast:
+    """Forecast from the newest step."""
+    level = memory.ago(0)
+    features = features_of(memory, since).reshape(FEATURES, -1)
+    usual = np.where(heads.usual > 0, heads.usual, np.exp(level))
+    moves = _moves(heads, memory, features, since, level - np.log(usual + LEAST))
+    load = np.exp(level) - LEAST
+    spread = np.maximum(_LEAST_SPREAD, 1.6 * np.exp(_within(heads.spread.predict(moves), -7.0, 1.5)))
+    return Forecast(
+        features=features,
+        moves=moves,
+        middle=level + heads.mean.predict(features).reshape(HEADS, -1),
+        spread=spread.reshape(HEADS, -1),
+        level=level,
+        weight=_within(load / np.maximum(usual, 1e-9), 0.1, 3.0),
+    )
+
+
+def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], known: Bools) -> Heads:
+    """Return the heads after the forecasts whose outcome the newest step completes.
+
+    Args:
+        heads: before.
+        memory: up to the newest step; the errors are added to it.
+        made: the growing forecast of `grow` + 1 steps ago, and the shrinking one of `shrink` steps ago.
+        known: (head, group) False: some of the load in between is not known.
+    """
+    horizons = memory.horizons
+    groups = memory.groups
+    came = np.array((memory.highest_since(2), memory.highest_since(horizons.shrink)))
+    error = came - np.array([each.middle[head] for head, each in enumerate(made)])
+    short = np.where(error > 0, error, -_BELOW * error)
+    for head, origin in enumerate((memory.step - horizons.grow - 1, memory.step - horizons.shrink)):
+        memory.learn_error(head, origin, short[head])
+    features = _joined([each.features for each in made], groups)
+    moves = _joined([each.moves for each in made], groups)
+    rose = (came - np.array([each.level for each in made])).reshape(-1)
+    limit = _CLIP * np.array([each.spread[head] for head, each in enumerate(made)]).reshape(-1)
+    missed = _within(rose - heads.mean.predict(features), -limit, limit)
+    flat, off = known.reshape(-1), short.reshape(-1)
+    missing = np.log(off + _TINY) - heads.spread.predict(moves)
+    weight = np.array([each.weight for each in made]).reshape(-1)
+    return replace(
+        heads,
+        mean=heads.mean.learn(features, missed, weight, flat),
+        spread=heads.spread.learn(moves, missing, np.ones(len(flat)), flat),
+        lately=np.where(flat, heads.lately + _RATES * (off - heads.lately), heads.lately),
+    )
+
+
+def used_to(heads: Heads, load: Floats, heard: Bools) -> Heads:
+    """Return the heads after this load: (group,), in members."""
+    begun = heads.usual > 0
+    usual = np.where(begun, heads.usual + _USUAL_RATE * (load - heads.usual), load)
+    return replace(heads, usual=np.where(heard, usual, heads.usual))
+
+
+def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, above: Floats) -> Floats:
+    days = memory.days_back(memory.spread)  # (day, head, group)
+    known = days_known(memory.step - 2 * AROUND, since)[:, None, :]
+    count = known.sum(axis=0)
+    daily = added(days * known, 0) / np.maximum(count, 1)
+    moves = np.empty((SPREADS, features.shape[1]))
+    moves[0] = 1.0
+    moves[1:3] = np.log(heads.lately + _TINY)
+    moves[3] = np.log(np.where(count > 0, daily, heads.lately[1].reshape(HEADS, -1)) + _TINY).reshape(-1)
+    moves[4].reshape(HEADS, -1)[:] = above
+    for place, (feature, factor, unsigned) in enumerate(_WIDER, 5):
+        value = factor * features[feature]
+        moves[place] = _within(np.abs(value) if unsigned else value, -2.0, 2.0)
+    return moves
+
+
+def _joined(of_each: Sequence[Floats], groups: int) -> Floats:
+    """Return the columns that belong to each head: those of the growing one from the first, and so on."""
+    return np.concatenate([each[:, head * groups : (head + 1) * groups] for head, each in enumerate(of_each)], axis=1)
+
+
+def _within(value: Floats, low: Floats | float, high: Floats | float) -> Floats:
+    """Return the values between two bounds; ``numpy.clip`` takes four times as long for few of them."""
+    found: Floats = np.minimum(np.maximum(value, low), high)
+    return found

@@ -1,0 +1,108 @@
+"""Remember a week of load as smoothed logarithms, for any number of groups side by side.
+
+Rings have a row per step and a column per group. Rows of the past never change, so the memory is shared by the states
+of all steps. About 0.55 MB a group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from collector.samples import Floats
+from trigger.forecast.horizons import DAY, WEEK, Horizons
+
+_RECENT = 256
+"""Rows of what only the newest steps need: more than two hours."""
+_LONG = WEEK * DAY + 128
+"""Rows of what a week later needs."""
+NARROW, WIDE = 2, 10
+"""Steps to both sides of a smoothed value."""
+AROUND = 30
+"""Steps to both sides over which past errors are averaged."""
+HEADS = 2
+"""Forecasts: 0 for growing, 1 for shrinking."""
+
+Ring = npt.NDArray[Any]
+Index = npt.NDArray[np.intp]
+
+
+class LoadMemory:
+    """The rings of some groups. ``step`` is the number of the newest row, from 0; -1: none yet.
+
+    Args:
+        groups: how many.
+        horizons: of all of them.
+    """
+
+    def __init__(self, groups: int, horizons: Horizons) -> None:
+        self.groups, self.horizons, self.step = groups, horizons, -1
+        self.level: Ring = np.zeros((_RECENT, groups))
+        """ln(load + 0.25)."""
+        self._sum: Ring = np.zeros((_RECENT, groups))
+        """The running sum of all levels."""
+        self.smooth: Ring = np.zeros((2, _LONG, groups), dtype=np.float32)
+        """(narrow or wide, step, group) the mean level around a step."""
+        self.highest: Ring = np.zeros((2, _LONG, groups), dtype=np.float32)
+        """The highest of these over the steps that shrinking looks ahead."""
+        self.errors: Ring = np.zeros((_RECENT, HEADS, groups))
+        """(step that was forecast from, head, group)."""
+        self.spread: Ring = np.zeros((_LONG, HEADS, groups), dtype=np.float32)
+        """The mean error around a step."""
+        self._ahead: Index = np.arange(1, horizons.shrink + 1, 2, dtype=np.intp)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all rings."""
+        rings = (self.level, self._sum, self.smooth, self.highest, self.errors, self.spread)
+        return sum(ring.nbytes for ring in rings)
+
+    def append(self, level: Floats) -> None:
+        """Add a step: (group,)."""
+        self.step += 1
+        now = self.step
+        if now == 0:  # as if the load had always been so: means over the time before are then finite and flat
+            self.level[:] = level
+            self._sum[:] = level * np.arange(1 - _RECENT, 1)[:, None]
+        self._sum[now % _RECENT] = self._sum[(now - 1) % _RECENT] + level
+        self.level[now % _RECENT] = level
+        for kind, width in enumerate((NARROW, WIDE)):
+            self.smooth[kind, (now - width) % _LONG] = self.mean(2 * width + 1)
+        last = now - WIDE - self.horizons.shrink
+        self.highest[:, last % _LONG] = self.smooth[:, (last + self._ahead) % _LONG].max(axis=1)
+
+    def mean(self, steps: int, before: int = 0) -> Floats:
+        """Return the mean level of the last ``steps`` steps, up to ``before`` steps ago: (group,)."""
+        end = self.step - before
+        found: Floats = (self._sum[end % _RECENT] - self._sum[(end - steps) % _RECENT]) / steps
+        return found
+
+    def ago(self, steps: int) -> Floats:
+        """Return the level so many steps ago: (group,)."""
+        found: Floats = self.level[(self.step - steps) % _RECENT]
+        return found
+
+    def highest_since(self, steps: int) -> Floats:
+        """Return the highest level of the last ``steps`` steps: (group,)."""
+        found: Floats = self.level[np.arange(self.step - steps + 1, self.step + 1) % _RECENT].max(axis=0)
+        return found
+
+    def learn_error(self, head: int, origin: int, error: Floats) -> None:
+        """Add the error of the forecast of step ``origin``: (group,)."""
+        self.errors[origin % _RECENT, head] = error
+        middle = origin - AROUND
+        rows = np.arange(middle - AROUND, middle + AROUND + 1) % _RECENT
+        self.spread[middle % _LONG, head] = np.add.accumulate(self.errors[rows, head], axis=0)[-1] / len(rows)
+
+    def days_back(self, ring: Ring, ahead: int = 0) -> Floats:
+        """Return the rows of this time on each of the last seven days, ``ahead`` steps later: (…, day, …, group).
+
+        Args:
+            ring: `smooth` or `highest` (their second axis is the step), or `spread` (its first).
+            ahead: fewer than a day.
+        """
+        rows = (self.step + ahead - DAY * np.arange(1, WEEK + 1)) % _LONG
+        taken: Floats = ring[rows] if ring is self.spread else ring[:, rows]
+        return taken.astype(np.float64)

@@ -1,0 +1,170 @@
+"""One step of the forecast of some groups: from their loads to the members that they need, and may shrink to.
+
+`step` is a function of its arguments; the memory, whose past never changes, is the only thing that it writes to.
+
+# Note [No data]
+
+While a group has no data, nothing is learned, no virtual fleet moves, and the group does not shrink. For up to two
+hours the load is taken to go on from its last level as it usually does at this time of day, and the group may still
+grow: to the size that it would otherwise shrink to, with the next larger headroom. Growth never needs data; a hole in
+the metrics at the hour at which the load rises every day would otherwise be a hole in the service. In an outage
+(`trigger.forecast.drops`) and after two hours the group holds its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from collector.samples import Bools, Floats
+from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
+from trigger.forecast.features import usual_rise
+from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, used_to
+from trigger.forecast.horizons import LEAST, Horizons
+from trigger.forecast.memory import LoadMemory
+from trigger.forecast.shadows import (
+    GROWING,
+    SHRINKING,
+    Preference,
+    Shadows,
+    advanced,
+    followed,
+    new_shadows,
+    sized,
+)
+
+_COLD = 720
+"""Steps without history, in which a quarter is added."""
+_COLD_SHARE = 1.25
+_BLIND_STEPS = 240
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outlook:
+    """What the groups need at one step: (group,) each, in whole members."""
+
+    needed: Floats
+    """Fewer would be too few within a boot time; 0: nothing is known."""
+    may_shrink_to: Floats
+    """At least ``needed``: so many are enough for the next quarter of an hour."""
+    middle: Floats
+    """(head, group) the level that is forecast: ln(load + 0.25)."""
+    spread: Floats
+    """(head, group) the usual error of that level."""
+    headroom: Floats
+    """(head, group) in spreads."""
+    heard: Bools
+    """False: no data, or an outage; the group does not shrink."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ForecastState:
+    """Everything learned up to one step."""
+
+    heads: Heads
+    shadows: Shadows
+    drops: Drops
+    made: tuple[Forecast, ...]
+    """The newest last: as many as may still be compared with what came."""
+    since: Floats
+    """(group,) the first step with a load; infinite: none yet."""
+    silent: Floats
+    """(group,) the last step without data."""
+    heard: Floats
+    """(group,) the last step with data; minus infinity: none yet."""
+    outlook: Outlook | None = None
+    """``None``: no step yet."""
+
+
+def new_state(groups: int, horizons: Horizons) -> ForecastState:
+    """Return the state of groups of which nothing is known."""
+    return ForecastState(
+        heads=new_heads(groups),
+        shadows=new_shadows(groups, horizons),
+        drops=new_drops(groups),
+        made=(),
+        since=np.full(groups, np.inf),
+        silent=np.full(groups, -np.inf),
+        heard=np.full(groups, -np.inf),
+    )
+
+
+def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Preference) -> ForecastState:
+    """Return the state after one more step of load; its outlook has the sizes.
+
+    Args:
+        state: after the step before.
+        memory: up to the step before; the load is appended.
+        load: (group,) what was measured, in members at their SLO capacity; NaN: no data.
+        preference: of all groups.
+    """
+    number, horizons = memory.step + 1, memory.horizons
+    drops, outage = with_outage(state.drops, load, memory, number)
+    heard = np.isfinite(load) & ~outage
+    begun = np.minimum(state.since, np.where(np.isfinite(load), float(number), np.inf))
+    blind = ~np.isfinite(load) & (number - state.heard <= _BLIND_STEPS)
+    load = np.where(heard, np.maximum(load, 0.0), _carried(memory, begun, blind))
+    memory.append(np.log(load + LEAST))
+    silent = np.where(heard, state.silent, float(number))
+    heads = used_to(state.heads, load, heard)
+    if len(state.made) > horizons.shrink - 1:
+        origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
+        known = (silent < origins) & (begun <= origins)
+        made = state.made[-horizons.grow - 1], state.made[-horizons.shrink]
+        heads = learned(heads, memory, made, known)
+    drops, floor = with_drop(drops, memory)
+    now = forecast(heads, memory, begun)
+    least = _least(load, number - begun < _COLD)
+    most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * load), least)
+    need, low = _needs(now, least, floor, most)
+    shadows = followed(advanced(state.shadows, need, low, load, number, heard), preference, number)
+    return ForecastState(
+        heads=heads,
+        shadows=shadows,
+        drops=drops,
+        made=(*state.made, now)[-horizons.shrink :],
+        since=begun,
+        silent=silent,
+        heard=np.where(heard, float(number), state.heard),
+        outlook=_outlook(now, need, low, shadows.chosen, (heard, blind)),
+    )
+
+
+def _least(load: Floats, cold: Bools) -> Floats:
+    """Return what the load that is measured now needs, with a quarter more while little is known."""
+    least: Floats = np.ceil(np.where(cold, _COLD_SHARE, 1.0) * load - 1e-9)
+    return least
+
+
+def _needs(now: Forecast, least: Floats, floor: Floats, most: Floats | float) -> tuple[Floats, Floats]:
+    """Return what every headroom needs, and what every pair may shrink to."""
+    need = np.minimum(np.maximum(sized(now.middle[0], now.spread[0], GROWING[:, None]), least), most)
+    low = np.maximum(np.minimum(sized(now.middle[1], now.spread[1], SHRINKING[:, None]), most), np.ceil(floor))
+    return need, np.maximum(need[:, None, :], low[None, :, :])
+
+
+def _carried(memory: LoadMemory, since: Floats, blind: Bools) -> Floats:
+    """Return the load that is assumed where none was measured: the last one, which goes on as usual if ``blind``."""
+    if memory.step < 0:
+        return np.zeros(memory.groups)
+    level = memory.ago(0)
+    if blind.any():
+        level = level + np.where(blind, usual_rise(memory, since), 0.0)
+    return np.maximum(np.exp(level) - LEAST, 0.0)
+
+
+def _outlook(now: Forecast, need: Floats, low: Floats, headroom: Floats, known: tuple[Bools, Bools]) -> Outlook:
+    """Return the sizes of the pair of headrooms that each group follows; ``known``: whether it is heard, or blind."""
+    heard, blind = known
+    groups = np.arange(len(heard))
+    growing, shrinking = np.searchsorted(GROWING, headroom[0]), np.searchsorted(SHRINKING, headroom[1])
+    careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
+    return Outlook(
+        needed=np.where(heard, need[growing, groups], np.where(blind, careful, 0.0)),
+        may_shrink_to=low[growing, shrinking, groups],
+        middle=now.middle,
+        spread=now.spread,
+        headroom=headroom,
+        heard=heard,
+    )
