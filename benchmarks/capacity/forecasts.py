@@ -47,7 +47,7 @@ class _Lane:
     """One real group: its state, and its members."""
 
     def __init__(self, name: str, setting: Setting, shown: Floats) -> None:
-        self.shown = shown.tolist()
+        self.shown: list[float] = shown.tolist()
         self.group = Group(
             id=GroupId(name),
             profile=ProfileId("web"),

@@ -100,7 +100,8 @@ class _Lane:
     """One group under one load."""
 
     def __init__(self, catalogue: Catalogue, group: GroupId, setting: Setting, shown: Floats) -> None:
-        self.group, self.shown = group, shown.tolist()
+        self.group = group
+        self.shown: list[float] = shown.tolist()
         self.chain = Chain(catalogue, group, GroupState())
         self.members = ReplayMembers(catalogue.groups[group], setting.boot, 1, 0.0)
         self.sizes: Ints = np.zeros(len(shown), dtype=np.int64)
