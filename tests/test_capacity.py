@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.capacity import page, traces
-from benchmarks.capacity.rows import POLICIES, results
-from benchmarks.capacity.setting import Setting, scores, shown_of
+from benchmarks.capacity.rows import FORECAST, POLICIES, SETTINGS, USUAL, results
+from benchmarks.capacity.setting import GATE, Setting, scores, shown_of
 from benchmarks.capacity.traces import Trace, measured
 
 NAME = "clarknet"
@@ -56,3 +56,19 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
 
     for name, table in page.tables(results()).items():
         assert table in text, f"{name}: run make capacity"
+
+
+@pytest.mark.parametrize("label", [name for name, setting in SETTINGS.items() if setting.peak == Setting().peak])
+def test_the_forecast_kept_the_gate_on_every_trace(label: str) -> None:
+    found = results().get(label, {}).get(FORECAST, {})
+
+    assert set(traces.SCORED) <= set(found)
+    assert max(found[name].over for name in traces.SCORED) <= GATE
+
+
+def test_the_forecast_reached_its_goal() -> None:
+    mean = page.mean_of(results()[USUAL][FORECAST])
+
+    assert round(mean.cost, 3) <= 1.12
+    assert mean.flaps <= 1.5
+    assert mean.quality <= 0.165
