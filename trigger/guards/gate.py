@@ -47,9 +47,9 @@ Source: DESIGN.md "Sizing"; issue 3, item 2; issue 5, item 6.
 
 While members boot, a counter still shows the load on those that serve. A policy that only knows *more* would add again
 for the same load, so it waits until its members serve. A request that names a size by itself (``set``) does not wait:
-it asks for more than the desired size only if what serves and what boots, which desired size counts, will not be enough.
-A target does wait: what it measures may be a latency or a queue, which grows while too few members serve, and
-so tells nothing of how many will be needed. Source: DESIGN.md "No runaway".
+it asks for more than the desired size only if what serves and what boots, which desired size counts, is too little. A
+target does wait: what it measures may be a latency or a queue, which grows while too few members serve, and so tells
+nothing of how many will be needed. Source: DESIGN.md "No runaway".
 """
 
 from __future__ import annotations
