@@ -98,6 +98,10 @@ class Reel:
         query, place = self._places[group][key]
         return self._answers[query].bounds(place)
 
+    def columns(self) -> WindowColumns:
+        """Return the numbers of all windows at all ticks, in the order of `Aggregator.window`: (tick, window)."""
+        return columns_of(self._answers)
+
     def _rows(self, query: int, tick: int) -> Sequence[Numbers]:
         ticks = self._ticks[query]
         if ticks is None:

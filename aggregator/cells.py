@@ -59,7 +59,10 @@ class Answers(NamedTuple):
 
 
 class WindowColumns(NamedTuple):
-    """All windows of a cohort at one tick, query by query; arrays are (window,), and fields those of a `Cell`."""
+    """All windows of a cohort at one tick, query by query; arrays are (window,), and fields those of a `Cell`.
+
+    For a sweep they are (tick, window).
+    """
 
     lack: Ints
     """Index into ``_LACKS``; 0: there is an aggregate."""
@@ -71,12 +74,15 @@ class WindowColumns(NamedTuple):
 
 
 def columns_of(found: Sequence[Answers]) -> WindowColumns:
-    """Put the answers of one tick, (window,) each, one after the other."""
+    """Put the answers of one tick, (window,) each, or of many, (tick, window), one after the other."""
     if not found:
         nothing = np.zeros(0)
         return WindowColumns(nothing.astype(np.intp), nothing, nothing, nothing, nothing)
     named = ("because", "low", "value", "high", "coverage")
-    lack, low, value, high, coverage = (np.concatenate([getattr(each, name) for each in found]) for name in named)
+    lack, low, value, high, coverage = (
+        np.concatenate([np.broadcast_to(getattr(each, name), each.low.shape) for each in found], axis=-1)
+        for name in named
+    )
     bounded = np.isin(lack, _BOUNDED)
     return WindowColumns(lack, np.where(bounded, low, -np.inf), value, np.where(bounded, high, np.inf), coverage)
 

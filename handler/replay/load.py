@@ -81,7 +81,7 @@ def replay_load(
         if ordered := fleet.follow(decision.desired_to, at):
             spent.append((now.wall, ordered))
         short = rate > load.capacity * fleet.serving(at)
-        meter.tick(at, decision.state.desired, chain.evaluation, short=short)
+        meter.tick(at, decision.state.desired, busy=chain.busy, short=short)
         note(1)
     return Run(group=group, lines=tuple(lines), ticks=len(ticks), tally=meter.tally(lines))
 

@@ -20,10 +20,12 @@ from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.samples import Index
 from handler.replay.scrapes import RecordedCohort, bundles_of
 from handler.replay.tallies import GroupTally, TickMeter
+from trigger.conditions.columns import TRUTHS, of_policies, rows_of
 from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.steady_state import resting
 from trigger.requests import Decision, Fleet
+from trigger.verdicts import Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,7 @@ def replay_recorded(
     }
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
+    columns = PolicyColumns(catalogue, cohort.groups, aggregator)
     for polls in bundles_of(cohort, starts_of(courses)):
         start, before = polls[0].start, aggregator
         reboots = polls[0].scrape.at.steady < steady
@@ -72,6 +75,7 @@ def replay_recorded(
                 followers[group].chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):
+            columns.judge(reel, followers)
             for team in teams:
                 _follow(team, number, reel)
             number += len(reel)
@@ -79,6 +83,33 @@ def replay_recorded(
         if all(follower.parted for follower in followers.values()):
             break
     return tuple(follower.run() for follower in followers.values())
+
+
+class PolicyColumns:
+    """Judges the policies of a cohort's groups at all ticks of a batch at once, where they can be judged in columns.
+
+    Args:
+        catalogue: declares the groups.
+        groups: of the cohort.
+        aggregator: of the cohort, or one like it.
+    """
+
+    def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId], aggregator: Aggregator) -> None:
+        self._rows = rows_of(catalogue, groups, aggregator.window)
+        self._policies = {
+            group: [catalogue.policies[name] for name in catalogue.groups[group].policies]
+            for group, rows in self._rows.groups.items()
+            if rows.stop > rows.start
+        }
+
+    def judge(self, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:
+        """Give each follower the truths of its policies at each tick."""
+        if not self._policies:
+            return
+        codes = self._rows.truths(reel.columns())
+        for group, policies in self._policies.items():
+            truths = of_policies(policies, codes[:, self._rows.groups[group]])
+            followers[group].truths = [[TRUTHS[code] for code in tick] for tick in truths.tolist()]
 
 
 def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
@@ -114,6 +145,8 @@ class Follower:
     """Whether the fleet is the recorded one."""
     beside: Sequence[Follower] = ()
     """The other groups of its service that were polled together with it."""
+    truths: Sequence[Sequence[Truth]] | None = None
+    """Of its policies at each tick of the batch; ``None``: it cannot be judged in columns."""
 
     def __init__(
         self,
@@ -163,8 +196,10 @@ class Follower:
 
     def pass_tick(self, number: int, tick: int, reel: Reel, *, rests: bool) -> None:
         """Evaluate one tick of a batch, or skip it in the steady state."""
-        if rests and self.chain.at_rest:
-            self._count(number, reel.at[tick].wall)
+        at = reel.at[tick]
+        truths = self.truths
+        if (truths is not None and self.chain.pass_over(truths[tick], at)) or (rests and self.chain.at_rest):
+            self._count(number, at.wall)
         else:
             self.judge(number, reel.frame(self.group.id, tick))
 
@@ -178,7 +213,7 @@ class Follower:
         """Count one tick, and compare the two fleets."""
         size = self.chain.state.desired
         self._ticks += 1
-        self._meter.tick(at, size, None if self.chain.at_rest else self.chain.evaluation)
+        self._meter.tick(at, size, busy=self.chain.busy)
         recorded = self._recorded(number, at)
         if recorded is not None and size is not None:
             self.parted = self._comparison.look(at, size, recorded)

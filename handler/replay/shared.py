@@ -117,7 +117,7 @@ class _Sharer(Follower):
     def _count(self, number: int, at: Instant) -> None:
         size, recorded = self.chain.state.desired, self._recorded(number, at)
         self._ticks += 1
-        self._meter.tick(at, size, self.chain.evaluation)
+        self._meter.tick(at, size, busy=self.chain.busy)
         if self._differed is None and None not in {size, recorded} and size != recorded:
             self._differed = ReplayDifference(at=at, replayed=size or 0, recorded=recorded or 0)
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from config.model.catalogue import AdjustmentVerb
 from config.units import Seconds
 from handler.replay.outcomes import ReplayLine, TickOutcome
-from trigger.verdicts import Evaluation, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +38,12 @@ class TickMeter:
         self._size_time = self._busy_time = self._short_time = self._time = 0.0
         self._knows_short = False
 
-    def tick(self, at: float, size: int | None, evaluation: Evaluation | None, *, short: bool | None = None) -> None:
-        """Add one tick: the size from then on, and its evaluation."""
+    def tick(self, at: float, size: int | None, *, busy: bool, short: bool | None = None) -> None:
+        """Add one tick: the size from then on, and whether a policy that adds members held."""
         if self._at is not None:
             self._pass(min(at - self._at, 1.5 * self._interval))
         self._at, self._size = at, size or 0
-        self._busy = evaluation is not None and any(
-            advice.truth is Truth.TRUE and advice.action.verb is AdjustmentVerb.ADD for advice in evaluation.advices
-        )
+        self._busy = busy
         self._short, self._knows_short = bool(short), self._knows_short or short is not None
 
     def tally(self, lines: Iterable[ReplayLine]) -> GroupTally:

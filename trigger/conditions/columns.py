@@ -35,7 +35,10 @@ _LACKING = np.int8(len(TRUTHS))
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConditionRows:
-    """Conditions as policies ask for them: group by group, policy by policy; all arrays are (row,)."""
+    """Conditions as policies ask for them: group by group, policy by policy; all arrays are (row,).
+
+    Windows may be those of one tick, (window,), or of many, (tick, window): codes are (row,) or (tick, row) then.
+    """
 
     groups: Mapping[GroupId, slice]
     """The rows of each group that can be judged in columns."""
@@ -52,16 +55,16 @@ class ConditionRows:
 
     def truths(self, windows: WindowColumns) -> Codes:
         """Judge every row; Note [Missing answers] of `trigger.conditions.judging`."""
-        low, value, high = (column[self.window] for column in (windows.low, windows.value, windows.high))
-        heard = windows.lack[self.window] == 0
+        low, value, high = (column[..., self.window] for column in (windows.low, windows.value, windows.high))
+        heard = windows.lack[..., self.window] == 0
         by_interval = self._within(low, high)
         unbounded = (by_interval == _UNKNOWN) & (np.isinf(low) | np.isinf(high)) & ~self.shrinking
-        by_value = heard & (unbounded | (windows.coverage[self.window] >= self.quorum))
+        by_value = heard & (unbounded | (windows.coverage[..., self.window] >= self.quorum))
         return np.where(by_value, self._within(value, value), by_interval) if by_value.any() else by_interval
 
     def judged(self, windows: WindowColumns) -> Codes:
         """Judge every row as `truths` does, but mark those without an aggregate, for `unlike`."""
-        return np.where(windows.lack[self.window] != 0, _LACKING, self.truths(windows))
+        return np.where(windows.lack[..., self.window] != 0, _LACKING, self.truths(windows))
 
     def unlike(self, before: Codes | None, now: Codes) -> Set[GroupId]:
         """Find the groups that are judged otherwise than ``before``, or for which an aggregate is lacking."""
@@ -71,11 +74,27 @@ class ConditionRows:
         return {self.whose[row] for row in rows.tolist()}
 
     def _within(self, low: Floats, high: Floats) -> Codes:
-        codes = np.full(low.size, _UNKNOWN, dtype=np.int8)
+        codes = np.full(low.shape, _UNKNOWN, dtype=np.int8)
         for compare, rows in self.compares:
-            every, none = every_and_none(compare, low[rows], high[rows], self.threshold[rows])
-            codes[rows] = np.where(every, _TRUE, np.where(none, _FALSE, _UNKNOWN))
+            every, none = every_and_none(compare, low[..., rows], high[..., rows], self.threshold[rows])
+            codes[..., rows] = np.where(every, _TRUE, np.where(none, _FALSE, _UNKNOWN))
         return codes
+
+
+def of_policies(policies: Iterable[Policy], codes: Codes) -> Codes:
+    """Combine the truths of a group's conditions, (tick, row), into those of its policies, (tick, policy).
+
+    Source: `trigger.conditions.judging.at_least`, of which `conjunction` is the case that all are needed.
+    """
+    truths, first = [np.zeros((len(codes), 0), dtype=np.int8)], 0
+    for policy in policies:
+        part = codes[:, first : first + len(policy.when)]
+        first += len(policy.when)
+        needed = len(policy.when) if policy.enough is None else policy.enough
+        sure, possible = (part == _TRUE).sum(axis=1), (part != _FALSE).sum(axis=1)
+        truth = np.where(sure >= needed, _TRUE, np.where(possible < needed, _FALSE, _UNKNOWN))
+        truths.append((truth if policy.when else np.full(len(codes), _UNKNOWN)).astype(np.int8)[:, np.newaxis])
+    return np.concatenate(truths, axis=1)
 
 
 def rows_of(

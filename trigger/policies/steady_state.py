@@ -23,6 +23,13 @@ its duration or counts evaluations, and every request was refused for a reason o
 state, the fleet and the bounds, and not from measured values or from how often they were given. A tick with the same
 truths then has the same answers, until the first quiet time or refusal ends, or until a gap in the ticks ends a hold.
 What the group declares must not depend on the time either: no schedules, freezes, service or stabilisation window.
+
+# Note [Unasked]
+
+What `decide` does with a group that no policy asks anything of follows from its state, its bounds and the time, and not
+from what its conditions measured, unless all of them are UNKNOWN or the group has a stabilisation window. So after a
+tick that left the state as it was, every further tick at which no policy is ready, and none is UNKNOWN, leaves it, too:
+until a quiet time ends, or the state changes from outside. Only the holds go on, which `progress` carries alone.
 """
 
 from __future__ import annotations
@@ -118,6 +125,23 @@ _STANDING = frozenset(
 
 def _is_settled(advice: Advice) -> bool:
     return advice.reason is not Reason.HOLDING and advice.in_a_row is None
+
+
+def unasked_until(group: Group, before: GroupState, decision: Decision) -> Instant | None:
+    """Return until when ticks without a request leave the state as this one did; ``None``: they may change it.
+
+    Source: Note [Unasked].
+
+    Args:
+        group: of the decision.
+        before: the state before it.
+        decision: of a tick.
+    """
+    by_time = group.schedules or group.freezes or group.service is not None or group.stabilisation is not None
+    stays = decision.state is before and before.desired is not None and decision.advised_to is None
+    if by_time or not stays or before != replace(_timeless(before), quiets=before.quiets):
+        return None
+    return min((quiet.until for quiet in before.quiets), default=Instant(math.inf))
 
 
 def _timeless(state: GroupState) -> GroupState:
