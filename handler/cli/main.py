@@ -55,6 +55,8 @@ from handler.cli.terminal import (
     resize,
     show,
 )
+from handler.cli.token import token
+from handler.cli.user import user
 
 if TYPE_CHECKING:
     from trigger import verdicts
@@ -79,7 +81,7 @@ class _ByTask(Commands):
         "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
         "Roll out a change": ("reload", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
-        "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "completion"),
+        "Run the daemon": ("run", "demo", "user", "token", "hook", "backup", "restore", "store", "completion"),
     }
 
 
@@ -88,6 +90,8 @@ app = Program(
 )
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
+app.add_typer(user, name="user")
+app.add_typer(token, name="token")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")

@@ -28,11 +28,30 @@ def hook_names(ctx: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, (each["name"] for each in _asked(ctx, "hooks") or ()))
 
 
+def user_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the users that begin like this."""
+    answer = _answer(ctx, "users")
+    users = answer.get("users", ()) if isinstance(answer, dict) else ()
+    return _beginning(incomplete, (each["name"] for each in users))
+
+
+def token_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the tokens of the user named before that begin like this."""
+    user = ctx.params.get("user")
+    return _beginning(incomplete, (each["name"] for each in _asked(ctx, "tokens") or () if each["user"] == user))
+
+
 def _beginning(incomplete: str, names: Any) -> list[str]:  # noqa: ANN401  # JSON from the daemon
     return [name for name in names if name.startswith(incomplete)]
 
 
 def _asked(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from the daemon
+    """Return the daemon's answer if it is a list, else ``None``."""
+    answer = _answer(ctx, *parts)
+    return answer if isinstance(answer, list) else None
+
+
+def _answer(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from the daemon
     """Return the daemon's answer, or ``None``: a shell shows no errors while a person types."""
     import os
 
@@ -45,4 +64,4 @@ def _asked(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON from
         _, answer = client.ask(socket, client.question(*parts), within=_PATIENCE)
     except (client.NotReachable, OSError):
         return None
-    return answer if isinstance(answer, list) else None
+    return answer

@@ -19,7 +19,8 @@ from handler.ingest.pushes.receiver import PushReceiver, is_push
 from handler.operations.facade import Operations
 from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
-from handler.web.gate import Access, App, Gate, Receive, Scope, Send
+from handler.web.callers import Access
+from handler.web.gate import App, Gate, Receive, Scope, Send
 from handler.web.turns import RequestTurns
 
 _UNIX_PATH_AT_MOST = 107
@@ -96,7 +97,7 @@ async def serving(  # what is served, where, and to which users
     app, hooks = RequestTurns(build(operations)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
-    servers = [(_Server(_config(Gate(app, access, hooks))), door) for door, access in doors]
+    servers = [(_Server(_config(Gate(app, access, hooks, operations.users.known))), door) for door, access in doors]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
     sweeps: list[asyncio.Task[None]] = []
     try:

@@ -42,6 +42,7 @@ from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
 from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.timekeeper import Timekeeper
+from handler.users.known import KnownUsers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,7 @@ class Engine:
             inbox=parts.inbox,
             counts=self.reports.metrics,
         )
+        self.users = KnownUsers(parts.store, lambda: parts.clock().wall)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
         self._balancer_watch = BalancerWatch(self.runtimes, parts.balancer_for)
@@ -191,6 +193,7 @@ class Engine:
         await self.fleet_pause_control.recall()
         async with self.changing:
             await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
+        await self.users.load()
         self.reports.start()
         await self.ingest.start()
         self._chores = [
@@ -373,6 +376,7 @@ class Engine:
 
     async def _flush(self) -> None:
         await self.ingest.hooks.flush()
+        await self.users.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:

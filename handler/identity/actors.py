@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
+from handler.identity.grants import EVERYTHING, Grants
+
 NAME_AT_MOST = 64
 """Characters of a name that a caller gives itself."""
 UNNAMED = "api"
@@ -39,12 +41,14 @@ class Actor:
     """What asks for an operation, and where it is."""
 
     name: str
-    """What the history records. Without users a caller gives its own name."""
+    """What the history records: the user's name. A caller that is no user gives itself a name."""
     origin: Origin
+    grants: Grants = EVERYTHING
+    is_user: bool = False
 
     def called(self, name: str) -> Actor:
-        """Return this actor under the name that it gives itself."""
-        return replace(self, name=name)
+        """Return this actor under the name that it gives itself; a user's name stays."""
+        return self if self.is_user else replace(self, name=name)
 
 
 def local(name: str = UNNAMED, peer: str = "") -> Actor:

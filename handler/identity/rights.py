@@ -16,7 +16,7 @@ class Verb(enum.Enum):
     READ = "read"
     """See groups, members, history and explanations as the daemon knows them."""
     METRICS = "metrics"
-    """Read the metrics of all groups."""
+    """Read the metrics, and discover members for Prometheus."""
     EXAMINE = "examine"
     """Make the daemon query members, clouds or balancers now. Changes nothing."""
     SCALE = "scale"
@@ -38,7 +38,9 @@ class Verb(enum.Enum):
     STORE = "store"
     """Adopt and flush the store."""
     HOOKS = "hooks"
-    """Make, rotate, revoke and list webhooks."""
+    """Make, rotate, revoke and check webhooks."""
+    USERS = "users"
+    """Make and change users and their tokens. A caller who has this verb can give itself every other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,13 @@ class OnWebhook:
     name: str
 
 
-Reach: TypeAlias = OnGroups | OnInstallation | OnWebhook
-INSTALLATION = OnInstallation()
+@dataclass(frozen=True, slots=True)
+class OnOwn:
+    """Whatever is the caller's: the answer leaves out the rest."""
+
+
+Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook
+INSTALLATION, OWN = OnInstallation(), OnOwn()
 
 
 @dataclass(frozen=True, slots=True)

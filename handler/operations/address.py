@@ -121,6 +121,11 @@ def installation(_: object) -> Reach:
     return INSTALLATION
 
 
+def shared_resource(_: object) -> Reach:
+    """Return the whole installation, for a group's operation on a machine or a balancer that may be another group's."""
+    return INSTALLATION
+
+
 class OperationRequest(NamedTuple):
     """An HTTP request, for an operation or for reading."""
 

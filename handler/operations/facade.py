@@ -17,6 +17,7 @@ from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.engine import Engine
 from handler.operations.adoption import MemberAdoption
+from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
@@ -26,6 +27,7 @@ from handler.operations.outcomes import Asked
 from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.store_admin import StoreAdmin
+from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.planning.desired import Definition
 from handler.planning.plan import Snapshot
@@ -64,6 +66,8 @@ class Operations:
         self.garbage = GarbageAdmin(engine)
         self.stores = StoreAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
+        self.users = UserAdmin(engine)
+        self.authorising = Authorising(engine)
 
     # Looking
 

@@ -9,7 +9,7 @@ from annotated_types import Ge, Interval
 from config.model.rolling import Allowance
 from config.units import BalancerId, GroupId
 from handler.identity.rights import Verb
-from handler.operations.address import installation, one_group, over
+from handler.operations.address import installation, one_group, over, shared_resource
 
 if TYPE_CHECKING:
     from handler.engine.assembly import Reloaded
@@ -73,7 +73,13 @@ class ReloadFile:
 
 
 @over(
-    "PUT", "/groups/{group}/balancers/{balancer}", "attach", body="AttachBody", status=202, verb=Verb.TUNE, on=one_group
+    "PUT",
+    "/groups/{group}/balancers/{balancer}",
+    "attach",
+    body="AttachBody",
+    status=202,
+    verb=Verb.TUNE,
+    on=shared_resource,
 )
 class AttachBalancer:
     """Attach all members of a group, present and future, to a balancer, or none of them."""

@@ -24,8 +24,13 @@ def runtime_of(engine: Engine, group: GroupId) -> GroupRuntime:
     """
     runtime = engine.runtimes.get(group)
     if runtime is None:
-        raise NoSuch(f"there is no group {group}{nearest(group, engine.runtimes)}")
+        raise NoSuch(no_group(group, engine.runtimes))
     return runtime
+
+
+def no_group(group: str, known: Iterable[str]) -> str:
+    """Return the error of a group that does not exist, with the nearest of those that the caller may know of."""
+    return f"there is no group {group}{nearest(group, known)}"
 
 
 def record_of(store: Store, group: GroupId, member: MemberName) -> Record:

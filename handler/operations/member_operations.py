@@ -8,7 +8,7 @@ from annotated_types import Len
 
 from config.units import GroupId, MemberName
 from handler.identity.rights import Verb
-from handler.operations.address import one_group, over
+from handler.operations.address import one_group, over, shared_resource
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -42,7 +42,14 @@ class DeleteMember:
         return await operations.members.dismiss(self.group, self.member, force=self.force, by=by.name)
 
 
-@over("POST", "/groups/{group}/members", "adopt", body="handler.web.members.AdoptBody", verb=Verb.ADOPT, on=one_group)
+@over(
+    "POST",
+    "/groups/{group}/members",
+    "adopt",
+    body="handler.web.members.AdoptBody",
+    verb=Verb.ADOPT,
+    on=shared_resource,
+)
 class AdoptMember:
     """Raise the size by one and have an existing machine, named by its cloud's name or id, join; or do neither."""
 

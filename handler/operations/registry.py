@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
+from handler.operations.address import right_of
 from handler.operations.daemon_operations import DaemonOperation
 from handler.operations.group_operations import GroupOperation
 from handler.operations.member_operations import MemberOperation
 from handler.operations.size_operations import SizeOperation
+from handler.operations.user_operations import UserOperation
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
     from handler.operations.outcomes import Done
 
-Operation: TypeAlias = SizeOperation | GroupOperation | MemberOperation | DaemonOperation
+Operation: TypeAlias = SizeOperation | GroupOperation | MemberOperation | DaemonOperation | UserOperation
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
@@ -27,8 +29,10 @@ async def perform(operations: Operations, operation: Operation, by: Actor) -> Do
         by: the user, program or signal that asks; the history records its name.
 
     Raises:
-        NoSuch: a name is unknown.
+        Forbidden: the actor lacks the right, and nothing has changed.
+        NoSuch: a name is unknown, or not the actor's.
         Refused: the daemon will not do it, and nothing has changed.
         StoreError: the store cannot be read or written.
     """
+    operations.authorising.check(by, right_of(operation))
     return await operation.perform(operations, by)

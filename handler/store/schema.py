@@ -11,7 +11,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
           its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
-access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens
+access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens; `identity_schema` has users
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
@@ -59,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0026"
+HEAD = "0027"
 """The revision that this release reads and writes."""
 
 meta = Table(

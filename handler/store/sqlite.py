@@ -34,6 +34,7 @@ from handler.store import fleet, history, outbox, past_spans, retention, rows, s
 from handler.store.alert_rows import AlertRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
+from handler.store.identity_rows import IdentityRows
 from handler.store.member_rows import MemberRows
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
@@ -44,7 +45,7 @@ from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, BehindRows, EditRows, MemberRows, RollingRows):
+class SqliteStore(AlertRows, BehindRows, EditRows, IdentityRows, MemberRows, RollingRows):
     """The store over one file; `open` makes one."""
 
     @classmethod

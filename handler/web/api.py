@@ -11,12 +11,17 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from config.errors import Refused, StoreError
+from handler.identity.actors import Way
+from handler.identity.rights import Verb
 from handler.operations.address import BASE
+from handler.operations.authorising import Forbidden, may
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.web.discovery import build_discovery
+from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
+from handler.web.own_metrics import of_own_groups
 from handler.web.pages.routes import build_pages
 from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
@@ -26,6 +31,7 @@ from handler.web.render import plain
 def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
+    app.state.authorising = operations.authorising
     for router in (_health(operations), build_discovery(operations), build_pages(operations)):
         app.include_router(router)
     for router in (
@@ -36,6 +42,7 @@ def build(operations: Operations) -> FastAPI:
         app.include_router(router, prefix=BASE)
     for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
         app.add_exception_handler(kind, _refusal(status))
+    app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _unserved)
     return app
@@ -46,6 +53,13 @@ def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONRespon
         return JSONResponse({"error": str(error)}, status)
 
     return answer
+
+
+async def _forbidden(request: Request, error: Exception) -> JSONResponse:
+    """Answer 401 to a caller without a credential, which may have one, and 403 to others."""
+    if actor_of(request).origin.way is Way.NONE:
+        return JSONResponse({"error": str(error)}, 401, {"WWW-Authenticate": "Bearer"})
+    return JSONResponse({"error": str(error)}, 403)
 
 
 async def _misread(_: Request, error: Exception) -> JSONResponse:
@@ -65,17 +79,20 @@ async def _unserved(_: Request, error: Exception) -> JSONResponse:
 def _health(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["health"])
 
-    @routes.get("/metrics", response_class=PlainTextResponse)
-    def metrics() -> Response:  # in a thread: writing a thousand groups takes a while
-        return Response(operations.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    @routes.get("/metrics", response_class=PlainTextResponse, dependencies=[MEASURES])
+    def metrics(request: Request) -> Response:  # in a thread: writing a thousand groups takes a while
+        return Response(
+            of_own_groups(operations.metrics(), grants_of(request)),
+            media_type="text/plain; version=0.0.4; charset=utf-8",
+        )
 
     @routes.get("/healthz")
     async def healthz() -> JSONResponse:
         return JSONResponse({"alive": True})
 
     @routes.get("/readyz")
-    async def readyz() -> JSONResponse:
-        health = operations.health()
-        return JSONResponse(plain(health), 200 if health.ready else 503)
+    async def readyz(request: Request) -> JSONResponse:
+        health, sees_all = operations.health(), may(actor_of(request), Verb.READ)  # the checks name groups
+        return JSONResponse(plain(health) if sees_all else {"ready": health.ready}, 200 if health.ready else 503)
 
     return routes

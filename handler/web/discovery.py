@@ -17,6 +17,7 @@ from config.units import GroupId
 from handler.operations.facade import Operations
 from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
+from handler.web.needs import MEASURES
 from handler.web.render import Json
 
 _SERVING = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
@@ -37,7 +38,7 @@ def build_discovery(operations: Operations) -> APIRouter:
     """Make the route."""
     routes = APIRouter(tags=["discovery"])
 
-    @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup])
+    @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup], dependencies=[MEASURES])
     async def prometheus(group: str, port: Port = None) -> JSONResponse:
         status, definition = operations.group(GroupId(group)), operations.definition(GroupId(group))
         chosen = port if port is not None else port_of(definition)

@@ -1,7 +1,7 @@
 """The gate before every request: it checks Host, token, content type and length.
 
-Over the unix socket (mode 0600) everything is allowed. Over TCP, reading is open to this machine; changes, and reads
-that make the daemon send requests of its own (`BEARER`), need the bearer token; the Host header must name this machine,
+It finds the actor (`callers`), and refuses a change without a credential; what an actor may do is decided before each
+operation and route (`needs`). Over TCP the Host header must name this machine,
 so that no web page can trick a browser into sending requests. Webhooks and pushed values have tokens of their own and a
 larger bound: the gate passes them on to their applications.
 """
@@ -11,35 +11,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from handler.identity.actors import UNNAMED, Actor, Origin, Way
+from handler.identity.actors import Actor, Way
 from handler.ingest.pushes.receiver import KINDS, is_push
+from handler.users.known import KnownUsers
+from handler.web.callers import NOT_ACCEPTED, Access, Callers
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Refusal = tuple[int, str]
+"""Status and error of an answer."""
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_AT_MOST = 64 * 1024
 BODY_WITHIN = 10.0
 """Seconds."""
 BEARER = "trimtab.bearer"
-"""Key of the scope: whether the request may do things that need the token."""
+"""Key of the scope: whether the request has a credential, or came over the unix socket."""
 ACTOR = "trimtab.actor"
 """Key of the scope: the `Actor` that asks."""
-LOCAL_ADMIN = "local admin"
-"""The name of the token in the state directory."""
-UNAUTHORIZED = (
-    "over TCP, changes and queries to members, clouds or balancers need 'Authorization: Bearer …' with the token of "
-    "the state directory; the unix socket needs none"
-)
 HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
@@ -58,23 +54,14 @@ class _Unread(enum.Enum):
     TOO_LONG = "too long"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """What one listening socket allows."""
-
-    trusted: bool
-    """The unix socket: the file's mode controls access."""
-    port: int | None = None
-    token: str | None = field(default=None, repr=False)
-
-
 class Gate:
     """ASGI middleware; refuses requests before the application sees them."""
 
-    def __init__(self, app: App, access: Access, hooks: App | None = None) -> None:
+    def __init__(self, app: App, access: Access, hooks: App | None = None, users: KnownUsers | None = None) -> None:
         self._app = app
         self._access = access
         self._hooks = hooks
+        self._callers = Callers(access, users)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or read its body and pass it on."""
@@ -87,13 +74,13 @@ class Gate:
         hooked = self._hooks is not None and (_is_hook(scope["path"]) or is_push(scope["path"]))
         kinds = KINDS if hooked and is_push(scope["path"]) else _JSON
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
-        refusal = self._refuse(scope["method"], headers, at_most, kinds, hooked=hooked)
-        if refusal is not None:
+        actor = self._admitted(scope, headers, at_most, kinds, hooked=hooked)
+        if not isinstance(actor, Actor):
             if hooked:  # else an unfinished sender never reads the answer
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(BODY_WITHIN):
                         await _read(receive, 0)
-            await _answer(send, *refusal)
+            await _answer(send, *actor)
             return
         try:
             async with asyncio.timeout(BODY_WITHIN):
@@ -106,46 +93,52 @@ class Gate:
         if body is _Unread.TOO_LONG:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
-        scope[BEARER] = self._access.trusted or self._bears_token(headers.get("authorization", ""))
-        scope[ACTOR] = Actor(name=UNNAMED, origin=self._origin(scope))
+        scope[BEARER] = actor.origin.way is not Way.NONE
+        scope[ACTOR] = actor
         app = self._hooks if hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
-    def _refuse(
-        self, method: str, headers: dict[str, str], at_most: int, kinds: frozenset[str], *, hooked: bool
-    ) -> tuple[int, str] | None:
-        if not self._access.trusted:
-            host, _, port = headers.get("host", "").rpartition(":")
-            if host not in _HOSTS or port != str(self._access.port):
-                return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
-        if method in READING:
-            return None
-        if not self._access.trusted and not hooked and not self._bears_token(headers.get("authorization", "")):
-            return 401, UNAUTHORIZED
-        length = headers.get("content-length", "0")
-        if length != "0" or "transfer-encoding" in headers:
-            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind not in kinds:
-                return 415, f"the body must be {' or '.join(sorted(kinds - {''}))}"
-        if not (length.isascii() and length.isdigit()) or int(length) > at_most:
-            return 413, f"the body is longer than {at_most} bytes"
-        return None
+    def _admitted(
+        self, scope: Scope, headers: dict[str, str], at_most: int, kinds: frozenset[str], *, hooked: bool
+    ) -> Actor | Refusal:
+        misdirected = self._misdirected(headers)
+        if misdirected is not None:
+            return misdirected
+        actor = self._actor(scope, headers.get("authorization", ""), hooked=hooked)
+        if actor is None:
+            return 401, NOT_ACCEPTED
+        if scope["method"] in READING:
+            return actor
+        if actor.origin.way is Way.NONE and not hooked:
+            return 401, self._callers.needs
+        return _unfit_body(headers, at_most, kinds) or actor
 
-    def _origin(self, scope: Scope) -> Origin:
+    def _actor(self, scope: Scope, authorization: str, *, hooked: bool) -> Actor | None:
+        """Return the actor; of a webhook's request one without a credential, since its token is no user's."""
         client = scope.get("client")
         peer = "" if client is None else client[0]
-        if self._access.trusted:
-            return Origin(way=Way.SOCKET, peer=peer)
-        if scope[BEARER]:
-            return Origin(way=Way.TOKEN, peer=peer, credential=LOCAL_ADMIN)
-        return Origin(way=Way.NONE, peer=peer)
+        if hooked and not self._access.trusted:
+            return self._callers.unknown(peer)
+        return self._callers.actor(authorization, peer)
 
-    def _bears_token(self, authorization: str) -> bool:
-        scheme, _, given = authorization.partition(" ")
-        expected = self._access.token
-        if not expected or scheme.lower() != "bearer":
-            return False
-        return hmac.compare_digest(given.strip().encode(), expected.encode())
+    def _misdirected(self, headers: dict[str, str]) -> Refusal | None:
+        if self._access.trusted:
+            return None
+        host, _, port = headers.get("host", "").rpartition(":")
+        if host in _HOSTS and port == str(self._access.port):
+            return None
+        return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
+
+
+def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str]) -> Refusal | None:
+    length = headers.get("content-length", "0")
+    if length != "0" or "transfer-encoding" in headers:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in kinds:
+            return 415, f"the body must be {' or '.join(sorted(kinds - {''}))}"
+    if not (length.isascii() and length.isdigit()) or int(length) > at_most:
+        return 413, f"the body is longer than {at_most} bytes"
+    return None
 
 
 def _is_hook(path: str) -> bool:

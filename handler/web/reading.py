@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
 
 from config.units import CounterId, GroupId, Instant
 from handler.operations.facade import Operations
+from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
-from handler.web.gate import BEARER, UNAUTHORIZED
+from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_OWN, grants_of
 from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
@@ -24,29 +24,21 @@ _UNTIL = Query(description="With at: show the decision taken from at until just 
 _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; left out: one with every permission.")]
 
 
-def _refuse_without_token(request: Request) -> None:
-    if not request.scope.get(BEARER, False):
-        raise HTTPException(401, UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
-
-
-_NeedsToken = Depends(_refuse_without_token)
-"""For a GET that makes the daemon send requests to members, clouds or balancers: over TCP it needs the token."""
-
-
 def reading_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
     routes = APIRouter()
-    for some in (_groups, _looks, _definitions, _daemon, _webhooks):
+    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users):
         routes.include_router(some(operations))
     return routes
 
 
 def _groups(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["reading"])
+    routes = APIRouter(tags=["reading"], dependencies=[READS])
 
     @routes.get("/groups")
-    async def groups() -> JSONResponse:
-        return JSONResponse(plain(operations.status()))
+    async def groups(request: Request) -> JSONResponse:
+        grants = grants_of(request)
+        return JSONResponse(plain(tuple(status for status in operations.status() if grants.sees(status.group))))
 
     @routes.get("/groups/{group}")
     async def group(group: str) -> JSONResponse:
@@ -127,12 +119,12 @@ def _looks(operations: Operations) -> APIRouter:
     """Make the routes whose data must be fetched first."""
     routes = APIRouter(tags=["reading"])
 
-    @routes.get("/groups/{group}/probe", dependencies=[_NeedsToken])
+    @routes.get("/groups/{group}/probe", dependencies=[EXAMINES])
     async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
         counters = [CounterId(name) for name in counter or ()]
         return JSONResponse(probed_plain(await operations.probe(GroupId(group), counters)))
 
-    @routes.get("/groups/{group}/history")
+    @routes.get("/groups/{group}/history", dependencies=[READS])
     async def history(
         group: str,
         before: float | None = None,
@@ -151,15 +143,15 @@ def _looks(operations: Operations) -> APIRouter:
 def _definitions(operations: Operations) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/groups/{group}/definitions", tags=["reading"])
+    @routes.get("/groups/{group}/definitions", tags=["reading"], dependencies=[READS])
     async def definitions(group: str) -> JSONResponse:
         return JSONResponse(plain(await operations.rolling.revisions(GroupId(group))))
 
-    @routes.get("/groups/{group}/balancers", tags=["reading"])
+    @routes.get("/groups/{group}/balancers", tags=["reading"], dependencies=[READS])
     async def behind(group: str) -> JSONResponse:
         return JSONResponse(plain(await operations.balancers.behind(GroupId(group))))
 
-    @routes.get("/recording", tags=["recording"])
+    @routes.get("/recording", tags=["recording"], dependencies=[READS_ALL])
     async def status() -> JSONResponse:
         return JSONResponse(plain(await operations.recording()))
 
@@ -169,23 +161,24 @@ def _definitions(operations: Operations) -> APIRouter:
 def _daemon(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["acts"])
 
-    @routes.get("/endpoints")
+    @routes.get("/endpoints", dependencies=[READS_ALL])
     async def endpoints() -> JSONResponse:
         return JSONResponse(plain(operations.endpoints()))
 
-    @routes.get("/pause")
+    @routes.get("/pause", dependencies=[READS_OWN])
     async def stopped() -> JSONResponse:
         return JSONResponse({"fleet_pause": plain(operations.fleet_pause())})
 
-    @routes.get("/store")
+    @routes.get("/store", dependencies=[READS_ALL])
     async def status() -> JSONResponse:
         return JSONResponse(plain(operations.stores.status()))
 
-    @routes.get("/garbage", dependencies=[_NeedsToken])
-    async def look(group: str | None = None) -> JSONResponse:
+    @routes.get("/garbage", dependencies=[EXAMINES])
+    async def look(request: Request, group: str | None = None) -> JSONResponse:
         found = await operations.garbage.look(None if group is None else GroupId(group))
-        now = operations.now()
-        return JSONResponse({"garbage": [_aged(item, now) for item in found.items], "unseen": plain(found.unseen)})
+        now, grants = operations.now(), grants_of(request)
+        items = [_aged(item, now) for item in found.items if grants.sees(item.group)]
+        return JSONResponse({"garbage": items, "unseen": plain(found.unseen)})
 
     return routes
 
@@ -199,14 +192,31 @@ def _aged(item: Item, now: Instant) -> Json:
 def _webhooks(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["webhooks"])
 
-    @routes.get("/hooks")
-    async def hooks() -> JSONResponse:
-        return JSONResponse([_without_tokens(hook) for hook in operations.webhooks.all()])
+    @routes.get("/hooks", dependencies=[READS_OWN])
+    async def hooks(request: Request) -> JSONResponse:
+        grants = grants_of(request)
+        own = [hook for hook in operations.webhooks.all() if grants.covers(hook.groups or None)]
+        return JSONResponse([_without_tokens(hook) for hook in own])
 
-    @routes.post("/hooks/check")
+    @routes.post("/hooks/check", dependencies=[CHECKS_HOOKS])
     async def check(request: Request, hook: _Hook = None) -> JSONResponse:
         reply = await operations.webhooks.check_alerts(await request.body(), hook)
         return JSONResponse({"status": reply.status, **reply.body})
+
+    return routes
+
+
+def _users(operations: Operations) -> APIRouter:
+    routes = APIRouter(tags=["users"], dependencies=[MANAGES_USERS])
+
+    @routes.get("/users")
+    async def users() -> JSONResponse:
+        shown = [plain(shown_user(user)) for user in operations.users.all()]
+        return JSONResponse({"anonymous": plain(operations.users.anonymous()), "users": shown})
+
+    @routes.get("/tokens")
+    async def tokens(user: str | None = None) -> JSONResponse:
+        return JSONResponse([plain(shown_token(token)) for token in operations.users.tokens(user)])
 
     return routes
 

@@ -10,12 +10,14 @@ from typing import Any, Final, cast, get_type_hints
 
 from handler.identity.actors import local
 from handler.operations.adoption import MemberAdoption
+from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.facade import Operations
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.member_admin import MemberAdmin
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.store_admin import StoreAdmin
+from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
@@ -37,6 +39,12 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/hooks/{name}/rotate": {},
     "POST /api/v1/member-tokens/rotate": {},
     "PUT /api/v1/recording": {"on": True},
+    "POST /api/v1/users/first": {"name": "ada", "anonymous": "none"},
+    "PUT /api/v1/anonymous": {"anonymous": "metrics"},
+    "POST /api/v1/users": {"name": "bob", "role": "viewer"},
+    "PUT /api/v1/users/{user}/role": {"role": "operator"},
+    "POST /api/v1/users/{user}/disable": {},
+    "POST /api/v1/users/{user}/tokens": {"name": "laptop"},
 }
 """What is sent where a body must be."""
 
@@ -48,6 +56,8 @@ PARTS: Final[Mapping[str, type]] = {
     "garbage": GarbageAdmin,
     "stores": StoreAdmin,
     "webhooks": WebhookAdmin,
+    "users": UserAdmin,
+    "authorising": Authorising,
 }
 """The parts of `Operations`, by attribute."""
 

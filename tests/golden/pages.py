@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, PolicyId
+from handler.identity.grants import EVERYTHING
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
@@ -91,11 +92,11 @@ def _without_digest(page: str) -> str:
 
 
 async def _overview(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Operations", fleet)).overview())
+    return _text(await Console(cast("Operations", fleet)).overview(EVERYTHING))
 
 
 async def _group(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Operations", fleet)).group(_WEB))
+    return _text(await Console(cast("Operations", fleet)).group(_WEB, EVERYTHING))
 
 
 def _text(response: Any) -> str:

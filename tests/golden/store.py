@@ -15,6 +15,7 @@ from typing import Any
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, MemberName
+from handler.identity.grants import Anonymous
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.garbage import Abandoned
@@ -23,6 +24,7 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
 from handler.ports.held_clock import ClockDifference
+from handler.ports.identity import StoredToken, StoredUser
 from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
@@ -95,6 +97,8 @@ def fill_everything(store: SqliteStore) -> None:
     store.declare((a_definition("web"),), at(92), edited)
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
+    store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
+    store.save_token(replace(filled(StoredToken), user="ada"))
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
     reasons = (Reason.STEADY, Reason.HOLDING)
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
@@ -145,4 +149,7 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "generation": store.generation(),
         "clock": store.clock(),
         "statement": store.statement(),
+        "users": store.users(),
+        "tokens": store.tokens(),
+        "anonymous": store.anonymous(),
     }

@@ -39,6 +39,7 @@ from handler.ports.stored import (
     TickSpan,
 )
 from tests.support.fake_cloud import Instants
+from tests.support.memory_users import MemoryUsers
 from tests.support.worlds import INSTALLATION
 from trigger.moving import moved
 from trigger.requests import FleetPause, GroupState
@@ -48,12 +49,11 @@ _HOUR = 3600.0
 
 
 @dataclass
-class MemoryStore:
+class MemoryStore(MemoryUsers):
     """Every write is an instant at which a process can die, before and after; ``full`` refuses all of them."""
 
     installation: str = INSTALLATION
     instants: Instants = field(default_factory=Instants)
-    full: bool = False
     fail_write_in: int | None = None
     """The disk fills up after that many more writes."""
     kept: dict[GroupId, StoredGroup] = field(default_factory=dict)

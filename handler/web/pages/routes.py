@@ -9,17 +9,19 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from markupsafe import Markup
 from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
+from handler.identity.grants import Grants
 from handler.operations.facade import Operations
-from handler.operations.lookup import NoSuch
+from handler.operations.lookup import NoSuch, no_group
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import PulseListener
+from handler.web.needs import READS, READS_OWN, grants_of
 from handler.web.pages.facts import Glance, PageGatherer
 from handler.web.pages.frame import Parts, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
@@ -46,17 +48,17 @@ def build_pages(operations: Operations) -> APIRouter:
     """Make the routes; reads the files once, now."""
     console, routes = Console(operations), APIRouter(include_in_schema=False)
 
-    @routes.get("/")
-    async def first() -> Response:
-        return await console.overview()
+    @routes.get("/", dependencies=[READS_OWN])
+    async def first(request: Request) -> Response:
+        return await console.overview(grants_of(request))
 
-    @routes.get("/groups/{group}")
-    async def group(group: str) -> Response:
-        return await console.group(GroupId(group))
+    @routes.get("/groups/{group}", dependencies=[READS_OWN])
+    async def group(request: Request, group: str) -> Response:
+        return await console.group(GroupId(group), grants_of(request))
 
-    @routes.get("/events")
-    async def events(group: str | None = None) -> Response:
-        return console.events(GroupId(group) if group is not None else None)
+    @routes.get("/events", dependencies=[READS])
+    async def events(request: Request, group: str | None = None) -> Response:
+        return console.events(GroupId(group) if group is not None else None, grants_of(request))
 
     @routes.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -75,22 +77,24 @@ class Console:
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
-    async def overview(self) -> Response:
-        """Return the page of all groups."""
-        glances = await self._glances(self._operations.groups())
+    async def overview(self, grants: Grants) -> Response:
+        """Return the page of all groups that are the caller's."""
+        glances = await self._glances(filter(grants.sees, self._operations.groups()))
         main = await asyncio.to_thread(first_page, glances)
         return self._page("Trimtab", None, main, "/events")
 
-    async def group(self, group: GroupId) -> Response:
+    async def group(self, group: GroupId, grants: Grants) -> Response:
         """Return one group's page, or a page that says that there is no such group."""
         try:
+            if not grants.sees(group):
+                raise NoSuch(no_group(group, [known for known in self._operations.groups() if grants.sees(known)]))
             facts = await self._gatherer.facts(group)
         except NoSuch as error:
             return self._page("Not here", None, not_here(str(error)), "", status=404)
         main = await asyncio.to_thread(group_page, facts)
         return self._page(f"{group} · Trimtab", group, main, f"/events?group={facts.status.group}")
 
-    def events(self, group: GroupId | None) -> Response:
+    def events(self, group: GroupId | None, grants: Grants) -> Response:
         """Return a stream that ends when the group or the daemon ends."""
         try:
             if group is not None:
@@ -100,7 +104,7 @@ class Console:
             return JSONResponse({"error": str(error)}, 404)
         except Refused as error:
             return JSONResponse({"error": str(error)}, 503, {"Retry-After": "10"})
-        told = self._told(listener, self._news_of_all() if group is None else lambda _: self._group(group))
+        told = self._told(listener, self._news_of_all(grants) if group is None else lambda _: self._group(group))
         return _Stream(listener, told)
 
     def asset(self, name: str) -> Response:
@@ -139,13 +143,13 @@ class Console:
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
         return self._rendered[group][1]
 
-    def _news_of_all(self) -> Callable[[News], Awaitable[Parts]]:
+    def _news_of_all(self, grants: Grants) -> Callable[[News], Awaitable[Parts]]:
         """Return one listener's parts: the complete list when groups come, go or move, else the changed rows."""
         known: dict[GroupId, GroupStatus] = {}
 
         async def parts(news: News) -> Parts:
-            there, before = self._operations.groups(), order(known.values())
-            glances = await self._glances(sorted(news)) if set(there) == known.keys() else []
+            there, before = tuple(filter(grants.sees, self._operations.groups())), order(known.values())
+            glances = await self._glances(sorted(filter(grants.sees, news))) if set(there) == known.keys() else []
             known.update({glance.status.group: glance.status for glance in glances})
             whole = set(there) != known.keys() or order(known.values()) != before
             if whole:

@@ -178,6 +178,7 @@ CREATE TABLE meta (
 INSERT INTO "meta" VALUES('installation','k3f9ab');
 INSERT INTO "meta" VALUES('fleet_pause','{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}');
 INSERT INTO "meta" VALUES('generation','12-k3f9abcd');
+INSERT INTO "meta" VALUES('anonymous','viewer');
 INSERT INTO "meta" VALUES('clock','b1 1.5');
 CREATE TABLE notes (
 	id INTEGER NOT NULL, 
@@ -315,6 +316,30 @@ CREATE TABLE steps (
 );
 INSERT INTO "steps" VALUES(1,'web',1700000003.0,'create','web-k3f9ab-1',1700000004.5,'done','');
 INSERT INTO "steps" VALUES(2,'web',1700000005.0,'create','web-k3f9ab-2',NULL,NULL,'');
+CREATE TABLE tokens (
+	user_name TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	old_digest TEXT, 
+	old_expires_at REAL, 
+	groups TEXT, 
+	verbs TEXT, 
+	created_at REAL NOT NULL, 
+	expires_at REAL, 
+	last_used_at REAL, 
+	CONSTRAINT pk_tokens PRIMARY KEY (user_name, name), 
+	CONSTRAINT fk_tokens_user_name_users FOREIGN KEY(user_name) REFERENCES users (name) ON DELETE CASCADE
+);
+INSERT INTO "tokens" VALUES('ada','word','word','word',1.5,'["word"]','["read"]',1.5,1.5,1.5);
+CREATE TABLE users (
+	name TEXT NOT NULL, 
+	role TEXT NOT NULL, 
+	groups TEXT, 
+	created_at REAL NOT NULL, 
+	disabled_at REAL, 
+	CONSTRAINT pk_users PRIMARY KEY (name)
+);
+INSERT INTO "users" VALUES('ada','viewer','["word"]',1.5,1.5);
 CREATE INDEX ix_members_phase ON members (phase);
 CREATE INDEX ix_members_intended_at ON members (intended_at);
 CREATE INDEX ix_steps_group_id_at ON steps (group_id, at);

@@ -89,6 +89,17 @@ _TABLE: dict[str, Row] = {
     "status": Row(done="GROUP", refused="none", wrong="--colour"),
     "store adopt": Row(done="", refused="none", wrong="--everything"),
     "store status": Row(done="", refused="", wrong="more"),
+    "token list": Row(done="", refused="none", wrong="--all"),
+    "token new": Row(done=None, refused="none laptop", wrong="ada laptop --expires soon"),
+    "token revoke": Row(done=None, refused="none laptop", wrong="ada"),
+    "token rotate": Row(done=None, refused="none laptop", wrong="ada"),
+    "user add": Row(done=None, refused="ada --role viewer", wrong="ada --role king"),
+    "user anonymous": Row(done=None, refused="none", wrong="everything"),
+    "user delete": Row(done=None, refused="none", wrong=""),
+    "user disable": Row(done=None, refused="none", wrong=""),
+    "user init": Row(done=None, refused="ada_ --anonymous none", wrong="ada"),
+    "user list": Row(done="", refused="", wrong="more"),
+    "user role": Row(done=None, refused="none viewer", wrong="ada king"),
     "why": Row(done="GROUP --at -1s", refused="none", wrong="GROUP --at yesterday"),
 }
 

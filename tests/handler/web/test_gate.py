@@ -8,7 +8,8 @@ import pytest
 
 from handler.identity.actors import Actor, Origin, Way
 from handler.web import gate
-from handler.web.gate import ACTOR, BODY_AT_MOST, Access, Gate, Message, Receive, Scope, Send
+from handler.web.callers import Access
+from handler.web.gate import ACTOR, BODY_AT_MOST, Gate, Message, Receive, Scope, Send
 
 TOKEN = "s3cret-token"
 TCP = Access(trusted=False, port=8460, token=TOKEN)

@@ -12,7 +12,8 @@ import pytest
 
 from collector.targets import Round
 from handler.web.api import build
-from handler.web.gate import Access, Gate, Message
+from handler.web.callers import Access
+from handler.web.gate import Gate, Message
 from tests.support.daemon import Daemon
 from tests.support.engines import EngineBed, Readings, Up, model
 from tests.support.fake_cloud import Faults
@@ -21,6 +22,7 @@ API = "/api/v1"
 TOKEN = "a-token-of-the-tests"
 ASKING = {f"{API}/groups/{{group}}/probe", f"{API}/garbage"}
 """GETs that send requests to members, clouds or balancers."""
+USERS = {f"{API}/users", f"{API}/tokens"}
 
 
 @dataclass
@@ -68,9 +70,11 @@ async def answered(gate: Gate, path: str, token: str | None) -> None:
     await gate(scope, receive, send)
 
 
-def test_without_the_token_every_get_is_answered_but_those_that_send_requests(daemon: Daemon, group: str) -> None:
+def test_without_the_token_every_get_is_answered_but_those_that_send_requests_or_show_users(
+    daemon: Daemon, group: str
+) -> None:
     refused = {path for path in reading_paths(daemon) if daemon.get(path.replace("{group}", group)).status == 401}
-    assert refused == ASKING
+    assert refused == ASKING | USERS
 
 
 def test_a_get_that_sends_requests_says_what_it_needs_and_is_answered_to_the_token_and_over_the_unix_socket(

@@ -1,0 +1,125 @@
+"""`trimtab user`: who may use the daemon, and what requests without a credential may do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from config.units import GroupId
+from handler.cli.commands import Program
+from handler.cli.names import user_names
+from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
+from handler.identity.grants import Anonymous
+from handler.identity.roles import UserRole
+
+user = Program("Users, their roles, and what requests without a credential may do.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name for the user.")]
+Known = Annotated[str, typer.Argument(metavar="NAME", help="A user's name.", autocompletion=user_names)]
+Given = Annotated[UserRole, typer.Option("--role", help="What the user may do.")]
+Groups = Annotated[str, typer.Option(metavar="A,B", help="The only groups that the user sees; default: all.")]
+_ALLOWED = "What requests without a credential may do: nothing, read the metrics, or read everything."
+
+
+@user.command("init")
+def init(
+    name: Name,
+    anonymous: Annotated[Anonymous | None, typer.Option(help=_ALLOWED)] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Make the first user, an admin. From then on rights hold, and the token of the state directory ends."""
+    from handler.operations.user_operations import BeginUsers
+
+    allowed = anonymous if anonymous is not None else _asked(json=json)
+    perform(state, json, BeginUsers(name=name, anonymous=allowed))
+    typer.echo(f"{name}: the first admin; requests without a credential: {allowed.value}")
+    typer.echo(f"a token for it: trimtab token new {name} NAME; the token of the state directory has ended")
+
+
+def _asked(*, json: bool) -> Anonymous:
+    """Ask the person at the terminal; there is no default."""
+    import sys
+
+    if json or not sys.stdin.isatty():
+        fail("say what requests without a credential may do: --anonymous none, metrics or viewer", USAGE, json=json)
+    typer.echo(f"{_ALLOWED[:-1]}?")
+    while True:
+        word: str = typer.prompt("none, metrics or viewer")
+        if word.strip() in {each.value for each in Anonymous}:
+            return Anonymous(word.strip())
+
+
+@user.command("anonymous")
+def anonymous(
+    allowed: Annotated[Anonymous, typer.Argument(metavar="none|metrics|viewer", help=_ALLOWED)],
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Change what requests without a credential may do."""
+    from handler.operations.user_operations import AllowAnonymous
+
+    act(state, json, AllowAnonymous(anonymous=allowed), said=f"requests without a credential: {allowed.value}")
+
+
+@user.command("add")
+def add(name: Name, role: Given, groups: Groups = "", state: State = None, json: AsJson = False) -> None:
+    """Make a user."""
+    from handler.operations.user_operations import AddUser
+
+    made = AddUser(name=name, role=role, groups=groups_of(groups))
+    act(state, json, made, said=f"{name}: added, {role.value}; a token: trimtab token new {name} NAME")
+
+
+@user.command("list")
+def list_(state: State = None, json: AsJson = False) -> None:
+    """List users with their roles and groups."""
+    answer = read(state, json, "users")
+    from handler.cli.user_tables import users_table
+
+    show(users_table(answer["users"]))
+    if answer["anonymous"] is not None:
+        typer.echo(f"requests without a credential: {answer['anonymous']}")
+
+
+@user.command("role")
+def role(
+    name: Known,
+    role: Annotated[UserRole, typer.Argument(metavar="ROLE", help="viewer, operator, tuner or admin.")],
+    groups: Groups = "",
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Change a user's role and groups."""
+    from handler.operations.user_operations import GiveRole
+
+    given = GiveRole(user=name, role=role, groups=groups_of(groups))
+    act(state, json, given, said=f"{name}: {role.value}, groups: {groups or 'all'}")
+
+
+@user.command("disable")
+def disable(
+    name: Known,
+    off: Annotated[bool, typer.Option("--off", help="Accept its tokens again.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Accept none of a user's tokens until --off."""
+    from handler.operations.user_operations import DisableUser
+
+    said = f"{name}: its tokens are accepted again" if off else f"{name}: its tokens are not accepted any more"
+    act(state, json, DisableUser(user=name, disabled=not off), said=said)
+
+
+@user.command("delete")
+def delete(name: Known, state: State = None, json: AsJson = False) -> None:
+    """Delete a user and its tokens."""
+    from handler.operations.user_operations import DeleteUser
+
+    act(state, json, DeleteUser(user=name), said=f"{name}: deleted")
+
+
+def groups_of(text: str) -> tuple[GroupId, ...] | None:
+    """Return the groups of an option; ``None``: all."""
+    return tuple(GroupId(word.strip()) for word in text.split(",") if word.strip()) or None

@@ -1,0 +1,97 @@
+"""What one caller may do: verbs, and the groups that they hold for."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import assert_never
+
+from config.units import GroupId
+from handler.identity.rights import OnGroups, OnInstallation, OnOwn, OnWebhook, Right, Verb
+from handler.identity.roles import VERBS, UserRole
+
+
+class Ruling(enum.Enum):
+    """Whether a caller may do something."""
+
+    ALLOWED = "allowed"
+    FORBIDDEN = "forbidden"
+    """The caller lacks the verb, or rights for the whole installation."""
+    HIDDEN = "hidden"
+    """A group is not the caller's: for this caller it does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Verbs, and the groups that they hold for."""
+
+    verbs: frozenset[Verb]
+    groups: frozenset[GroupId] | None = None
+    """``None``: every group, also those that are declared later, and the daemon itself."""
+
+    def sees(self, group: GroupId) -> bool:
+        """Tell whether the group exists for this caller."""
+        return self.groups is None or group in self.groups
+
+    def within(self, verbs: Collection[Verb] | None, groups: Collection[GroupId] | None) -> Grants:
+        """Return the part of these grants that a scope leaves; ``None`` leaves all."""
+        kept = self.verbs if verbs is None else self.verbs & frozenset(verbs)
+        if groups is None:
+            return Grants(kept, self.groups)
+        return Grants(kept, frozenset(groups) if self.groups is None else self.groups & frozenset(groups))
+
+    def ruling(self, right: Right, of_webhook: Collection[GroupId] | None = None) -> Ruling:
+        """Rule on one right. Pure, and blind to whether a group or a webhook exists.
+
+        Args:
+            right: what is asked for.
+            of_webhook: the groups of the webhook that it acts on; ``None``: every group, or there is no such webhook.
+        """
+        match right.on:
+            case OnGroups(groups):
+                is_whole, hidden = True, any(not self.sees(group) for group in groups)
+            case OnWebhook():
+                is_whole, hidden = True, not self.covers(of_webhook)
+            case OnInstallation():
+                is_whole, hidden = self.groups is None, False
+            case OnOwn():
+                is_whole, hidden = True, False
+            case _:
+                assert_never(right.on)
+        if hidden:
+            return Ruling.HIDDEN
+        return Ruling.ALLOWED if is_whole and right.verb in self.verbs else Ruling.FORBIDDEN
+
+    def covers(self, groups: Collection[GroupId] | None) -> bool:
+        """Tell whether all these groups are the caller's; ``None``: every group."""
+        return self.groups is None or (groups is not None and self.groups.issuperset(groups))
+
+
+NOTHING = Grants(frozenset())
+EVERYTHING = Grants(frozenset(Verb))
+READING = Grants(VERBS[UserRole.VIEWER])
+"""Every group, without a credential, as on the loopback until users exist."""
+
+
+class Anonymous(enum.Enum):
+    """What requests without a credential may do once users exist."""
+
+    NONE = "none"
+    METRICS = "metrics"
+    """Read the metrics of all groups, and discover members for Prometheus."""
+    VIEWER = "viewer"
+    """Read everything."""
+
+
+def grants_of_anonymous(allowed: Anonymous | None) -> Grants:
+    """Return the grants of requests without a credential; ``None``: there are no users yet."""
+    match allowed:
+        case None | Anonymous.VIEWER:
+            return READING
+        case Anonymous.METRICS:
+            return Grants(frozenset({Verb.METRICS}))
+        case Anonymous.NONE:
+            return NOTHING
+        case _:
+            assert_never(allowed)

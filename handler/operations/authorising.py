@@ -1,0 +1,81 @@
+"""The one place that decides whether a caller may do something, for operations and for everything that reads."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from config.units import GroupId
+from handler.engine.engine import Engine
+from handler.identity.actors import Actor, Way
+from handler.identity.grants import Ruling
+from handler.identity.rights import OnGroups, OnWebhook, Reach, Right, Verb
+from handler.operations.lookup import NoSuch, nearest, no_group
+
+UNAUTHORIZED = (
+    "over TCP, changes and queries to members, clouds or balancers need 'Authorization: Bearer …' with the token of "
+    "the state directory; the unix socket needs none"
+)
+UNAUTHORIZED_USER = (
+    "this needs 'Authorization: Bearer …' with a user's token (trimtab token new); the unix socket needs none"
+)
+
+
+class Forbidden(Exception):
+    """The caller lacks a right. Nothing was done."""
+
+
+class Authorising:
+    """Judges by a caller's grants and a request alone: whether a hidden group exists makes no difference."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self, actor: Actor, right: Right) -> None:
+        """Return if the actor has the right.
+
+        Raises:
+            NoSuch: a group or a webhook is not the actor's, so for this actor it does not exist.
+            Forbidden: the actor lacks the verb, or rights for the whole installation.
+        """
+        match actor.grants.ruling(right, self._groups_of(right.on)):
+            case Ruling.ALLOWED:
+                return
+            case Ruling.HIDDEN:
+                raise NoSuch(self._hidden(actor, right.on))
+            case Ruling.FORBIDDEN:
+                raise Forbidden(self._forbidden(actor, right))
+            case unknown:
+                assert_never(unknown)
+
+    def _groups_of(self, reach: Reach) -> tuple[GroupId, ...] | None:
+        """Return the groups of a webhook that is limited to some."""
+        if not isinstance(reach, OnWebhook):
+            return None
+        hook = self._engine.ingest.hooks.named(reach.name)
+        return None if hook is None else hook.groups or None
+
+    def _hidden(self, actor: Actor, reach: Reach) -> str:
+        if isinstance(reach, OnWebhook):
+            hooks = self._engine.ingest.hooks.all()
+            names = [hook.name for hook in hooks if actor.grants.covers(hook.groups or None)]
+            return f"there is no webhook {reach.name}{nearest(reach.name, names)}"
+        wanted = sorted(reach.groups) if isinstance(reach, OnGroups) else []
+        hidden = next((group for group in wanted if not actor.grants.sees(group)), "")
+        return no_group(hidden, self._own(actor))
+
+    def _own(self, actor: Actor) -> list[GroupId]:
+        return [group for group in self._engine.runtimes if actor.grants.sees(group)]
+
+    def _forbidden(self, actor: Actor, right: Right) -> str:
+        if actor.origin.way is Way.NONE:
+            return UNAUTHORIZED_USER if self._engine.users.exist else UNAUTHORIZED
+        if right.verb in actor.grants.verbs:
+            return (
+                f"{actor.name} has the right {right.verb.value!r} for some groups only, and this concerns all of them"
+            )
+        return f"{actor.name} lacks the right {right.verb.value!r}: an admin can give a role or a token that has it"
+
+
+def may(actor: Actor, verb: Verb) -> bool:
+    """Tell whether the actor has a verb for every group and the daemon itself."""
+    return actor.grants.groups is None and verb in actor.grants.verbs

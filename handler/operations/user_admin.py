@@ -1,0 +1,141 @@
+"""Make, change and delete users and their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from config.units import GroupId, Instant, Seconds
+from handler.engine.engine import Engine
+from handler.identity.grants import Anonymous
+from handler.identity.rights import Verb
+from handler.identity.roles import UserRole
+from handler.operations.lookup import NoSuch, nearest, no_group
+from handler.ports.identity import StoredToken, StoredUser
+from handler.users.known import KnownUsers
+
+
+class UserAdmin:
+    """Keeps users and tokens. A token is shown once, when it is made."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def known(self) -> KnownUsers:
+        """Return the users and tokens that requests are compared with."""
+        return self._engine.users
+
+    def all(self) -> tuple[StoredUser, ...]:
+        """Return every user, by name."""
+        return self._engine.users.users()
+
+    def anonymous(self) -> Anonymous | None:
+        """Return what requests without a credential may do; ``None``: there are no users yet."""
+        return self._engine.users.anonymous
+
+    def tokens(self, user: str | None) -> tuple[StoredToken, ...]:
+        """Return every token, or those of one user.
+
+        Raises:
+            NoSuch: there is no such user.
+        """
+        if user is not None:
+            self._known(user)
+        return self._engine.users.tokens(user)
+
+    async def begin(self, name: str, allowed: Anonymous) -> None:
+        """Make the first user; from now on rights hold."""
+        await self._engine.users.begin(name, allowed)
+
+    async def allow_anonymous(self, allowed: Anonymous) -> None:
+        """Change what requests without a credential may do."""
+        await self._engine.users.allow_anonymous(allowed)
+
+    async def add(self, name: str, role: UserRole, groups: Collection[GroupId] | None) -> StoredUser:
+        """Make a user.
+
+        Raises:
+            NoSuch: a group is not known.
+            Refused: the name is taken or no name.
+        """
+        self._check(groups)
+        return await self._engine.users.add(name, role, groups)
+
+    async def give_role(self, name: str, role: UserRole, groups: Collection[GroupId] | None) -> StoredUser:
+        """Change a user's role and groups. Raises as `add`."""
+        self._known(name)
+        self._check(groups)
+        return await self._engine.users.give_role(name, role, groups)
+
+    async def disable(self, name: str, *, disabled: bool) -> StoredUser:
+        """Have a user's tokens not be accepted, or accepted again. Raises as `add`."""
+        self._known(name)
+        return await self._engine.users.disable(name, disabled=disabled)
+
+    async def delete(self, name: str) -> None:
+        """Delete a user and its tokens. Raises as `add`."""
+        self._known(name)
+        await self._engine.users.delete(name)
+
+    async def new_token(
+        self,
+        user: str,
+        name: str,
+        groups: Collection[GroupId] | None,
+        verbs: Collection[Verb] | None,
+        lasts: Seconds | None,
+    ) -> str:
+        """Make a token and return it, this one time. Raises as `add`."""
+        self._known(user)
+        self._check(groups)
+        wanted = StoredToken(
+            user=user,
+            name=name,
+            digest="",
+            groups=None if groups is None else tuple(sorted(set(groups))),
+            verbs=None if verbs is None else tuple(sorted(set(verbs), key=lambda verb: verb.value)),
+            created_at=self._now(),
+            expires_at=self._ends(lasts),
+        )
+        return await self._engine.users.new_token(wanted)
+
+    async def rotate(self, user: str, name: str, lasts: Seconds | None) -> str:
+        """Return a new token in place of one; the old one stays valid until `finish`. Raises as `add`."""
+        self._known_token(user, name)
+        return await self._engine.users.rotate(user, name, self._ends(lasts))
+
+    async def finish(self, user: str, name: str) -> None:
+        """End the old token of a rotation. Raises as `add`."""
+        self._known_token(user, name)
+        await self._engine.users.finish(user, name)
+
+    async def revoke(self, user: str, name: str) -> None:
+        """Delete a token. Raises as `add`."""
+        self._known_token(user, name)
+        await self._engine.users.revoke(user, name)
+
+    def token(self, user: str, name: str) -> StoredToken:
+        """Return one token. Raises as `add`."""
+        return self._engine.users.token(user, name)
+
+    def _now(self) -> Instant:
+        return self._engine.parts.clock().wall
+
+    def _ends(self, lasts: Seconds | None) -> Instant | None:
+        return None if lasts is None else Instant(self._now() + lasts)
+
+    def _check(self, groups: Collection[GroupId] | None) -> None:
+        for group in groups or ():
+            if group not in self._engine.runtimes:
+                raise NoSuch(no_group(group, self._engine.runtimes))
+
+    def _known(self, user: str) -> None:
+        names = [known.name for known in self._engine.users.users()]
+        if user not in names:
+            raise NoSuch(f"there is no user {user}{nearest(user, names)}")
+
+    def _known_token(self, user: str, name: str) -> None:
+        self._known(user)
+        names = [token.name for token in self._engine.users.tokens(user)]
+        if name not in names:
+            raise NoSuch(f"{user} has no token {name}{nearest(name, names)}")

@@ -1,0 +1,95 @@
+"""The port to stored users and their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from config.units import GroupId, Instant
+from handler.identity.grants import Anonymous
+from handler.identity.rights import Verb
+from handler.identity.roles import UserRole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredUser:
+    """A person or a program that may ask the daemon for something."""
+
+    name: str
+    role: UserRole
+    groups: tuple[GroupId, ...] | None = None
+    """The groups that exist for this user; ``None``: every group, and the daemon itself."""
+    created_at: Instant
+    disabled_at: Instant | None = None
+    """Since when its tokens are not accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredToken:
+    """A bearer token of a user, identified by the user and its name. It never allows more than the user's role does."""
+
+    user: str
+    name: str
+    digest: str = field(repr=False)
+    """SHA-256 of the token, in hex."""
+    old_digest: str | None = field(default=None, repr=False)
+    """That of the token before, which is valid until the rotation is finished, or it expires."""
+    old_expires_at: Instant | None = None
+    """When the token before expires; ``None``: never."""
+    groups: tuple[GroupId, ...] | None = None
+    """Only these of the user's groups; ``None``: all of them."""
+    verbs: tuple[Verb, ...] | None = None
+    """Only these of the role's verbs; ``None``: all of them."""
+    created_at: Instant
+    expires_at: Instant | None = None
+    """From then on it is not accepted; ``None``: it does not expire."""
+    last_used_at: Instant | None = None
+
+
+TokenKey = tuple[str, str]
+"""A user's name and a token's."""
+
+
+class IdentityStore(Protocol):
+    """The part of the store for users and tokens."""
+
+    def anonymous(self) -> Anonymous | None:
+        """Return what requests without a credential may do; ``None``: users were never begun with."""
+        ...
+
+    def save_anonymous(self, allowed: Anonymous) -> None:
+        """Write what requests without a credential may do."""
+        ...
+
+    def users(self) -> tuple[StoredUser, ...]:
+        """Return every user, sorted by name."""
+        ...
+
+    def begin_users(self, first: StoredUser, allowed: Anonymous) -> None:
+        """Write the first user, and what requests without a credential may do from now on, in one transaction."""
+        ...
+
+    def save_user(self, user: StoredUser) -> None:
+        """Insert or replace a user."""
+        ...
+
+    def delete_user(self, name: str) -> None:
+        """Delete a user and its tokens."""
+        ...
+
+    def tokens(self) -> tuple[StoredToken, ...]:
+        """Return every token, sorted by user and name."""
+        ...
+
+    def save_token(self, token: StoredToken) -> None:
+        """Insert or replace a token; its last use only ever moves forward."""
+        ...
+
+    def delete_token(self, key: TokenKey) -> None:
+        """Delete a token, and the one before it."""
+        ...
+
+    def use_tokens(self, used: Mapping[TokenKey, Instant]) -> None:
+        """Write when tokens were last used, in one transaction; unknown ones are left out."""
+        ...

@@ -1,0 +1,64 @@
+"""Which caller a request on a listening socket belongs to.
+
+Over the unix socket (mode 0600) every caller is the local administrator. Over TCP, until users exist, so is the bearer
+of the state directory's token; from the first user on that token is not accepted, and users' tokens are.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+
+from handler.identity.actors import UNNAMED, Actor, Origin, Way
+from handler.identity.grants import grants_of_anonymous
+from handler.operations.authorising import UNAUTHORIZED, UNAUTHORIZED_USER
+from handler.users.known import KnownUsers
+
+LOCAL_ADMIN = "local admin"
+"""The name of the token in the state directory."""
+NOT_ACCEPTED = "this token is not accepted: it is not known, revoked or expired, or its user is disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What one listening socket allows."""
+
+    trusted: bool
+    """The unix socket: the file's mode controls access."""
+    port: int | None = None
+    token: str | None = field(default=None, repr=False)
+
+
+class Callers:
+    """Finds the actor of each request; ``users`` left out: there are none."""
+
+    def __init__(self, access: Access, users: KnownUsers | None = None) -> None:
+        self._access = access
+        self._users = users
+
+    def actor(self, authorization: str, peer: str) -> Actor | None:
+        """Return the actor of a request; ``None``: it shows a token that is not accepted, and users exist."""
+        if self._access.trusted:
+            return Actor(name=UNNAMED, origin=Origin(way=Way.SOCKET, peer=peer))
+        scheme, _, given = authorization.partition(" ")
+        token = given.strip() if scheme.lower() == "bearer" else ""
+        if self._users is not None and self._users.exist:
+            return self._users.bearer(token, peer) if token else self._users.without_token(peer)
+        if self._is_local_admin(token):
+            return Actor(name=UNNAMED, origin=Origin(way=Way.TOKEN, peer=peer, credential=LOCAL_ADMIN))
+        return self.unknown(peer)
+
+    def unknown(self, peer: str) -> Actor:
+        """Return the actor of a request whose credential, if it has one, is not a user's."""
+        if self._users is not None:
+            return self._users.without_token(peer)
+        return Actor(name=UNNAMED, origin=Origin(way=Way.NONE, peer=peer), grants=grants_of_anonymous(None))
+
+    @property
+    def needs(self) -> str:
+        """What a caller without a credential is told."""
+        return UNAUTHORIZED_USER if self._users is not None and self._users.exist else UNAUTHORIZED
+
+    def _is_local_admin(self, token: str) -> bool:
+        expected = self._access.token
+        return bool(expected) and hmac.compare_digest(token.encode(), (expected or "").encode())

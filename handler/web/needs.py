@@ -1,0 +1,56 @@
+"""What each reading route needs: a verb, and what the route shows. `build` mounts no route without it."""
+
+from __future__ import annotations
+
+from fastapi import Depends, Request
+
+from config.units import GroupId
+from handler.identity.actors import Actor
+from handler.identity.grants import Grants
+from handler.identity.rights import INSTALLATION, OWN, Reach, Right, Verb, on_groups
+from handler.operations.authorising import Authorising
+from handler.web.gate import ACTOR
+
+PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}"})
+"""Routes that need nothing: whether the daemon is well, without names, and the files of pages."""
+
+
+class Needs:
+    """A dependency of a route: the caller is refused unless it has the verb for what the route shows."""
+
+    def __init__(self, verb: Verb, reach: Reach | None = None) -> None:
+        self.verb = verb
+        self.reach = reach
+        """``None``: the group in the path, or the one in the query; without one, whatever is the caller's."""
+
+    def right(self, group: str | None) -> Right:
+        """Return the right that a request needs which names this group, or none."""
+        if self.reach is not None:
+            return Right(self.verb, self.reach)
+        return Right(self.verb, OWN if group is None else on_groups((GroupId(group),)))
+
+    async def __call__(self, request: Request) -> None:
+        """Check the caller. Raises `NoSuch` and `Forbidden`."""
+        authorising: Authorising = request.app.state.authorising
+        group = request.path_params.get("group", request.query_params.get("group"))
+        authorising.check(actor_of(request), self.right(group))
+
+
+def actor_of(request: Request) -> Actor:
+    """Return the actor that sent a request, as the gate knows it."""
+    actor: Actor = request.scope[ACTOR]
+    return actor
+
+
+def grants_of(request: Request) -> Grants:
+    """Return what the actor may do."""
+    return actor_of(request).grants
+
+
+READS = Depends(Needs(Verb.READ))
+READS_OWN = Depends(Needs(Verb.READ, OWN))
+READS_ALL = Depends(Needs(Verb.READ, INSTALLATION))
+EXAMINES = Depends(Needs(Verb.EXAMINE))
+MEASURES = Depends(Needs(Verb.METRICS))
+CHECKS_HOOKS = Depends(Needs(Verb.HOOKS, INSTALLATION))
+MANAGES_USERS = Depends(Needs(Verb.USERS, INSTALLATION))

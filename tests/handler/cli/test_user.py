@@ -1,0 +1,109 @@
+"""`trimtab user` and `trimtab token` on a daemon of their own, and what they change for requests over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.daemon import Daemon, a_daemon
+
+API = "/api/v1"
+MODEL = """\
+clouds: {box: {process: {}}}
+profiles: {app: {cloud: box, command: [sleep, "3600"]}}
+groups:
+  web: {profile: app, min: 0, max: 2}
+  db: {profile: app, min: 0, max: 2}
+"""
+
+
+@pytest.fixture
+def fresh() -> Iterator[Daemon]:
+    with a_daemon(MODEL) as daemon:
+        yield daemon.start()
+
+
+def token_of(daemon: Daemon, *words: str) -> str:
+    made = daemon.trimtab("token", "new", *words)
+    assert made.code == 0, made
+    return made.out.strip()
+
+
+def test_rights_hold_from_the_first_user_on_and_not_before(fresh: Daemon) -> None:
+    web, size = f"{API}/groups/web", {"size": 0}
+    assert fresh.get(web).status == 200
+    assert fresh.ask("PUT", f"{web}/size", size, bearer=fresh.token).status == 200
+    assert fresh.get("/metrics").status == 200
+
+    assert fresh.trimtab("user", "init", "ada").code == 2, "there is no default"
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "metrics").code == 0
+    assert "first user already" in fresh.trimtab("user", "init", "eve", "--anonymous", "none").err
+
+    assert fresh.get(web).status == 401
+    assert fresh.get(f"{API}/groups").status == 401
+    assert fresh.get("/metrics").status == 200
+    refused = fresh.ask("PUT", f"{web}/size", size, bearer=fresh.token)
+    assert (refused.status, fresh.token in refused.text) == (401, False), "the token of the state directory has ended"
+    assert fresh.ask("GET", web, unix=True).status == 200
+
+    ada = token_of(fresh, "ada", "laptop")
+    assert fresh.ask("PUT", f"{web}/size", size, bearer=ada, headers={"X-Trimtab-User": "root"}).status == 200
+    assert {event["by"] for event in fresh.json("history", "web") if "ada" in event["by"]} == {"person ada"}
+    assert ada not in fresh.log.read_text()
+
+
+def test_a_user_of_one_group_sees_and_changes_that_group_alone(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+    assert fresh.trimtab("user", "add", "bob", "--role", "operator", "--groups", "web").code == 0
+    bob = token_of(fresh, "bob", "ci", "--expires", "1d")
+
+    assert [group["group"] for group in fresh.ask("GET", f"{API}/groups", bearer=bob).json] == ["web"]
+    assert fresh.ask("POST", f"{API}/groups/web/pause", {}, bearer=bob).status == 200
+    other = fresh.ask("POST", f"{API}/groups/db/pause", {}, bearer=bob)
+    assert (other.status, other.json) == (404, {"error": "there is no group db"})
+    assert fresh.ask("POST", f"{API}/pause", {}, bearer=bob).status == 403
+    assert fresh.ask("DELETE", f"{API}/groups/web", bearer=bob).status == 403
+    assert 'group="db"' not in fresh.ask("GET", "/metrics", bearer=bob).text
+
+    listed = fresh.json("user", "list")
+    assert [(user["name"], user["role"], user["groups"]) for user in listed["users"]] == [
+        ("ada", "admin", None),
+        ("bob", "operator", ["web"]),
+    ]
+    assert fresh.trimtab("user", "role", "bob", "viewer", "--groups", "db").code == 0
+    assert fresh.ask("GET", f"{API}/groups/web", bearer=bob).status == 404
+    assert fresh.ask("POST", f"{API}/groups/db/pause", {}, bearer=bob).status == 403
+
+
+def test_a_token_is_rotated_revoked_and_known_after_a_restart(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+    old = token_of(fresh, "ada", "laptop", "--verbs", "read")
+    new = fresh.trimtab("token", "rotate", "ada", "laptop").out.strip()
+    assert [fresh.ask("GET", f"{API}/groups", bearer=each).status for each in (old, new)] == [200, 200]
+    assert fresh.ask("POST", f"{API}/groups/web/pause", {}, bearer=new).status == 403, "its scope stays"
+    assert fresh.trimtab("token", "rotate", "ada", "laptop", "--finish").out == "ada laptop: the old token has ended\n"
+
+    fresh.stop()
+    fresh.start()
+    assert [fresh.ask("GET", f"{API}/groups", bearer=each).status for each in (old, new)] == [401, 200]
+    shown = fresh.json("token", "list")
+    assert [(each["name"], each["verbs"], each["last_used_at"] is not None) for each in shown] == [
+        ("laptop", ["read"], True)
+    ]
+    assert new not in fresh.trimtab("token", "list").out
+    assert fresh.trimtab("token", "revoke", "ada", "laptop").code == 0
+    assert fresh.ask("GET", f"{API}/groups", bearer=new).status == 401
+    stored = (fresh.state / "trimtab.sqlite").read_bytes() + (fresh.state / "trimtab.sqlite-wal").read_bytes()
+    assert not [token for token in (old, new) if token.encode() in stored]
+
+
+def test_a_disabled_user_and_a_wrong_token_get_one_answer(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "viewer").code == 0
+    assert fresh.trimtab("user", "add", "bob", "--role", "viewer").code == 0
+    bob = token_of(fresh, "bob", "laptop")
+    assert fresh.trimtab("user", "disable", "bob").code == 0
+    disabled, wrong = (fresh.ask("GET", f"{API}/groups", bearer=each) for each in (bob, "trimtab_wrong"))
+    assert (disabled.status, disabled.text) == (401, wrong.text)
+    assert fresh.get(f"{API}/groups").status == 200, "without a token, requests may read"
+    assert "last admin" in fresh.trimtab("user", "delete", "ada").err

@@ -1,0 +1,99 @@
+"""Users and tokens: the store on disk, and the one in memory that stands in for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from config.units import GroupId
+from handler.identity.grants import Anonymous
+from handler.identity.rights import Verb
+from handler.identity.roles import UserRole
+from handler.ports.identity import IdentityStore, StoredToken, StoredUser
+from tests.support.memory_store import MemoryStore
+from tests.support.store import at, opened
+
+ADA = StoredUser(name="ada", role=UserRole.ADMIN, created_at=at(0))
+BOB = StoredUser(
+    name="bob", role=UserRole.OPERATOR, groups=(GroupId("web"),), created_at=at(1), disabled_at=at(2)
+)  # fmt: skip
+LAPTOP = StoredToken(user="ada", name="laptop", digest="d1", created_at=at(1))
+SCRAPER = StoredToken(
+    user="bob",
+    name="scraper",
+    digest="d2",
+    old_digest="d3",
+    old_expires_at=at(50),
+    groups=(GroupId("web"),),
+    verbs=(Verb.METRICS, Verb.READ),
+    created_at=at(1),
+    expires_at=at(90),
+    last_used_at=at(3),
+)
+
+
+@pytest.fixture(params=["disk", "memory"])
+def any_store(request: pytest.FixtureRequest) -> IdentityStore:
+    found: IdentityStore = request.getfixturevalue("store") if request.param == "disk" else MemoryStore()
+    return found
+
+
+def test_users_and_tokens_are_kept_whole_and_sorted(any_store: IdentityStore) -> None:
+    for user in (BOB, ADA):
+        any_store.save_user(user)
+    for token in (SCRAPER, LAPTOP):
+        any_store.save_token(token)
+    assert any_store.users() == (ADA, BOB)
+    assert any_store.tokens() == (LAPTOP, SCRAPER)
+
+
+def test_the_first_user_comes_with_what_requests_without_a_credential_may_do(any_store: IdentityStore) -> None:
+    assert any_store.anonymous() is None
+    any_store.begin_users(ADA, Anonymous.METRICS)
+    assert (any_store.users(), any_store.anonymous()) == ((ADA,), Anonymous.METRICS)
+    any_store.save_anonymous(Anonymous.VIEWER)
+    assert any_store.anonymous() is Anonymous.VIEWER
+
+
+def test_a_user_goes_with_its_tokens(any_store: IdentityStore) -> None:
+    any_store.save_user(ADA)
+    any_store.save_user(BOB)
+    any_store.save_token(LAPTOP)
+    any_store.save_token(SCRAPER)
+    any_store.delete_user("bob")
+    assert (any_store.users(), any_store.tokens()) == ((ADA,), (LAPTOP,))
+
+
+def test_a_token_is_replaced_and_deleted_by_user_and_name(any_store: IdentityStore) -> None:
+    any_store.save_user(ADA)
+    any_store.save_token(LAPTOP)
+    any_store.save_token(replace(LAPTOP, digest="d9", old_digest="d1"))
+    assert [token.digest for token in any_store.tokens()] == ["d9"]
+    any_store.delete_token(("ada", "laptop"))
+    assert any_store.tokens() == ()
+
+
+def test_uses_are_noted_and_those_of_unknown_tokens_left_out(any_store: IdentityStore) -> None:
+    any_store.save_user(ADA)
+    any_store.save_token(LAPTOP)
+    any_store.use_tokens({("ada", "laptop"): at(7), ("ada", "gone"): at(8)})
+    assert [token.last_used_at for token in any_store.tokens()] == [at(7)]
+
+
+def test_the_last_use_on_disk_never_moves_back(store) -> None:  # type: ignore[no-untyped-def]  # a fixture
+    store.save_user(BOB)
+    store.save_token(SCRAPER)
+    store.use_tokens({("bob", "scraper"): at(1)})
+    store.save_token(replace(SCRAPER, last_used_at=None))
+    assert [token.last_used_at for token in store.tokens()] == [at(3)]
+
+
+def test_users_and_tokens_survive_a_restart(file) -> None:  # type: ignore[no-untyped-def]  # a fixture
+    store = opened(file)
+    store.begin_users(ADA, Anonymous.NONE)
+    store.save_token(LAPTOP)
+    store.close()
+    again = opened(file)
+    assert (again.users(), again.tokens(), again.anonymous()) == ((ADA,), (LAPTOP,), Anonymous.NONE)
+    again.close()
