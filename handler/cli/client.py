@@ -43,7 +43,7 @@ def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE)
     connection = _UnixConnection(socket_path, within)
     kind = {} if call.body is None else {"Content-Type": "application/json"}
     try:
-        connection.request(call.method, call.path, call.body, {"X-Trimtab-User": _user(), **kind, **call.headers})
+        connection.request(call.method, call.path, call.body, {**_caller(), **kind, **call.headers})
         answer = connection.getresponse()
         text = answer.read()
     except (OSError, http.client.HTTPException) as error:
@@ -71,10 +71,17 @@ def question(*parts: str, query: str = "") -> OperationRequest:
     return OperationRequest("GET", "/".join((BASE, *(quote(part, safe="") for part in parts))) + query)
 
 
-def _user() -> str:
-    """Return the name of the person who asks, as a header can carry it."""
+def _caller() -> dict[str, str]:
+    """Return the name of the person who asks, and the reason if there is one, for the history and the audit trail."""
     name = os.environ.get("SUDO_USER") or os.environ.get("USER") or _account()
-    return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in name)[:64]
+    reason = os.environ.get("TRIMTAB_REASON")
+    told = {"X-Trimtab-User": _fit(name)[:64]}
+    return told if not reason else told | {"X-Trimtab-Reason": _fit(reason)[:200]}
+
+
+def _fit(text: str) -> str:
+    """Return text as a header can carry it."""
+    return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in text)
 
 
 def _account() -> str:

@@ -11,6 +11,7 @@ import typer
 
 from config.errors import first_lines
 from config.units import GroupId
+from handler.cli.audit import audit
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
 from handler.cli.commands import Commands, Program
@@ -81,7 +82,7 @@ class _ByTask(Commands):
         "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
         "Roll out a change": ("reload", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
-        "Run the daemon": ("run", "demo", "user", "token", "hook", "backup", "restore", "store", "completion"),
+        "Run the daemon": ("run", "demo", "user", "token", "audit", "hook", "backup", "restore", "store", "completion"),
     }
 
 
@@ -92,6 +93,7 @@ app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.add_typer(user, name="user")
 app.add_typer(token, name="token")
+app.add_typer(audit, name="audit")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")

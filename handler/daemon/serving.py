@@ -97,7 +97,10 @@ async def serving(  # what is served, where, and to which users
     app, hooks = RequestTurns(build(operations)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
     port = tcp.getsockname()[1]
     doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
-    servers = [(_Server(_config(Gate(app, access, hooks, operations.users.known))), door) for door, access in doors]
+    servers = [
+        (_Server(_config(Gate(app, access, hooks, operations.users.known, operations.attempts))), door)
+        for door, access in doors
+    ]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
     sweeps: list[asyncio.Task[None]] = []
     try:

@@ -113,6 +113,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             notification_sender=NotificationSender(environ=os.environ, clock=held.wall),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
+            audit=directory.audit,
             checkpoints=WindowCheckpoints(CheckpointFolder(directory.checkpoints), clock.boot_id()),
             endpoints=circuits.statuses,
         )

@@ -61,6 +61,11 @@ class Reloaded:
     """What was edited in the file, in all its sections, since it was taken before."""
 
 
+def words_of(edits: Iterable[Edit]) -> str:
+    """Return edits of the file as one line, each as ``key: before → after``."""
+    return "; ".join(edit.words for edit in edits)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonHealth:
     """Liveness and readiness."""

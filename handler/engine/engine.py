@@ -21,7 +21,7 @@ from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
-from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds
+from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
 from handler.ingest.intake import Inbox, Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.notification_sender import NotificationSender
@@ -43,6 +43,7 @@ from handler.runtime.loops import Guard
 from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.timekeeper import Timekeeper
 from handler.users.known import KnownUsers
+from handler.users.trail import AuditTrail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,8 @@ class EngineParts:
     """Where samples are recorded, if they are."""
     checkpoints: WindowCheckpoints | None = None
     """Where windows and holds are saved; ``None``: they end with the process."""
+    audit: Path | None = None
+    """Where the copy of the audit trail is; ``None``: there is none."""
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
     """The drivers of clouds and balancers, and whether they answer."""
 
@@ -129,6 +132,7 @@ class Engine:
             counts=self.reports.metrics,
         )
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall)
+        self.trail = AuditTrail(parts.store, parts.audit)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
         self._balancer_watch = BalancerWatch(self.runtimes, parts.balancer_for)
@@ -191,8 +195,10 @@ class Engine:
             await self._timekeeper.recall()
         await self.reports.recall()
         await self.fleet_pause_control.recall()
+        await self.trail.start()
         async with self.changing:
-            await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
+            edits = await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
+        await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
         self.reports.start()
         await self.ingest.start()
@@ -216,6 +222,7 @@ class Engine:
         await self.recordings.stop()
         await self.keeper.stop()
         await self.reports.stop()
+        await self.trail.stop()
         if self.parts.converger.generation is not None:
             self.parts.converger.generation.close()
         await self.parts.notification_sender.close()

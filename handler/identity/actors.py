@@ -9,6 +9,8 @@ from handler.identity.grants import EVERYTHING, Grants
 
 NAME_AT_MOST = 64
 """Characters of a name that a caller gives itself."""
+BECAUSE_AT_MOST = 200
+"""Characters of a reason."""
 UNNAMED = "api"
 """The name of a caller that gives none."""
 
@@ -21,6 +23,8 @@ class Way(enum.Enum):
     TOKEN = "token"  # noqa: S105  # a word, no token
     WEBHOOK = "webhook"
     SIGNAL = "signal"
+    DAEMON = "daemon"
+    """The daemon itself, at its start."""
     NONE = "none"
     """TCP without a credential."""
 
@@ -45,6 +49,8 @@ class Actor:
     origin: Origin
     grants: Grants = EVERYTHING
     is_user: bool = False
+    because: str = ""
+    """The reason that the caller gives, for the audit trail."""
 
     def called(self, name: str) -> Actor:
         """Return this actor under the name that it gives itself; a user's name stays."""
@@ -56,5 +62,6 @@ def local(name: str = UNNAMED, peer: str = "") -> Actor:
     return Actor(name=name, origin=Origin(way=Way.SOCKET, peer=peer))
 
 
+AT_START = Actor(name="start", origin=Origin(way=Way.DAEMON))
 ON_HANGUP = Actor(name="signal HUP", origin=Origin(way=Way.SIGNAL))
 """The signal that makes the daemon read its file again."""

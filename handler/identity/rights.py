@@ -39,6 +39,8 @@ class Verb(enum.Enum):
     """Adopt and flush the store."""
     HOOKS = "hooks"
     """Make, rotate, revoke and check webhooks."""
+    AUDIT = "audit"
+    """Read the audit trail."""
     USERS = "users"
     """Make and change users and their tokens. A caller who has this verb can give itself every other one."""
 

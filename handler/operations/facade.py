@@ -42,6 +42,8 @@ from handler.runtime.pulse import Pulse
 from handler.runtime.series import SeriesRecorder
 from handler.runtime.statuses import status_of
 from handler.store.decision_lookup import AT_MOST, Recalled, recalled
+from handler.users.attempts import RefusedAttempts
+from handler.users.trail import AuditTrail
 from trigger.explain.explanation import Explanation
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import Decision, FleetPause, GroupState, Pause
@@ -68,6 +70,7 @@ class Operations:
         self.webhooks = WebhookAdmin(engine)
         self.users = UserAdmin(engine)
         self.authorising = Authorising(engine)
+        self.attempts = RefusedAttempts(engine.trail, self.now)
 
     # Looking
 
@@ -147,6 +150,11 @@ class Operations:
     def recent(self, group: GroupId) -> SeriesRecorder:
         """Return the numbers of one group's last half hour."""
         return self._engine.reports.recent.series(self._runtime(group))
+
+    @property
+    def trail(self) -> AuditTrail:
+        """Return the audit trail."""
+        return self._engine.trail
 
     @property
     def pulse(self) -> Pulse:

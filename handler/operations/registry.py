@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from handler.operations.address import right_of
+from handler.operations.auditing import audited, refused
+from handler.operations.authorising import Forbidden
 from handler.operations.daemon_operations import DaemonOperation
 from handler.operations.group_operations import GroupOperation
+from handler.operations.lookup import NoSuch
 from handler.operations.member_operations import MemberOperation
 from handler.operations.size_operations import SizeOperation
 from handler.operations.user_operations import UserOperation
@@ -21,7 +24,7 @@ OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
 async def perform(operations: Operations, operation: Operation, by: Actor) -> Done:
-    """Perform an operation and return its outcome.
+    """Perform an operation and return its outcome; the audit trail has both.
 
     Args:
         operations: the daemon's interface, which performs it.
@@ -34,5 +37,9 @@ async def perform(operations: Operations, operation: Operation, by: Actor) -> Do
         Refused: the daemon will not do it, and nothing has changed.
         StoreError: the store cannot be read or written.
     """
-    operations.authorising.check(by, right_of(operation))
-    return await operation.perform(operations, by)
+    try:
+        operations.authorising.check(by, right_of(operation))
+    except (Forbidden, NoSuch) as error:
+        await refused(operations.trail, operations.now(), operation, by, error)
+        raise
+    return await audited(operations.trail, operations.now, operation, by, lambda: operation.perform(operations, by))

@@ -29,6 +29,15 @@ class UserAdmin:
         """Return every user, by name."""
         return self._engine.users.users()
 
+    def user(self, name: str) -> StoredUser:
+        """Return one user.
+
+        Raises:
+            NoSuch: there is no such user.
+        """
+        self._known(name)
+        return self._engine.users.user(name)
+
     def anonymous(self) -> Anonymous | None:
         """Return what requests without a credential may do; ``None``: there are no users yet."""
         return self._engine.users.anonymous

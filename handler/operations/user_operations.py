@@ -50,8 +50,9 @@ class AllowAnonymous:
     anonymous: Anonymous
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
+        before = operations.users.anonymous()
         await operations.users.allow_anonymous(self.anonymous)
-        return {"anonymous": self.anonymous}
+        return {"anonymous": self.anonymous, "before": before}
 
 
 @over("POST", "/users", "add_user", verb=Verb.USERS, on=installation, body="UserBody", tag="users", status=201)
@@ -75,7 +76,9 @@ class GiveRole:
     groups: Scope = field(default=None, metadata=_EVERY_GROUP)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        return shown_user(await operations.users.give_role(self.user, self.role, self.groups))
+        before = operations.users.user(self.user)
+        after = await operations.users.give_role(self.user, self.role, self.groups)
+        return {**shown_user(after), "before": {"role": before.role, "groups": before.groups}}
 
 
 @over(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from config.units import GroupId, Instant
+from handler.identity.audit import AuditEntry, AuditRow
 from handler.identity.grants import Anonymous
 from handler.identity.rights import Verb
 from handler.identity.roles import UserRole
@@ -92,4 +93,23 @@ class IdentityStore(Protocol):
 
     def use_tokens(self, used: Mapping[TokenKey, Instant]) -> None:
         """Write when tokens were last used, in one transaction; unknown ones are left out."""
+        ...
+
+
+class AuditStore(Protocol):
+    """The part of the store for the audit trail: rows are only ever added."""
+
+    def append_audit(self, entries: Sequence[AuditEntry], copied: AuditRow | None) -> Sequence[AuditRow]:
+        """Add entries in one transaction, and return their rows.
+
+        The chain goes on after the store's last row, or after ``copied``, the copy's last, if that goes further.
+        """
+        ...
+
+    def last_audit(self) -> AuditRow | None:
+        """Return the last row; ``None``: there is none."""
+        ...
+
+    def audit_after(self, number: int, limit: int) -> Sequence[AuditRow]:
+        """Return the rows after a number, oldest first."""
         ...

@@ -49,6 +49,11 @@ class StateDirectory:
         return self.path / "member-keys"
 
     @property
+    def audit(self) -> Path:
+        """The copy of the audit trail, mode 0600."""
+        return self.path / "audit.jsonl"
+
+    @property
     def recordings(self) -> Path:
         """What was recorded of samples."""
         return self.path / "recording"

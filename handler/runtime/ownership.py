@@ -23,6 +23,7 @@ _FILES: Mapping[str, int] = MappingProxyType(
     {
         "token": _SECRET,
         "member-keys": _SECRET,
+        "audit.jsonl": _SECRET,
         "installation": _OURS,
         "trimtab.sqlite": _OURS,
         "trimtab.sqlite-wal": _OURS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Table, Text
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
 
 from config.units import GroupId
 from handler.identity.rights import Verb
@@ -32,4 +32,14 @@ tokens = Table(
     Column("created_at", SECONDS, nullable=False),
     Column("expires_at", SECONDS),
     Column("last_used_at", SECONDS),
+)
+
+audit = Table(
+    "audit",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", SECONDS, nullable=False),
+    Column("line", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Index(None, "at"),
 )

@@ -31,7 +31,7 @@ from handler.web.render import plain
 def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
-    app.state.authorising = operations.authorising
+    app.state.authorising, app.state.attempts = operations.authorising, operations.attempts
     for router in (_health(operations), build_discovery(operations), build_pages(operations)):
         app.include_router(router)
     for router in (

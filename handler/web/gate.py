@@ -13,11 +13,13 @@ import contextlib
 import enum
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from handler.identity.actors import Actor, Way
+from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
 from handler.ingest.pushes.receiver import KINDS, is_push
+from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
 
@@ -57,11 +59,19 @@ class _Unread(enum.Enum):
 class Gate:
     """ASGI middleware; refuses requests before the application sees them."""
 
-    def __init__(self, app: App, access: Access, hooks: App | None = None, users: KnownUsers | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        access: Access,
+        hooks: App | None = None,
+        users: KnownUsers | None = None,
+        attempts: RefusedAttempts | None = None,
+    ) -> None:
         self._app = app
         self._access = access
         self._hooks = hooks
         self._callers = Callers(access, users)
+        self._attempts = attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or read its body and pass it on."""
@@ -80,6 +90,7 @@ class Gate:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(BODY_WITHIN):
                         await _read(receive, 0)
+            self._note(scope, actor)
             await _answer(send, *actor)
             return
         try:
@@ -94,7 +105,7 @@ class Gate:
             await _answer(send, 413, f"the body is longer than {at_most} bytes")
             return
         scope[BEARER] = actor.origin.way is not Way.NONE
-        scope[ACTOR] = actor
+        scope[ACTOR] = replace(actor, because=headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
         app = self._hooks if hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
@@ -115,11 +126,16 @@ class Gate:
 
     def _actor(self, scope: Scope, authorization: str, *, hooked: bool) -> Actor | None:
         """Return the actor; of a webhook's request one without a credential, since its token is no user's."""
-        client = scope.get("client")
-        peer = "" if client is None else client[0]
+        peer = _peer(scope)
         if hooked and not self._access.trusted:
             return self._callers.unknown(peer)
         return self._callers.actor(authorization, peer)
+
+    def _note(self, scope: Scope, refusal: Refusal) -> None:
+        """Have the audit trail tell of a caller without an accepted credential."""
+        status, error = refusal
+        if status == HTTPStatus.UNAUTHORIZED and self._attempts is not None:
+            self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
     def _misdirected(self, headers: dict[str, str]) -> Refusal | None:
         if self._access.trusted:
@@ -128,6 +144,11 @@ class Gate:
         if host in _HOSTS and port == str(self._access.port):
             return None
         return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
+
+
+def _peer(scope: Scope) -> str:
+    client = scope.get("client")
+    return "" if client is None else str(client[0])
 
 
 def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str]) -> Refusal | None:

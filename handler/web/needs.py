@@ -8,7 +8,9 @@ from config.units import GroupId
 from handler.identity.actors import Actor
 from handler.identity.grants import Grants
 from handler.identity.rights import INSTALLATION, OWN, Reach, Right, Verb, on_groups
-from handler.operations.authorising import Authorising
+from handler.operations.authorising import Authorising, Forbidden
+from handler.operations.lookup import NoSuch
+from handler.users.attempts import RefusedAttempts
 from handler.web.gate import ACTOR
 
 PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}"})
@@ -33,7 +35,12 @@ class Needs:
         """Check the caller. Raises `NoSuch` and `Forbidden`."""
         authorising: Authorising = request.app.state.authorising
         group = request.path_params.get("group", request.query_params.get("group"))
-        authorising.check(actor_of(request), self.right(group))
+        try:
+            authorising.check(actor_of(request), self.right(group))
+        except (Forbidden, NoSuch) as error:
+            attempts: RefusedAttempts = request.app.state.attempts
+            attempts.note(actor_of(request), f"{request.method} {request.url.path}", str(error))
+            raise
 
 
 def actor_of(request: Request) -> Actor:
@@ -53,4 +60,5 @@ READS_ALL = Depends(Needs(Verb.READ, INSTALLATION))
 EXAMINES = Depends(Needs(Verb.EXAMINE))
 MEASURES = Depends(Needs(Verb.METRICS))
 CHECKS_HOOKS = Depends(Needs(Verb.HOOKS, INSTALLATION))
+READS_AUDIT = Depends(Needs(Verb.AUDIT, INSTALLATION))
 MANAGES_USERS = Depends(Needs(Verb.USERS, INSTALLATION))

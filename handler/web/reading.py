@@ -14,7 +14,7 @@ from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
-from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_OWN, grants_of
+from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_AUDIT, READS_OWN, grants_of
 from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
@@ -27,7 +27,7 @@ _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; lef
 def reading_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
     routes = APIRouter()
-    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users):
+    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _audit):
         routes.include_router(some(operations))
     return routes
 
@@ -217,6 +217,20 @@ def _users(operations: Operations) -> APIRouter:
     @routes.get("/tokens")
     async def tokens(user: str | None = None) -> JSONResponse:
         return JSONResponse([plain(shown_token(token)) for token in operations.users.tokens(user)])
+
+    return routes
+
+
+def _audit(operations: Operations) -> APIRouter:
+    routes = APIRouter(tags=["users"], dependencies=[READS_AUDIT])
+
+    @routes.get("/audit")
+    async def audit(
+        after: Annotated[int, Query(ge=0, le=2**62, description="Only rows with a greater number.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    ) -> JSONResponse:
+        rows = await operations.trail.after(after, limit)
+        return JSONResponse([{"row": dict(row.fields), "digest": row.digest} for row in rows])
 
     return routes
 

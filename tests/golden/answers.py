@@ -21,6 +21,7 @@ from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
+from handler.users.attempts import RefusedAttempts
 from handler.web.api import build
 from handler.web.gate import ACTOR, BEARER, Message
 from tests.support.filled import filled
@@ -58,6 +59,7 @@ PARTS: Final[Mapping[str, type]] = {
     "webhooks": WebhookAdmin,
     "users": UserAdmin,
     "authorising": Authorising,
+    "attempts": RefusedAttempts,
 }
 """The parts of `Operations`, by attribute."""
 

@@ -15,6 +15,7 @@ from typing import Any
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, MemberName
+from handler.identity.audit import AuditEntry
 from handler.identity.grants import Anonymous
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
@@ -99,6 +100,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
     store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
     store.save_token(replace(filled(StoredToken), user="ada"))
+    store.append_audit((filled(AuditEntry),), None)
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
     reasons = (Reason.STEADY, Reason.HOLDING)
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
@@ -152,4 +154,5 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "users": store.users(),
         "tokens": store.tokens(),
         "anonymous": store.anonymous(),
+        "audit": store.audit_after(0, 10),
     }

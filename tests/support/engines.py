@@ -176,6 +176,7 @@ class EngineBed:
                 notification_sender=NotificationSender(environ={}, clock=held.wall),
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
                 recordings=self.directory / "recording",
+                audit=self.directory / "audit.jsonl",
                 checkpoints=WindowCheckpoints(CheckpointFolder(self.directory / "checkpoints"), self.boot),
             )
         )

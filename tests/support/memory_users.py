@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
 from config.units import Instant
+from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
 from handler.ports.identity import StoredToken, StoredUser, TokenKey
 
@@ -19,6 +20,7 @@ class MemoryUsers:
     people: dict[str, StoredUser] = field(default_factory=dict)
     bearers: dict[TokenKey, StoredToken] = field(default_factory=dict)
     full: bool = False
+    trail: list[AuditRow] = field(default_factory=list)
 
     def anonymous(self) -> Anonymous | None:
         return self.allowed
@@ -58,6 +60,21 @@ class MemoryUsers:
         self._refuse_if_full()
         for key in used.keys() & self.bearers.keys():
             self.bearers[key] = replace(self.bearers[key], last_used_at=used[key])
+
+    def append_audit(self, entries: Sequence[AuditEntry], copied: AuditRow | None) -> Sequence[AuditRow]:
+        self._refuse_if_full()
+        last = self.last_audit()
+        if copied is not None and (last is None or copied.number > last.number):
+            last = copied
+        rows = list(chained(last, entries))
+        self.trail.extend(rows)
+        return rows
+
+    def last_audit(self) -> AuditRow | None:
+        return self.trail[-1] if self.trail else None
+
+    def audit_after(self, number: int, limit: int) -> Sequence[AuditRow]:
+        return [row for row in self.trail if row.number > number][:limit]
 
     def _refuse_if_full(self) -> None:
         if self.full:

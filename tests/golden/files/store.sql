@@ -13,7 +13,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0026');
+INSERT INTO "alembic_version" VALUES('0028');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -35,6 +35,14 @@ CREATE TABLE attachments (
 	CONSTRAINT fk_attachments_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "attachments" VALUES('web','word',7,'word',1.5);
+CREATE TABLE audit (
+	number INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	line TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	CONSTRAINT pk_audit PRIMARY KEY (number)
+);
+INSERT INTO "audit" VALUES(1,1.5,'{"act":"word","at":1.5,"because":"word","credential":"word","given":"word","groups":["word"],"number":1,"of":7,"on":"word","outcome":"word","peer":"word","result":"asked","way":"socket","who":"word"}','d85cd489e41bfdd13525d2be2b4e312bbac752ae3c09f435d876db8cbd81c0af');
 CREATE TABLE bindings (
 	group_id TEXT NOT NULL, 
 	balancer TEXT NOT NULL, 
@@ -360,6 +368,7 @@ CREATE INDEX ix_edits_group_id_at ON edits (group_id, at);
 CREATE INDEX ix_givens_at ON givens (at);
 CREATE INDEX ix_span_blocks_group_id_first_at ON span_blocks (group_id, first_at);
 CREATE INDEX ix_span_blocks_last_at ON span_blocks (last_at);
+CREATE INDEX ix_audit_at ON audit (at);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('steps',2);
 COMMIT;

@@ -42,6 +42,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/groups/{group}": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),
+    f"{API}/audit": (Verb.AUDIT, INSTALLATION),
     f"{API}/endpoints": (Verb.READ, INSTALLATION),
     f"{API}/garbage": (Verb.EXAMINE, A_GROUP),
     f"{API}/groups": (Verb.READ, OWN),
