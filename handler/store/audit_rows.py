@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Select, insert, inspect, select
 
+from config.errors import Refused
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.store.database import reader_engine, translated
 from handler.store.identity_schema import audit
@@ -59,8 +60,11 @@ def read_audit(path: Path) -> Iterator[AuditRow]:
     """Yield the whole trail of a store, oldest first, beside a running daemon or without one.
 
     Raises:
-        StoreError: the store cannot be read.
+        Refused: there is no store.
+        StoreError: it cannot be read.
     """
+    if not path.is_file():
+        raise Refused(f"there is no store {path}: name the state directory with --state")
     with translated(path), contextlib.closing(_Reading(path)) as reading:
         yield from reading.rows()
 

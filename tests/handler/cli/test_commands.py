@@ -39,9 +39,9 @@ class Row:
 
 _TABLE: dict[str, Row] = {
     "attach": Row(done=None, refused="GROUP none --port 80", wrong="GROUP none"),
-    "audit export": Row(done="", refused="", wrong="--since yesterday"),
-    "audit list": Row(done="--group GROUP --since -1d", refused="", wrong="--limit 0"),
-    "audit verify": Row(done="", refused="", wrong="more"),
+    "audit export": Row(done="", refused="--state NONE", wrong="--since yesterday", asks=False),
+    "audit list": Row(done="--group GROUP --since -1d", refused="--state NONE", wrong="--limit 0", asks=False),
+    "audit verify": Row(done="", refused="--state NONE", wrong="more", asks=False),
     "backup": Row(done="COPY --force", refused="NONE/copy", wrong="", asks=False),
     "balancers": Row(done="GROUP", refused="none", wrong=""),
     "check": Row(done="GOOD", refused="BAD", wrong="GOOD --strikt", asks=False),
