@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from config.units import GroupId
+from config.units import GroupId, PolicyId
 from handler.cli.commands import Program
 from handler.cli.names import hook_names
 from handler.cli.terminal import (
@@ -49,6 +50,15 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
     hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="The secret that signs bodies.")] = None,
     hmac_file: Annotated[Path | None, typer.Option(metavar="F", help="The secret that signs bodies.")] = None,
     push: Annotated[str | None, typer.Option(metavar="A,B", help="Take pushed values of these groups instead.")] = None,
+    execute: Annotated[
+        str | None, typer.Option(metavar="GROUP/POLICY", help="Execute this policy at every request instead.")
+    ] = None,
+    observe: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Take events of a cloud: look at these groups instead.")
+    ] = None,
+    sign_for: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="With --execute: also show a signed URL for this host.")
+    ] = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -60,12 +70,23 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
 
     made = MakeHook(
         name=name,
-        groups=_groups(groups),
-        effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon checks the words
-        directions=cast("tuple[Direction, ...]", _words(directions)),
         hmac_env=hmac_env,
         hmac_file=str(hmac_file.absolute()) if hmac_file is not None else None,
+        sign_for=sign_for,
     )
+    if execute is not None or observe is not None:
+        if groups:
+            fail("--execute and --observe name the groups", USAGE, json=json)
+        group, _, policy = (execute or "").partition("/")
+        wanted = None if execute is None else PolicyId(policy)
+        made = replace(made, groups=_groups(observe or group), policy=wanted, observe=observe is not None)
+    else:
+        made = replace(
+            made,
+            groups=_groups(groups),
+            effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon checks the words
+            directions=cast("tuple[Direction, ...]", _words(directions)),
+        )
     _show_token(ask(state, json, made)[1], json=json)
 
 
@@ -131,7 +152,7 @@ def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
 
 @hook.command("check")
 def check(
-    payload: Annotated[Path, typer.Argument(metavar="PAYLOAD.json", help="A saved body of Alertmanager or Grafana.")],
+    payload: Annotated[Path, typer.Argument(metavar="PAYLOAD.json", help="A saved body.")],
     hook: Annotated[str | None, typer.Option(help="As if it came through this webhook.")] = None,
     file: Annotated[Path | None, typer.Option(help="Check against this file, without a daemon.")] = None,
     state: State = None,
@@ -192,6 +213,8 @@ def _show_token(answer: dict[str, Any], *, json: bool) -> None:
         return
     typer.echo(f"{answer['name']}: this token is shown only once; keep it with your other secrets")
     typer.echo(answer["path"])
+    if "signed_path" in answer:
+        typer.echo(answer["signed_path"])
     if answer["push"]:
         typer.echo(f"Authorization: Bearer {answer['token']}")
 

@@ -283,11 +283,19 @@ def _hook_notes(hook: Row) -> str:
     return ", ".join(word for word, key in (("signed", "signed"), ("two tokens live", "rotating")) if hook[key])
 
 
+def _hook_effects(hook: Row) -> str:
+    if hook.get("policy") is not None:
+        return f"executes {hook['policy']}"
+    if hook.get("observe"):
+        return "has groups looked at"
+    return "pushed values" if hook["push"] else ", ".join(hook["effects"])
+
+
 _HOOKS: tuple[Column[Row], ...] = (
     Column("NAME", itemgetter("name")),
     Column("GROUPS", lambda hook: ", ".join(hook["groups"]) or "all"),
-    Column("EFFECTS", lambda hook: "pushed values" if hook["push"] else ", ".join(hook["effects"])),
-    Column("DIRECTIONS", lambda hook: "" if hook["push"] else ", ".join(hook["directions"]) or "none"),
+    Column("EFFECTS", _hook_effects),
+    Column("DIRECTIONS", lambda hook: (", ".join(hook["directions"]) or "none") if hook["effects"] else ""),
     Column("LAST USED (UTC)", lambda hook: clock_text(hook["last_used_at"])),
     Column("NOTES", _hook_notes),
 )

@@ -15,7 +15,7 @@ from config.units import GroupId, MemberName, Moment
 from handler.ingest.alerts.alerting import Alerting
 from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
-from handler.ingest.alerts.payloads import Sender
+from handler.ingest.alerts.notifications import Sender
 from handler.ingest.alerts.replies import AlertResult
 from handler.ingest.pushes.judging import PushResult as Pushed
 from handler.ingest.pushes.member_keys import MemberKeys

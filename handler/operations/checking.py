@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
 from handler.ingest.alerts import payloads, replies
+from handler.ingest.alerts.aodh import REQUEST_ID
 from handler.ingest.alerts.dispatch import by_group, done_of, question_of
 from handler.ingest.alerts.mapping import EVERYTHING, Fire, Mapped, Permissions, Rules, mapped
-from handler.ingest.alerts.payloads import Payload
+from handler.ingest.alerts.notifications import Payload, UnreadablePayload
 from handler.ingest.alerts.replies import AlertReply
 from trigger.decide import decide
 from trigger.requests import Decision
 
 if TYPE_CHECKING:
     from handler.engine.engine import Engine
+
+
+_AS_SENT: Mapping[str, str] = MappingProxyType({REQUEST_ID: "req-check"})
+"""Headers of a request that a saved body lacks."""
 
 
 async def checked(engine: Engine, body: bytes, may: Permissions) -> AlertReply:
@@ -51,8 +57,8 @@ def checked_offline(catalogue: Catalogue, body: bytes, now: Instant) -> AlertRep
 
 
 def _meant(rules: Rules, body: bytes, may: Permissions, now: Instant) -> tuple[Payload, Mapped] | AlertReply:
-    payload = payloads.read(body)
-    if isinstance(payload, payloads.UnreadablePayload):
+    payload = payloads.read(body, _AS_SENT)
+    if isinstance(payload, UnreadablePayload):
         return replies.unreadable(payload)
     found = mapped(rules, payload.alerts, may, now)
     return replies.refusal(payload, found, rules) or (payload, found)

@@ -10,7 +10,7 @@ from annotated_types import Gt, IsFinite, Le, Len
 from config.errors import Refused
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
-from config.units import GroupId, MemberName
+from config.units import GroupId, MemberName, PolicyId
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, group_or_all, installation, its_groups, its_webhook, over
 from trigger.verdicts import Direction
@@ -98,9 +98,21 @@ class MakeHook:
     )
     hmac_file: Annotated[str, Len(0, 1000)] | None = None
     push: bool = field(default=False, metadata={ABOUT: "It takes values for these groups, and no alerts."})
+    policy: Annotated[PolicyId, Len(1, 200)] | None = field(
+        default=None, metadata={ABOUT: "A request executes this policy of its one group; it takes no alerts."}
+    )
+    observe: bool = field(default=False, metadata={ABOUT: "Events of a cloud have its groups looked at."})
+    sign_for: Annotated[str, Len(1, 255)] | None = field(
+        default=None,
+        metadata={ABOUT: "Also return a signed URL, for requests whose Host header is this when they reach Trimtab."},
+    )
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        return _shown(self.name, await operations.webhooks.make(_wanted(self)), pushes=self.push)
+        _check_signing(self)
+        shown = _shown(operations, self.name, await operations.webhooks.make(_wanted(self)))
+        if self.sign_for is None:
+            return shown
+        return {**shown, "signed_path": operations.webhooks.signed_url(self.name, self.sign_for)}
 
 
 @over(
@@ -123,9 +135,7 @@ class RotateHook:
         if self.finish:
             await operations.webhooks.finish(self.name)
             return {"name": self.name, "finished": True}
-        token = await operations.webhooks.rotate(self.name)
-        pushing = {hook.name for hook in operations.webhooks.all() if hook.pushes}
-        return _shown(self.name, token, pushes=self.name in pushing)
+        return _shown(operations, self.name, await operations.webhooks.rotate(self.name))
 
 
 @over(
@@ -177,7 +187,7 @@ def _wanted(hook: MakeHook) -> NewWebhook:
     if hook.hmac_env is not None and hook.hmac_file is not None:
         raise Refused("give the secret for signatures as a variable or as a file, not as both")
     signed = hook.hmac_env is not None or hook.hmac_file is not None
-    every = () if hook.push else tuple(EffectKind)
+    every = () if hook.push or hook.observe or hook.policy is not None else tuple(EffectKind)
     return NewWebhook(
         name=hook.name,
         groups=hook.groups,
@@ -185,12 +195,28 @@ def _wanted(hook: MakeHook) -> NewWebhook:
         directions=hook.directions,
         hmac_secret=SecretRef(env=hook.hmac_env, file=hook.hmac_file) if signed else None,
         pushes=hook.push,
+        policy=hook.policy,
+        observes=hook.observe,
     )
 
 
-def _shown(name: str, token: str, *, pushes: bool) -> Shown:
-    """Show a token, this one time, and the path to send to."""
-    from handler.ingest.alerts.receiver import PATH
-    from handler.ingest.pushes.receiver import PATH as PUSH
+def _check_signing(hook: MakeHook) -> None:
+    """Check what a signed URL needs, before the webhook is made.
 
-    return {"name": name, "token": token, "path": PUSH if pushes else f"{PATH}/{token}", "push": pushes}
+    Raises:
+        Refused: it executes no policy, or has no secret.
+    """
+    if hook.sign_for is not None and (hook.policy is None or (hook.hmac_env is None and hook.hmac_file is None)):
+        raise Refused("a signed URL executes a policy and needs a secret: give both, or leave sign_for out")
+
+
+def _shown(operations: Operations, name: str, token: str) -> Shown:
+    """Show a token, this one time, and the path to send to."""
+    from handler.ingest.addresses import ALERTS, EXECUTE, OBSERVE
+    from handler.ingest.pushes.receiver import PATH as PUSH
+    from handler.ports.alerts import HookUse
+
+    use = next((hook.use for hook in operations.webhooks.all() if hook.name == name), HookUse.ALERTS)
+    places = {HookUse.ALERTS: ALERTS, HookUse.EXECUTE: EXECUTE, HookUse.OBSERVE: OBSERVE}
+    path = PUSH if use is HookUse.VALUES else f"{places[use]}/{token}"
+    return {"name": name, "token": token, "path": path, "push": use is HookUse.VALUES}

@@ -19,6 +19,7 @@ from handler.engine.engine import Engine
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested, stopping
@@ -71,6 +72,7 @@ class Operations:
         self.users = UserAdmin(engine)
         self.authorising = Authorising(engine)
         self.attempts = RefusedAttempts(engine.trail, self.now)
+        self.capabilities = CapabilityAdmin(engine, self.alarm, self.fresh_id)
 
     # Looking
 

@@ -19,6 +19,8 @@ from handler.recording.status import RecordingStatus
 from trigger.reasons import Reason
 from trigger.requests import Decision, RequestOutcome
 
+_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -32,6 +34,11 @@ class Asked:
     desired_to: int | None
     answer: RequestOutcome | None
     """``None`` when repeated."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the size moves, now or in the group's turn, or would if the group did not only advise."""
+        return self.reason in _MOVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

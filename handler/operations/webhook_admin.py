@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from config.errors import Refused
+from config.units import GroupId, PolicyId
 from handler.engine.engine import Engine
 from handler.ingest.alerts.mapping import EVERYTHING, permissions_of
 from handler.ingest.alerts.replies import AlertReply
 from handler.ingest.alerts.tokens import NewWebhook
+from handler.ingest.capabilities import signed_urls
 from handler.operations.checking import checked
-from handler.operations.lookup import NoSuch, nearest
+from handler.operations.lookup import NoSuch, nearest, runtime_of
+from handler.operations.manual_requests import executable, requested
 from handler.ports.alerts import StoredHook
 
 
@@ -23,6 +30,8 @@ class WebhookAdmin:
 
     async def make(self, wanted: NewWebhook) -> str:
         """Make a webhook; return its token, which is never shown again."""
+        if wanted.policy is not None:
+            self._check_policy(wanted.groups, wanted.policy)
         return await self._engine.ingest.hooks.make(wanted, self._engine.catalogue().groups)
 
     async def rotate(self, name: str) -> str:
@@ -52,6 +61,28 @@ class WebhookAdmin:
         """Return the answer that a payload would get now through this webhook. Changes nothing."""
         may = EVERYTHING if hook is None else permissions_of(self._hook(hook))
         return await checked(self._engine, body, may)
+
+    def signed_url(self, name: str, host: str) -> str:
+        """Return path and query of a URL that executes a webhook's policy, signed for requests to a host.
+
+        Raises:
+            Refused: its secret cannot be read.
+        """
+        hook = self._hook(name)
+        secret = self._engine.ingest.hooks.secret(hook)
+        if not secret:
+            raise Refused(f"the secret of webhook {name} cannot be read: see the daemon's log")
+        stamp = datetime.fromtimestamp(self._engine.parts.clock().wall, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return signed_urls.signed_url(secret, host=host, name=name, key_id=hook.id, stamp=stamp)
+
+    def _check_policy(self, groups: Sequence[GroupId], policy: PolicyId) -> None:
+        """Check that the groups have a policy that can be executed. Raises `NoSuch`, and `Refused` as an execution."""
+        for group in groups:
+            definition = runtime_of(self._engine, group).definition.group
+            known = executable(definition)
+            if policy not in known:
+                raise NoSuch(f"group {group} has no policy {policy}{nearest(policy, known)}")
+            requested(self._engine.catalogue(), definition, policy, id="", by="")
 
     def _hook(self, name: str) -> StoredHook:
         hook = self._engine.ingest.hooks.named(name)

@@ -10,7 +10,7 @@ from typing import Protocol
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
 from config.model.observability import NotifyTarget
-from config.units import AlertId, GroupId, HookId, Instant
+from config.units import AlertId, GroupId, HookId, Instant, PolicyId
 from handler.ports.notices import Filed, Notice, Tried
 from trigger.verdicts import Direction
 
@@ -23,9 +23,21 @@ class TokenHash:
     digest: str = field(repr=False)
 
 
+class HookUse(enum.Enum):
+    """What a webhook takes."""
+
+    ALERTS = "alerts"
+    VALUES = "values"
+    """Pushed values of its groups."""
+    EXECUTE = "execute"
+    """Requests that execute its policy of its one group."""
+    OBSERVE = "observe"
+    """Events of a cloud: the group concerned is looked at."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHook:
-    """A webhook through which alerts come in, or pushed values, and what they may do here."""
+    """A webhook, and what may come in through it."""
 
     id: HookId
     name: str
@@ -42,10 +54,23 @@ class StoredHook:
     """What bodies are signed with, if they are: where it is kept."""
     pushes: bool = False
     """Values of its groups come in through it, and no alerts."""
+    policy: PolicyId | None = None
+    """The policy of its one group that a request executes, if it is for that."""
+    observes: bool = False
+    """Events of a cloud come in through it, and have its groups looked at."""
     created_at: Instant
     revoked_at: Instant | None = None
     """When it stopped accepting anything; the row is kept."""
     last_used_at: Instant | None = None
+
+    @property
+    def use(self) -> HookUse:
+        """What it takes: one kind of request, for which its token alone is good."""
+        if self.policy is not None:
+            return HookUse.EXECUTE
+        if self.observes:
+            return HookUse.OBSERVE
+        return HookUse.VALUES if self.pushes else HookUse.ALERTS
 
 
 class AlertStatus(enum.Enum):
@@ -114,7 +139,11 @@ class OutsideStore(Protocol):
         ...
 
     def last_notices(self) -> tuple[Notice, ...]:
-        """Return the last notice of each existing group, sorted by group; retention keeps it."""
+        """Return the last notice of trouble of each existing group, sorted by group; retention keeps it."""
+        ...
+
+    def last_decision_notices(self) -> Mapping[GroupId, Instant]:
+        """Return when each existing group made the decision of its last notice of one; retention keeps that."""
         ...
 
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:

@@ -19,8 +19,6 @@ from trigger.reasons import Reason
 from trigger.requests import Decision
 from trigger.verdicts import Direction
 
-_MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.ADVISED, Reason.WAITING_TURN})
-
 
 async def answered(address: Address, done: Done) -> Response:
     """Return an outcome as a response, with the status of its address unless the outcome has its own."""
@@ -34,7 +32,7 @@ def _body(done: object) -> Json:
         case Decision():
             return _decided(done)
         case Asked():
-            return _asked(done)
+            return execution_told(done)
         case Plan():
             return planned(done)
         case CloseUp():
@@ -49,7 +47,7 @@ def _status(done: object) -> int | None:
     """Return 403 for a refusal, 409 for a refused file; ``None``: the outcome has no status of its own."""
     match done:
         case Asked():
-            return 202 if done.reason in _MOVED else 403
+            return 202 if done.accepted else 403
         case Decision():
             return _status_of(done)
         case Reloaded():
@@ -94,7 +92,8 @@ def _quiet(decision: Decision) -> Json:
     return {"seconds": span, "direction": direction.value} if span > 0 else None
 
 
-def _asked(asked: Asked) -> dict[str, Json]:
+def execution_told(asked: Asked) -> dict[str, Json]:
+    """Return the outcome of an execution as JSON."""
     return {
         "request": asked.request,
         "repeated": asked.repeated,

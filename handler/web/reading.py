@@ -243,6 +243,8 @@ def _without_tokens(hook: StoredHook) -> Json:
         "effects": plain(hook.effects),
         "directions": plain(hook.directions),
         "push": hook.pushes,
+        "policy": hook.policy,
+        "observe": hook.observes,
         "signed": hook.hmac_secret is not None,
         "rotating": hook.old_token is not None,
         "created_at": hook.created_at,

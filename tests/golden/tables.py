@@ -101,9 +101,12 @@ _HISTORY: Final = (
     {"desired_to": None, "by": _HOSTILE, "result": None, "message": ""},
     {"desired_to": None, "result": "retry", "message": _HOSTILE},
 )
+_ALERTS: Final = {"push": False, "policy": None, "observe": False}
 _HOOKS: Final = (
-    {"name": "grafana", "push": False, "groups": [], "directions": [], "revoked_at": None, "signed": False},
-    {"name": "plain", "push": False, "revoked_at": None, "last_used_at": None},
+    {**_ALERTS, "name": "grafana", "groups": [], "directions": [], "revoked_at": None, "signed": False},
+    {**_ALERTS, "name": "plain", "revoked_at": None, "last_used_at": None},
+    {"name": "values", "policy": None, "observe": False, "effects": [], "revoked_at": None, "last_used_at": None},
+    {"name": "events", "policy": None, "effects": [], "revoked_at": None, "last_used_at": None},
 )
 _PROBES: Final = (
     {"reply": "ok", "member": None, "value": None, "kind": "counter"},

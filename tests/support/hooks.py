@@ -11,7 +11,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb, Policy
 from config.model.effects import Alert, Effect, FirePolicy
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.ingest.alerts.mapping import Rules
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 from handler.ports.alerts import AlertStatus
 from tests.support.trigger import NOON
 

@@ -23,10 +23,10 @@ from handler.ingest.alerts import payloads, replies, signatures
 from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.mapping import Mapped, Nothing, Rules, mapped, permissions_of
-from handler.ingest.alerts.payloads import Payload, Sender
+from handler.ingest.alerts.notifications import Payload, Sender, UnreadablePayload
 from handler.ingest.alerts.receiver import WebhookRequest
 from handler.ingest.alerts.replies import AlertEffect, AlertReply, AlertResult
-from handler.ports.alerts import StoredHook
+from handler.ports.alerts import HookUse, StoredHook
 from handler.runtime.loops import Guard
 
 _BATCH = 256
@@ -118,13 +118,13 @@ class Alerting:
     async def _take(self, request: WebhookRequest) -> AlertReply:
         now = self._now()
         hook = self._hooks.holder(request.token, now)
-        if hook is None or hook.pushes:
+        if hook is None or hook.use is not HookUse.ALERTS:
             return replies.UNKNOWN_TOKEN
-        refused = self._unsigned(hook, request, now)
+        refused = self._too_often(hook, now) or self._unsigned(hook, request, now)
         if refused is not None:
             return refused
-        payload = payloads.read(request.body)
-        if isinstance(payload, payloads.UnreadablePayload):
+        payload = payloads.read(request.body, request.headers)
+        if isinstance(payload, UnreadablePayload):
             logs.warn("alerts_unreadable", hook=hook.name, size=len(request.body))
             return replies.unreadable(payload)
         if len(self._queue) >= self._bounds.deliveries or self._bytes + len(request.body) > self._bounds.size:
@@ -136,6 +136,11 @@ class Alerting:
             logs.warn("alerts_refused", hook=hook.name, result=refusal.result.value, alerts=len(payload.alerts))
             return refusal
         return await self._wait(hook, payload, meant, len(request.body))
+
+    def _too_often(self, hook: StoredHook, now: Instant) -> AlertReply | None:
+        if not self._hooks.is_too_often(hook, now):
+            return None
+        return replies.unavailable(AlertResult.OVERLOADED, "too many requests of this webhook")
 
     def _unsigned(self, hook: StoredHook, request: WebhookRequest, now: Instant) -> AlertReply | None:
         if hook.hmac_secret is None:

@@ -233,11 +233,13 @@ def done_of(meaning: Meaning, answers: Answers, decisions: Mapping[GroupId, Deci
 
 def _delivery(meaning: Meaning, now: Instant) -> Delivery:
     start = meaning.told.starts_at
+    if start is None:  # an episode without a start is another row each time
+        start = Instant(0.0) if meaning.told.episode is None else now
     return Delivery(
         group=meaning.group or GroupId(""),
         alert=meaning.alert,
         fingerprint=meaning.told.fingerprint,
-        starts_at=start if start is not None else Instant(0.0),
+        starts_at=start,
         status=meaning.told.status,
         at=now,
         decision=meaning.id,

@@ -17,7 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from config.units import AlertId, Instant, Seconds
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 
 LATE: Seconds = 300.0
 _KEPT = 20_000

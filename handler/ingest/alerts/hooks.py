@@ -12,6 +12,7 @@ from config.units import GroupId, HookId, Instant
 from handler import logs
 from handler.ingest.alerts import tokens
 from handler.ingest.alerts.tokens import NewWebhook
+from handler.ingest.request_rates import TOKEN, Allowances
 from handler.ports.alerts import StoredHook
 from handler.ports.store import Store
 
@@ -29,6 +30,7 @@ class Hooks:
         self._hooks: dict[str, StoredHook] = {}
         self._secrets: dict[HookId, str | None] = {}
         self._used: dict[HookId, Instant] = {}
+        self._allowances = Allowances(TOKEN, HOOKS_AT_MOST)
         self._turn = asyncio.Lock()
 
     async def load(self) -> None:
@@ -54,6 +56,18 @@ class Hooks:
         if hook is not None:
             self._used[hook.id] = now
         return hook
+
+    def is_too_often(self, hook: StoredHook, now: Instant) -> bool:
+        """Take one request of a webhook; returns whether it has had too many."""
+        return self._allowances.wait(hook.id, now) is not None
+
+    def with_id(self, id: str) -> StoredHook | None:
+        """Return the webhook with this id, unless it is revoked."""
+        return next((hook for hook in self._hooks.values() if hook.id == id and hook.revoked_at is None), None)
+
+    def used(self, hook: StoredHook, now: Instant) -> None:
+        """Record a use of a webhook that its signature identified."""
+        self._used[hook.id] = now
 
     def secret(self, hook: StoredHook) -> str | None:
         """What a hook's bodies are signed with; ``None`` if it could not be read."""
@@ -82,6 +96,8 @@ class Hooks:
                     directions=wanted.directions,
                     hmac_secret=wanted.hmac_secret,
                     pushes=wanted.pushes,
+                    policy=wanted.policy,
+                    observes=wanted.observes,
                     created_at=self._now(),
                 )
             )
@@ -131,10 +147,7 @@ class Hooks:
         strangers = sorted(set(wanted.groups) - groups)
         if strangers:
             raise Refused(f"there is no group {strangers[0]}")
-        if wanted.pushes:
-            _check_pushing(wanted)
-        elif not wanted.effects:
-            raise Refused("a webhook that may do nothing is of no use: name an effect")
+        _check_use(wanted)
 
     def _living(self, name: str) -> StoredHook:
         hook = self._hooks.get(name)
@@ -157,6 +170,24 @@ class Hooks:
         except Refused as error:
             logs.warn("hook_secret_unreadable", hook=hook.name, error=str(error))
             return None
+
+
+def _check_use(wanted: NewWebhook) -> None:
+    if sum((wanted.pushes, wanted.policy is not None, wanted.observes)) > 1:
+        raise Refused("a webhook is for one thing: values, a policy or events; make one for each")
+    if wanted.pushes:
+        _check_pushing(wanted)
+    elif wanted.observes or wanted.policy is not None:
+        _check_bound(wanted)
+    elif not wanted.effects:
+        raise Refused("a webhook that may do nothing is of no use: name an effect")
+
+
+def _check_bound(wanted: NewWebhook) -> None:
+    if not wanted.groups or (wanted.policy is not None and len(wanted.groups) > 1):
+        raise Refused("name the group: a webhook for events is for named groups, one for a policy is for one group")
+    if wanted.effects:
+        raise Refused("a webhook for a policy or for events takes no alerts: effects are for those that do")
 
 
 def _check_pushing(wanted: NewWebhook) -> None:

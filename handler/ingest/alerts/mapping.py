@@ -21,7 +21,7 @@ from typing import assert_never
 from config.model.catalogue import AdjustmentVerb, Catalogue, Policy
 from config.model.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, kind_of
 from config.units import AlertId, GroupId, Instant, PolicyId
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 from handler.ports.alerts import AlertStatus, StoredHook
 from trigger.policies.signals import blinded, signals_of
 from trigger.requests import Signal
@@ -66,7 +66,7 @@ class Why(enum.Enum):
     NO_SUCH_GROUP = "no_such_group"
     """The label that names the group names none of the declared alert's groups."""
     NO_START = "no_start"
-    """Without a start, a policy would be fired again by every repetition."""
+    """Without a start or an id, a policy would be fired again by every repetition."""
     NO_NUMBER = "no_number"
     """There is no number where the value should be."""
     OVER = "over"
@@ -119,7 +119,8 @@ class Meaning:
     """What one alert means for one group, by one declared alert."""
 
     id: str
-    """The same for every repetition: of (declared alert, fingerprint, start, status). A policy's request has it."""
+    """The same for every repetition: of (declared alert, fingerprint, start or episode, status). A
+    policy's request has it."""
     group: GroupId | None
     """``None`` only with NO_SUCH_GROUP."""
     alert: AlertId
@@ -179,8 +180,10 @@ def permissions_of(hook: StoredHook) -> Permissions:
 
 def is_blind(told: ToldAlert) -> bool:
     """Return whether it is about missing data, not about values."""
-    return told.labels.get(_NAME) in _NO_DATA or (
-        told.status is AlertStatus.FIRING and told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
+    return (
+        told.no_data
+        or told.labels.get(_NAME) in _NO_DATA
+        or (told.status is AlertStatus.FIRING and told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS)
     )
 
 
@@ -192,7 +195,7 @@ def _labels(told: ToldAlert) -> Mapping[str, str]:
 
 
 def _fitting(rules: Rules, told: ToldAlert) -> Iterator[Alert]:
-    labels, lenient = _labels(told), is_blind(told)
+    labels, lenient = _labels(told), is_blind(told) and not told.no_data
     for pair in labels.items():
         for alert in rules.by_label.get(pair, ()):
             if all(
@@ -217,9 +220,10 @@ def _meanings(rules: Rules, alert: Alert, told: ToldAlert, may: Permissions, now
 
 
 def meaning_id(alert: AlertId, told: ToldAlert) -> str:
-    """The id that all repetitions of one alert, start and status share."""
-    text = f"{told.fingerprint} {told.starts_at!r} {told.status.value}"
-    return f"{alert}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    """The id that all repetitions of one alert, start (or episode) and status share."""
+    began = repr(told.starts_at) if told.episode is None else told.episode
+    text = f"{told.fingerprint} {began} {told.status.value}"
+    return f"{alert}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _groups(alert: Alert, told: ToldAlert) -> Sequence[GroupId]:
@@ -250,7 +254,8 @@ def _act(alert: Alert, told: ToldAlert, now: Instant) -> Act:
         return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(told) else EndAlert()
     match alert.effect:
         case FirePolicy(policy=policy) if not is_blind(told):
-            return Fire(policy=policy) if told.starts_at is not None else Nothing(why=Why.NO_START)
+            known = told.starts_at is not None or told.episode is not None
+            return Fire(policy=policy) if known else Nothing(why=Why.NO_START)
         case BringValue(field=name) if not is_blind(told):
             value = _number(told, name)
             if value is None:

@@ -23,7 +23,7 @@ from handler.ingest.alerts.mapping import (
     Rules,
     Why,
 )
-from handler.ingest.alerts.payloads import Payload, Sender, UnreadablePayload
+from handler.ingest.alerts.notifications import Payload, Sender, UnreadablePayload
 from handler.ingest.alerts.signatures import Forged
 from trigger.reasons import Reason
 
@@ -46,6 +46,10 @@ class AlertResult(enum.Enum):
     TOO_LARGE = "too_large"
     OVERLOADED = "overloaded"
     NOT_RECORDED = "not_recorded"
+    REFUSED = "refused"
+    """A capability URL: the decision was against it, or its policy is gone."""
+    NO_ALARM = "no_alarm"
+    """A capability URL: the sender says that there is no alarm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

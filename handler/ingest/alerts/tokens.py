@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
-from config.units import GroupId, HookId, Instant
+from config.units import GroupId, HookId, Instant, PolicyId
 from handler.ports.alerts import StoredHook, TokenHash
 from trigger.verdicts import Direction
 
@@ -35,6 +35,10 @@ class NewWebhook:
     hmac_secret: SecretRef | None = None
     pushes: bool = False
     """It brings values of its groups, and no alerts."""
+    policy: PolicyId | None = None
+    """It executes this policy of its one group, and takes no alerts."""
+    observes: bool = False
+    """It brings events of a cloud about its groups, and no alerts."""
 
 
 def mint() -> str:

@@ -69,6 +69,39 @@ def test_a_webhook_is_made_used_rotated_and_revoked_by_command(tmp_path: Path) -
     play(tmp_path, scene)
 
 
+def test_webhooks_that_execute_a_policy_or_take_events_are_made_by_command(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("open sesame")
+    secret.chmod(0o600)
+
+    async def scene(outside: Outside) -> None:
+        hook = Terminal(outside)
+        made = await hook.json("new", "otter", "--execute", "web/out")
+        assert made["path"] == f"/hooks/execute/{made['token']}"
+        assert (await outside.send({}, path=made["path"]))[0] == 202
+        host = f"127.0.0.1:{outside.daemon.port}"
+        signed = ("--execute", "web/out", "--sign-for", host, "--hmac-file", str(secret))
+        code, output = await hook("new", "heat", *signed)
+        assert code == 0
+        assert (await outside.send({}, path=output.splitlines()[2]))[0] == 202
+        made = await hook.json("new", "one", "--observe", "web,api")
+        assert (await outside.send(b"", path=made["path"]))[0] == 202
+        _, listed = await hook("list")
+        assert "executes out" in listed
+        assert "has groups looked at" in listed
+        for words, said in (
+            (("--execute", "web/none"), "group web has no policy none"),
+            (("--execute", "web/out", "--observe", "web"), "for one thing"),
+            (("--execute", "web/out", "--groups", "web"), "name the groups"),
+            (("--execute", "web/out", "--sign-for", host), "needs a secret"),
+        ):
+            code, output = await hook("new", "other", *words)
+            assert code != 0
+            assert said in output
+
+    play(tmp_path, scene)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

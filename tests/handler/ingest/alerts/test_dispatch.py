@@ -8,7 +8,7 @@ from config.units import Instant
 from handler.ingest.alerts.dispatch import MORE, SIGNALS_AT_MOST
 from handler.ingest.alerts.dispatch import told as told_to
 from handler.ingest.alerts.mapping import EVERYTHING, Meaning, mapped
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 from tests.support.hooks import declared, resolved, rules, told
 from tests.support.trigger import NOON
 from trigger.requests import GroupState

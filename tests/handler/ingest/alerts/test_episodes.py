@@ -4,7 +4,7 @@ import pytest
 
 from config.units import AlertId, Instant
 from handler.ingest.alerts.episodes import LATE, Episodes
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import resolved, told
 from tests.support.trigger import NOON

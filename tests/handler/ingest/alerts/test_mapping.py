@@ -30,7 +30,7 @@ from handler.ingest.alerts.mapping import (
     Why,
     mapped,
 )
-from handler.ingest.alerts.payloads import ToldAlert
+from handler.ingest.alerts.notifications import ToldAlert
 from tests.support.hooks import FINGERPRINT, declared, resolved, rules, told
 from tests.support.trigger import NOON
 from trigger.requests import SignalKind

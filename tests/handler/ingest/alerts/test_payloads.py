@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handler.ingest.alerts.payloads import (
-    ALERTS_AT_MOST,
-    Payload,
-    Sender,
-    ToldAlert,
-    UnreadablePayload,
-    instant_of,
-    read,
-)
+from handler.ingest.alerts.json_shapes import instant_of
+from handler.ingest.alerts.notifications import ALERTS_AT_MOST, Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.payloads import read
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import FINGERPRINT, a_grafana_alert, alertmanager, an_alert, body, grafana
 from tests.support.trigger import NOON

@@ -6,7 +6,7 @@ import hmac
 import pytest
 
 from config.units import Instant
-from handler.ingest.alerts.signatures import SIGNATURE, TIMESTAMP, Forged, forged
+from handler.ingest.alerts.signatures import SIGNATURE, TIMESTAMP, Forged, forged, key_of
 from tests.support.trigger import NOON
 
 SECRET = "between us"
@@ -58,3 +58,43 @@ def test_an_old_signature_is_stale(off: float) -> None:
 )  # fmt: skip
 def test_anything_else_is_forged(headers: dict[str, str], why: Forged) -> None:
     assert forged(SECRET, headers, BODY, NOW) is why
+
+
+# Standard Webhooks. The signature is the one that the package standardwebhooks 1.1.0 from PyPI makes.
+
+WHSEC = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
+STANDARD = {
+    "webhook-id": "evt-1",
+    "webhook-timestamp": "1767268800",
+    "webhook-signature": "v1,l8dN8p8dYh8Ba7eGQOcmNzcANhILJwe6hR+wP9Bmaw0=",
+}
+STANDARD_BODY = b'{"a": 1}'
+
+
+def test_a_standard_signature_is_genuine_also_among_others() -> None:
+    assert forged(WHSEC, STANDARD, STANDARD_BODY, NOW) is None
+    among = {**STANDARD, "webhook-signature": f"v1a,AAAA v1,AAAA {STANDARD['webhook-signature']}"}
+    assert forged(WHSEC, among, STANDARD_BODY, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"webhook-id": "evt-2"}, {"webhook-timestamp": "1767268801"}, {"webhook-signature": ""},
+     {"webhook-signature": "v2,l8dN8p8dYh8Ba7eGQOcmNzcANhILJwe6hR+wP9Bmaw0="}],
+)  # fmt: skip
+def test_a_standard_signature_covers_id_and_time(changed: dict[str, str]) -> None:
+    assert forged(WHSEC, {**STANDARD, **changed}, STANDARD_BODY, NOW) is Forged.WRONG
+
+
+def test_a_standard_signature_gets_stale_and_needs_the_secret_and_the_body() -> None:
+    assert forged(WHSEC, STANDARD, STANDARD_BODY, Instant(NOON + 301)) is Forged.STALE
+    assert forged("whsec_AAAA", STANDARD, STANDARD_BODY, NOW) is Forged.WRONG
+    assert forged("whsec_?", STANDARD, STANDARD_BODY, NOW) is Forged.WRONG
+    assert forged(WHSEC, STANDARD, b"", NOW) is Forged.WRONG
+
+
+def test_a_secret_is_its_text_unless_it_is_marked_as_a_key() -> None:
+    assert key_of("between us") == b"between us"
+    assert key_of(WHSEC) == b"0123456789abcdef01234567"
+    with pytest.raises(ValueError, match="base64"):
+        key_of("whsec_?")

@@ -1,0 +1,45 @@
+"""The addresses where requests from outside come in with tokens of their own, and the content types of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handler.ingest.alerts import cloud_events
+from handler.ingest.capabilities import signed_urls
+from handler.ingest.pushes.receiver import KINDS, is_push
+
+ALERTS = "/hooks/alerts"
+EXECUTE = "/hooks/execute"
+OBSERVE = "/hooks/observe"
+SIGNAL = signed_urls.PATH
+
+_CAPABILITIES = (EXECUTE, OBSERVE, SIGNAL)
+_ALERT_KINDS = frozenset({"application/json", cloud_events.STRUCTURED, cloud_events.BATCHED})
+
+
+def is_ingest(path: str) -> bool:
+    """Tell whether requests come in there that bring tokens of their own."""
+    return is_push(path) or is_capability(path) or _is_below(path, ALERTS)
+
+
+def is_capability(path: str) -> bool:
+    """Tell whether an address executes a policy or has groups looked at."""
+    return any(_is_below(path, place) for place in _CAPABILITIES)
+
+
+def kinds_of(path: str, headers: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the content types that an address takes; ``None``: any, since it reads of the body only what is JSON.
+
+    Args:
+        path: one where requests come in.
+        headers: by lower-case name; an event in binary mode may carry data of any type.
+    """
+    if is_push(path):
+        return KINDS
+    if is_capability(path) or cloud_events.BINARY in headers:
+        return None
+    return _ALERT_KINDS
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
