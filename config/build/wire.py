@@ -89,7 +89,7 @@ from config.model.expressions import (
 from config.model.freezes import FreezeWindow, Freezing
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
 from config.model.managed import HealthMonitor, ListenerSpec, ManagedBalancer, PoolSpec, SessionPersistence, Vip
-from config.model.observability import Notify, NotifyCommand, NotifyUrl, Recording
+from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyUrl, Recording
 from config.model.openstack import ApplicationCredential, CloudsYaml, OctaviaBalancer, OpenstackAccess
 from config.model.pacing import Budget, FlapDamping, Granted, Pace
 from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
@@ -201,6 +201,7 @@ TAGS: Final[Mapping[type, str]] = {
     Notify: "Notify",
     NotifyCommand: "NotifyCommand",
     NotifyUrl: "NotifyUrl",
+    NotifySlack: "NotifySlack",
     ApplicationCredential: "ApplicationCredential",
     CloudsYaml: "CloudsYaml",
     OctaviaBalancer: "OctaviaBalancer",

@@ -23,6 +23,15 @@ class NotifyCommand:
     command: tuple[str, ...]
 
 
+class NoticeFormat(enum.Enum):
+    """How a notice is written for an address."""
+
+    TRIMTAB = "trimtab"
+    """The notice alone, as JSON."""
+    CLOUDEVENTS = "cloudevents"
+    """A CloudEvent 1.0 in structured mode, with the notice as its data."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyUrl:
     """An address that takes the notice as signed JSON. Its path may be a secret of the receiver's."""
@@ -30,9 +39,18 @@ class NotifyUrl:
     url: str = field(repr=False)
     secret: SecretRef
     """What the signature is made with: where it is kept."""
+    format: NoticeFormat = NoticeFormat.TRIMTAB
 
 
-NotifyTarget = NotifyCommand | NotifyUrl
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifySlack:
+    """An incoming webhook of Slack, or of what takes the same, such as Mattermost: its address is its secret."""
+
+    url: SecretRef
+    """Where the address is kept."""
+
+
+NotifyTarget = NotifyCommand | NotifyUrl | NotifySlack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +59,9 @@ class Notify:
 
     target: NotifyTarget
     on: tuple[Severity, ...] = (Severity.WARNING, Severity.ERROR)
-    """The lesser first. Never WARNING alone; empty: no notification is sent."""
+    """The lesser first. Never WARNING alone; empty: no notification of trouble is sent."""
+    decisions: bool = False
+    """Changes of the desired size are sent, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

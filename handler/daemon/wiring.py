@@ -110,7 +110,9 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             clock=held.moment,
             held=held,
             lost=lost,
-            notification_sender=NotificationSender(environ=os.environ, clock=held.wall),
+            notification_sender=NotificationSender(
+                environ=os.environ, clock=held.wall, source=f"/trimtab/{installation}"
+            ),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
             audit=directory.audit,

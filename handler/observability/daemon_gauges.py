@@ -9,8 +9,24 @@ from prometheus_client.registry import Collector
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
+from config.units import Instant
 from handler.convergence.claiming import Generation
 from handler.recording.status import Figures
+
+
+class CertificateGauge(Collector):
+    """When the certificate that the daemon shows expires; without one there is no sample."""
+
+    expires_at: Callable[[], Instant] | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        """One family."""
+        family = GaugeMetricFamily(
+            "trimtab_tls_certificate_expiry_timestamp_seconds", "When the certificate that Trimtab shows expires."
+        )
+        if self.expires_at is not None:
+            family.add_metric((), self.expires_at())
+        yield family
 
 
 class EndpointGauges(Collector):

@@ -22,17 +22,24 @@ from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
 from handler.convergence.claiming import Generation
 from handler.convergence.passes import Pass
-from handler.ingest.alerts.payloads import Sender
+from handler.ingest.alerts.notifications import Sender
 from handler.ingest.alerts.replies import AlertResult
 from handler.ingest.pushes.judging import PushResult
 from handler.ingest.pushes.pushed_values import PushShape
-from handler.observability.daemon_gauges import NOTHING, EndpointGauges, GenerationGauges, RecordingGauges
+from handler.observability.daemon_gauges import (
+    NOTHING,
+    CertificateGauge,
+    EndpointGauges,
+    GenerationGauges,
+    RecordingGauges,
+)
 from handler.observability.exposition import Written, exposition
 from handler.observability.gauges import Gauges
 from handler.observability.group_counters import GroupCounter
 from handler.observability.replies import Replies
 from handler.planning.step_outcomes import StepResult, worst
 from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark
+from handler.ports.alerts import HookUse
 from handler.recording.status import Figures
 from handler.runtime.deciding import TickReport
 from handler.runtime.group_runtime import GroupRuntime
@@ -125,7 +132,7 @@ class Metrics:
             "trimtab_store_write_failures", "Writes of decisions that failed.", registry=registry
         )
         self._webhooks = Counter(
-            "trimtab_webhook_requests", "Requests at /hooks/alerts.", ["source", "result"], registry=registry
+            "trimtab_webhook_requests", "Requests at /hooks.", ["source", "result"], registry=registry
         )
         self._pushes = _pushes(registry)
         self.reloads = Gauge(
@@ -143,14 +150,14 @@ class Metrics:
         for step in _STEPS:
             self._action_seconds.labels(step)
         ProcessCollector(registry=registry)
-        for sender in (*Sender, None):
+        for sender in (*Sender, HookUse.EXECUTE, HookUse.OBSERVE, None):
             for outcome in AlertResult:
                 self._webhooks.labels(_source(sender), outcome.value)
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
-        self._gauges = Gauges(runtimes, now, scraped.fleet_pause)
-        others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation)
+        self._gauges, self._certificate = Gauges(runtimes, now, scraped.fleet_pause), CertificateGauge()
+        others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation), self._certificate
         for gauges in (RecordingGauges(scraped.recording), *others):
             registry.register(gauges)
 
@@ -194,13 +201,17 @@ class Metrics:
         """Count a pass that found nothing to do, since an inventory shows the group as it was."""
         self._passes.inc(group, StepResult.DONE.value)
 
-    def webhook_answered(self, sender: Sender | None, result: AlertResult) -> None:
-        """Count a request at ``/hooks/alerts``; its sender is unknown until its body has been read."""
+    def webhook_answered(self, sender: Sender | HookUse | None, result: AlertResult) -> None:
+        """Count a request at ``/hooks/…``: by its sender, which is unknown until its body has been read, or its use."""
         self._webhooks.labels(_source(sender), result.value).inc()
 
     def pushed(self, shape: PushShape, result: PushResult) -> None:
         """Count a request that brings values."""
         self._pushes.labels(shape.value, result.value).inc()
+
+    def expires(self, at: Callable[[], Instant]) -> None:
+        """Export when the certificate that the daemon shows expires."""
+        self._certificate.expires_at = at
 
     def noticed(self, kind: str, result: str) -> None:
         """Count an attempt to send a notice."""
@@ -265,7 +276,7 @@ def _pushes(registry: CollectorRegistry) -> Counter:
     return requests
 
 
-def _source(sender: Sender | None) -> str:
+def _source(sender: Sender | HookUse | None) -> str:
     return "unknown" if sender is None else sender.value
 
 

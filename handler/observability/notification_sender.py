@@ -11,16 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
+from urllib.parse import urlsplit
 
 from collector.clients.http.client import HttpClient, HttpRequest
 from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
 from config.errors import Refused
-from config.model.access import OPEN
-from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
+from config.model.access import OPEN, SecretRef
+from config.model.observability import NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
 from config.settings import read_secret
 from config.units import Instant, Moment, Monotonic, Seconds
-from handler.ports.notices import Notice, body, signature
+from handler.observability.notice_bodies import body, content, proof, slack
+from handler.ports.notices import News, Notice
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 """Variables of our own that a command may see. Any other may hold a secret of Trimtab's."""
@@ -49,11 +51,13 @@ class NotificationSender:
         *,
         environ: Mapping[str, str],
         clock: Callable[[], Instant],
+        source: str = "/trimtab",
         command_timeout: Seconds = 30.0,
         url_timeout: Seconds = 10.0,
     ) -> None:
         self._environ = environ
         self._clock = clock
+        self._source = source
         self._command_timeout = command_timeout
         self._url_timeout = url_timeout
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="notify")
@@ -62,12 +66,12 @@ class NotificationSender:
             read_secret=partial(read_secret, environ=environ),
         )
 
-    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
+    async def send(self, target: NotifyTarget, notice: News) -> UndeliveredNotice | None:
         """Make one attempt; ``None``: it has arrived."""
         match target:
             case NotifyCommand(command=command):
                 return await self._run(command, notice)
-            case NotifyUrl():
+            case NotifyUrl() | NotifySlack():
                 return await self._post(target, notice)
             case _:
                 assert_never(target)
@@ -79,7 +83,7 @@ class NotificationSender:
 
     # Commands
 
-    async def _run(self, command: tuple[str, ...], notice: Notice) -> UndeliveredNotice | None:
+    async def _run(self, command: tuple[str, ...], notice: News) -> UndeliveredNotice | None:
         """Run a program without a shell, in a process group of its own; it has taken the notice if it exits with 0."""
         try:
             child = await asyncio.create_subprocess_exec(
@@ -109,12 +113,13 @@ class NotificationSender:
             return None
         return UndeliveredNotice(because=f"the command ended with {child.returncode}", befalls_all=False)
 
-    def _environment(self, notice: Notice) -> dict[str, str]:
+    def _environment(self, notice: News) -> dict[str, str]:
         inherited = {name: self._environ[name] for name in _INHERITED if name in self._environ}
-        return inherited | {
-            "TRIMTAB_ID": notice.id,
+        said = inherited | {"TRIMTAB_ID": notice.id, "TRIMTAB_GROUP": notice.group}
+        if not isinstance(notice, Notice):
+            return said | {"TRIMTAB_EVENT": "decided"}
+        return said | {
             "TRIMTAB_OUTAGE": notice.outage,
-            "TRIMTAB_GROUP": notice.group,
             "TRIMTAB_EVENT": notice.turn.value,
             "TRIMTAB_SEVERITY": notice.severity.value,
             "TRIMTAB_CONDITION": notice.condition.value,
@@ -122,12 +127,11 @@ class NotificationSender:
 
     # HTTP
 
-    async def _post(self, target: NotifyUrl, notice: Notice) -> UndeliveredNotice | None:
-        """Post a notice, signed at this instant; it has arrived if the answer is 2xx."""
+    async def _post(self, target: NotifyUrl | NotifySlack, notice: News) -> UndeliveredNotice | None:
+        """Post a notice, to an address of ours signed at this instant; it has arrived if the answer is 2xx."""
         try:
             async with asyncio.timeout(self._url_timeout):
-                secret = await self._secret(target)
-                answer = await self._http.ask(self._question(target.url, secret, notice))
+                answer = await self._http.ask(await self._question(target, notice))
         except TimeoutError:
             return UndeliveredNotice(because=f"no answer within {self._url_timeout:g} s", befalls_all=True)
         except (OSError, ValueError, Refused) as error:
@@ -138,23 +142,33 @@ class NotificationSender:
             return None
         return UndeliveredNotice(because=f"answered {answer.status}", befalls_all=answer.status not in _OF_THIS_NOTICE)
 
-    async def _secret(self, target: NotifyUrl) -> str:
+    async def _secret(self, ref: SecretRef) -> str:
         """Read the secret in a thread of our own: those of the store must never wait for a file."""
-        read = partial(read_secret, target.secret, self._environ)
+        read = partial(read_secret, ref, self._environ)
         return await asyncio.get_running_loop().run_in_executor(self._workers, read)
 
-    def _question(self, url: str, secret: str, notice: Notice) -> HttpRequest:
-        sent = body(notice)
+    async def _question(self, target: NotifyUrl | NotifySlack, notice: News) -> HttpRequest:
+        """Write the request.
+
+        Raises:
+            Refused: a secret cannot be read, or the address that it is cannot be used.
+            ValueError: a secret is no key.
+        """
+        secret = await self._secret(target.secret if isinstance(target, NotifyUrl) else target.url)
+        if isinstance(target, NotifyUrl):
+            url, (kind, sent) = target.url, content(notice, target.format, self._source)
+            signed = proof(secret, notice.id, self._clock(), sent)
+        else:
+            url, kind, sent, signed = _address(secret), "application/json", slack(notice), {}
         return HttpRequest(
             url=url,
             access=OPEN,
             timeout=self._url_timeout,
             method="POST",
             headers={
-                "Content-Type": "application/json",
+                "Content-Type": kind,
                 "Connection": "close",  # a notice that meets a kept connection just as it is closed would fail
-                "X-Trimtab-Id": notice.id,
-                "X-Trimtab-Signature": signature(secret, self._clock(), sent),
+                **signed,
             },
             body=sent,
             accept=_ALL,
@@ -169,6 +183,19 @@ class NotificationSender:
                 return f"the certificate is not trusted: {failure.said}"
             case _:
                 return failure.said
+
+
+def _address(secret: str) -> str:
+    """Check the address that a secret is; it is repeated nowhere.
+
+    Raises:
+        Refused: it is none, or would be sent in clear.
+    """
+    parts = urlsplit(secret.strip())
+    here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    if not parts.hostname or parts.scheme not in {"https", "http"} or (parts.scheme == "http" and not here):
+        raise Refused("the address is not https, and not on this machine")
+    return secret.strip()
 
 
 def _words(error: Exception) -> str:

@@ -6,6 +6,12 @@ A notice counts as given once it is stored; sending comes after. A daemon that i
 it runs again. One that is killed after sending, and before that is stored, sends it a second time, with the same id: a
 receiver that must not get it twice keeps the ids. Each target has a lane of its own: there its notices go out one after
 another, in the order of storing, and a target that hangs delays no other target.
+
+# Note [Decisions from history]
+
+A change of size is on disk, in the group's history, before anything hears of it. Its notice is made from that line, and
+stored as any other. So a daemon that is killed between the two makes it at the next start, from what the history has
+after the last decision with a notice. A group that never had one begins with the decisions after the start.
 """
 
 from __future__ import annotations
@@ -16,19 +22,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from config.errors import StoreError
 from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant, Seconds
 from handler import logs
 from handler.observability.notification_sender import UndeliveredNotice
-from handler.ports.notices import Filed, Notice, Tried, Watch, channel, delivered, failed, look, watch_after
+from handler.ports.notices import (
+    DecisionNotice,
+    Filed,
+    News,
+    Tried,
+    Watch,
+    channel,
+    delivered,
+    failed,
+    look,
+    watch_after,
+    words_of,
+)
 from handler.ports.store import Store
+from handler.ports.stored import Event, EventKind
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard, until_set
 from handler.runtime.statuses import condition_of, messages_of
 from trigger.moving import moved
+from trigger.requests import Decision
 
 _LOOK: Seconds = 5.0
 _BATCH = 200
+_DECISIONS = 200
+"""Lines of a group's history that are looked through for decisions without a notice."""
 _LANES = 32
 """Targets that are spoken to at once."""
 
@@ -36,7 +59,7 @@ _LANES = 32
 class Carries(Protocol):
     """What makes an attempt: `handler.observability.notification_sender.NotificationSender`."""
 
-    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
+    async def send(self, target: NotifyTarget, notice: News) -> UndeliveredNotice | None:
         """Make one attempt; ``None``: it has arrived."""
         ...
 
@@ -76,6 +99,11 @@ class Notifier:
         self._count = count
         self._watches: dict[GroupId, Watch] = {}
         self._news: dict[GroupId, _News] = {}
+        self._decided: set[GroupId] = set()
+        """Groups whose history may have decisions that are not filed."""
+        self._filed_until: dict[GroupId, Instant] = {}
+        """When each group made the last decision that is filed, or is not to be."""
+        self._since = clock()
         self._lanes: dict[NotifyTarget, asyncio.Task[None]] = {}
         self._waits: dict[NotifyTarget, Instant] = {}
         self._guards: dict[NotifyTarget, Guard] = {}
@@ -94,6 +122,9 @@ class Notifier:
         """
         last = await asyncio.to_thread(self._store.last_notices)
         self._watches = {notice.group: watch_after(notice) for notice in last}
+        self._filed_until = dict(await asyncio.to_thread(self._store.last_decision_notices))
+        self._decided, self._since = set(self._filed_until), self._clock()
+        self._look_back_from_now()
 
     def start(self) -> None:
         """Send due notices until cancelled."""
@@ -124,9 +155,23 @@ class Notifier:
         self._news[runtime.id] = _News(filed=Filed(notice=notice, target=group.notify.target), watch=watch)
         self._wake.set()
 
+    def decided(self, decision: Decision) -> None:
+        """Have a change of size filed, which is on disk by now. Never blocks. See Note [Decisions from history]."""
+        runtime = self._runtimes.get(decision.group)
+        notify = None if runtime is None else runtime.definition.group.notify
+        if not decision.changed:
+            return
+        if notify is None or not notify.decisions:
+            self._filed_until[decision.group] = decision.at.wall
+            return
+        self._decided.add(decision.group)
+        self._wake.set()
+
     def forget(self, group: GroupId) -> None:
         """Handle the end of a group; its notices are still sent."""
         self._watches.pop(group, None)
+        self._filed_until.pop(group, None)
+        self._decided.discard(group)
 
     def follow(self, step: Seconds) -> None:
         """Keep what is left of every wait: the clock was set by ``step``."""
@@ -135,6 +180,13 @@ class Notifier:
             group: replace(watch, turned_at=moved(watch.turned_at, Instant | None, step))
             for group, watch in self._watches.items()
         }
+        self._look_back_from_now()
+
+    def _look_back_from_now(self) -> None:
+        """Have decisions after a clock that was set back counted as later; those found twice are stored once."""
+        now = self._clock()
+        self._since = min(self._since, now)
+        self._filed_until = {group: min(until, now) for group, until in self._filed_until.items()}
 
     async def round(self) -> None:
         """File what is news, and begin to send what is due.
@@ -143,6 +195,7 @@ class Notifier:
             StoreError: the store cannot be read or written; the next round tries again.
         """
         await self._file()
+        await self._file_decisions()
         now = self._clock()
         self._waits = {target: until for target, until in self._waits.items() if until > now}
         left_out = (*self._lanes, *self._waits)
@@ -174,6 +227,29 @@ class Notifier:
             del self._news[group]
             if group in self._runtimes:
                 self._watches[group] = told.watch
+
+    async def _file_decisions(self) -> None:
+        for group in sorted(self._decided):
+            self._decided.discard(group)
+            runtime = self._runtimes.get(group)
+            notify = None if runtime is None else runtime.definition.group.notify
+            if notify is None or not notify.decisions:
+                continue
+            try:
+                await self._file_decisions_of(group, notify.target)
+            except StoreError:
+                self._decided.add(group)
+                raise
+
+    async def _file_decisions_of(self, group: GroupId, target: NotifyTarget) -> None:
+        until = self._filed_until.get(group, self._since)
+        read = partial(self._store.history, group, before=None, limit=_DECISIONS, kinds={EventKind.DECISION})
+        events = await asyncio.to_thread(read)
+        fresh = [_notice_of(event) for event in reversed(events) if event.at > until and _is_change(event)]
+        if fresh:
+            filed = [Filed(notice=notice, target=target) for notice in fresh]
+            await asyncio.to_thread(self._store.file_notices, filed)
+            self._filed_until[group] = fresh[-1].at
 
     def _target(self, filed: Filed) -> NotifyTarget:
         """Set the targets that the file names now: a corrected address also applies to waiting notices."""
@@ -225,7 +301,7 @@ class Notifier:
         given_up = not tried.delivered and tried.next_at is None
         self._count(channel(target), "delivered" if tried.delivered else "given_up" if given_up else "failed")
         notice = filed.notice
-        news = f"{notice.turn.value} {notice.severity.value}"
+        news = words_of(notice)
         say = partial(logs.say if tried.delivered else logs.warn, group=notice.group, news=news, by=channel(target))
         if tried.delivered:
             say("notified", attempts=filed.attempts + 1)
@@ -233,3 +309,19 @@ class Notifier:
             say("notice_given_up", attempts=filed.attempts + 1, because=tried.because)
         elif not filed.attempts:
             say("notice_failed", because=tried.because)
+
+
+def _is_change(event: Event) -> bool:
+    return event.desired_from != event.desired_to
+
+
+def _notice_of(event: Event) -> DecisionNotice:
+    return DecisionNotice(
+        group=event.group,
+        at=event.at,
+        reason=event.name,
+        by=event.by,
+        desired_from=event.desired_from,
+        desired_to=event.desired_to,
+        clamps=event.clamps,
+    )

@@ -80,6 +80,7 @@ class Reports:
         """Report a decision."""
         self._reporter.decided(decision)
         self.recent.decided(decision)
+        self._notifier.decided(decision)
 
     def saw(self, runtime: GroupRuntime, done: Pass, rival: Rival | None) -> None:
         """A pass is over; ``rival``: the daemon for which this one stops acting."""

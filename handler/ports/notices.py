@@ -15,17 +15,14 @@ length of a state without a notice is counted anew.
 from __future__ import annotations
 
 import enum
-import hashlib
-import hmac
-import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import assert_never
 
 from config.model.catalogue import Group
-from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.model.observability import NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl, Severity
 from config.units import GroupId, Instant, Seconds
 from handler.planning.status import GroupCondition
+from trigger.requests import Clamp
 
 _FIRST_PAUSE: Seconds = 5.0
 _LONGEST_PAUSE: Seconds = 900.0
@@ -69,10 +66,44 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionNotice:
+    """One notification of a change of a group's desired size."""
+
+    group: GroupId
+    at: Instant
+    reason: str
+    """A word of the closed list of reasons."""
+    by: str
+    """The cause and the policy, alert, schedule or person; empty: none asked."""
+    desired_from: int | None
+    desired_to: int | None
+    clamps: tuple[Clamp, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The same for the same decision, whenever and however often it is found or sent."""
+        return f"{self.group}.{round(self.at * 1000)}.desired.{self.desired_to}"
+
+
+News = Notice | DecisionNotice
+
+
+def words_of(news: News) -> str:
+    """Return what a notification is about, for a line of history or of the log."""
+    match news:
+        case Notice():
+            return f"{news.turn.value} {news.severity.value}"
+        case DecisionNotice():
+            return f"decided {news.desired_from} → {news.desired_to}"
+        case _:
+            assert_never(news)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filed:
     """A notice that waits to be sent."""
 
-    notice: Notice
+    notice: News
     target: NotifyTarget
     attempts: int = 0
     """How often it was tried in vain."""
@@ -197,43 +228,18 @@ def _judged(condition: GroupCondition, on: tuple[Severity, ...]) -> Severity | _
             assert_never(condition)
 
 
-# What is sent.
-
-
-def body(notice: Notice) -> bytes:
-    """The notice as JSON: the same bytes at each attempt."""
-    told = {
-        "id": notice.id,
-        "outage": notice.outage,
-        "group": notice.group,
-        "event": notice.turn.value,
-        "severity": notice.severity.value,
-        "condition": notice.condition.value,
-        "messages": list(notice.messages),
-        "since": _iso(notice.since),
-        "at": _iso(notice.at),
-    }
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
-
-
-def signature(secret: str, at: Instant, sent: bytes) -> str:
-    """Return the value of ``X-Trimtab-Signature``: HMAC-SHA-256 over ``t.body``, t in whole Unix seconds."""
-    seconds = int(at)
-    made = hmac.new(secret.encode(), f"{seconds}.".encode() + sent, hashlib.sha256).hexdigest()
-    return f"t={seconds},v1={made}"
-
-
-def _iso(at: Instant) -> str:
-    return datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+# Where it is sent.
 
 
 def channel(target: NotifyTarget) -> str:
-    """By which kind of way it is sent: ``command`` or ``url``."""
+    """By which kind of way it is sent: ``command``, ``url`` or ``slack``."""
     match target:
         case NotifyCommand():
             return "command"
         case NotifyUrl():
             return "url"
+        case NotifySlack():
+            return "slack"
         case _:
             assert_never(target)
 

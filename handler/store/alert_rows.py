@@ -113,6 +113,11 @@ class AlertRows(StoreSession):
         with self._snapshot() as connection:
             return outbox.read_last(connection)
 
+    def last_decision_notices(self) -> Mapping[GroupId, Instant]:
+        """Return when each existing group made the decision of its last notice of one."""
+        with self._snapshot() as connection:
+            return outbox.read_last_decided(connection)
+
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
         """Return the oldest due notices, in the order of writing; none for the targets in ``besides``."""
         with self._snapshot() as connection:

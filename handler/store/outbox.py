@@ -6,17 +6,18 @@ also the record of its last notice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant
-from handler.ports.notices import Filed, Notice, Tried, channel
+from handler.ports.notices import DecisionNotice, Filed, News, Notice, Tried, channel, words_of
 from handler.store.schema import groups, notes, notices
 from handler.store.upserts import insert_or_ignore
 
 _FILE = insert_or_ignore(notices)
+_TROUBLE, _DECISION = "trouble", "decision"
 
 
 def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
@@ -26,6 +27,7 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
             "id": told.notice.id,
             "group": told.notice.group,
             "at": told.notice.at,
+            "kind": _DECISION if isinstance(told.notice, DecisionNotice) else _TROUBLE,
             "notice": told.notice,
             "target": told.target,
             "attempts": told.attempts,
@@ -38,10 +40,19 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
 
 
 def read_last(connection: Connection) -> tuple[Notice, ...]:
-    """Read the last notice of each existing group, sorted by group."""
-    newest = select(func.max(notices.c.number)).group_by(notices.c.group)
+    """Read the last notice of trouble of each existing group, sorted by group."""
+    return tuple(told for told in _last(connection, _TROUBLE) if isinstance(told, Notice))
+
+
+def read_last_decided(connection: Connection) -> Mapping[GroupId, Instant]:
+    """Read when each existing group made the decision of its last notice of one."""
+    return {told.group: told.at for told in _last(connection, _DECISION)}
+
+
+def _last(connection: Connection, kind: str) -> Sequence[News]:
+    newest = select(func.max(notices.c.number)).where(notices.c.kind == kind).group_by(notices.c.group)
     wanted = select(notices.c.notice).where(notices.c.number.in_(newest), notices.c.group.in_(select(groups.c.id)))
-    return tuple(connection.execute(wanted.order_by(notices.c.group)).scalars())
+    return connection.execute(wanted.order_by(notices.c.group)).scalars().all()
 
 
 def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence[NotifyTarget]) -> tuple[Filed, ...]:
@@ -57,17 +68,17 @@ def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence
 
 
 def write_tried(connection: Connection, id: str, tried: Tried) -> None:
-    """Write an attempt; the last one also becomes a line of history."""
+    """Write an attempt; the last one also becomes a line of history, unless it delivers what is a line already."""
     row = connection.execute(select(notices.c.notice, notices.c.target).where(notices.c.id == id)).first()
     if row is None:
         return
-    told: Notice = row.notice
+    told: News = row.notice
     changed = {"attempts": notices.c.attempts + 1, "next_at": tried.next_at}
     if tried.delivered:
         changed["delivered_at"] = tried.at
     connection.execute(update(notices).where(notices.c.id == id).values(changed))
-    if tried.next_at is None:
-        said = f"{told.turn.value} {told.severity.value}"
+    if tried.next_at is None and not (tried.delivered and isinstance(told, DecisionNotice)):
+        said = words_of(told)
         line = {
             "group": told.group,
             "at": tried.at,

@@ -129,8 +129,9 @@ def _followed_edits() -> ColumnElement[bool]:
 
 
 def _told() -> ColumnElement[bool]:
-    """Return the condition for finished notices that a later one of their group follows, or whose group is deleted."""
-    last = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id))).group_by(notices.c.group)
+    """Return the condition for finished notices without a group, or with a later one of their kind and group."""
+    kept = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id)))
+    last = kept.group_by(notices.c.group, notices.c.kind)
     return and_(notices.c.next_at.is_(None), notices.c.number.not_in(last))
 
 

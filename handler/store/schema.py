@@ -51,7 +51,7 @@ from handler.planning.status import MemberState
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
 from handler.ports.alerts import AlertStatus, TokenHash
-from handler.ports.notices import Notice
+from handler.ports.notices import News
 from handler.store.columns import METADATA, SECONDS, JsonColumn, Word, group_column
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import Given
@@ -311,6 +311,8 @@ hooks = Table(
     Column("directions", JsonColumn(tuple[Direction, ...]), nullable=False),
     Column("hmac_secret", JsonColumn(SecretRef)),
     Column("pushes", Boolean, nullable=False),
+    Column("policy", Text),
+    Column("observes", Boolean, nullable=False),
     Column("created_at", SECONDS, nullable=False),
     Column("revoked_at", SECONDS),
     Column("last_used_at", SECONDS),
@@ -338,7 +340,8 @@ notices = Table(
     Column("id", Text, nullable=False),
     group_column(),
     Column("at", SECONDS, nullable=False),
-    Column("notice", JsonColumn(Notice), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("notice", JsonColumn(cast("type[News]", News)), nullable=False),
     Column("target", JsonColumn(cast("type[NotifyTarget]", NotifyTarget)), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("next_at", SECONDS),

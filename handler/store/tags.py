@@ -12,7 +12,7 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Attempts
 from handler.ports.alerts import TokenHash
-from handler.ports.notices import Notice
+from handler.ports.notices import DecisionNotice, Notice
 from trigger.explain.basis import Basis
 from trigger.explain.explanation import (
     AnswerExplanation,
@@ -50,6 +50,7 @@ TAGS: Final[Mapping[type, str]] = {
     Insufficient: "Insufficient",
     Definition: "Definition",
     Notice: "Notice",
+    DecisionNotice: "DecisionNotice",
     BalancerProvision: "Binding",
     Roll: "Roll",
     TokenHash: "TokenHash",

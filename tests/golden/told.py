@@ -8,8 +8,9 @@ from typing import Any, get_args
 from config.units import GroupId, Instant
 from handler.balancers.shared_listener.protocol import Message, encode
 from handler.observability.metrics import Metrics
+from handler.observability.notice_bodies import body
 from handler.planning.steps import KINDS
-from handler.ports.notices import Notice, body
+from handler.ports.notices import Notice
 from handler.recording.rows import REPLIES
 from tests.support.filled import filled
 from tests.support.replay import WEB, declared

@@ -25,7 +25,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Phase, Record
 from handler.ports.alerts import AlertStatus, Delivery, StoredHook
 from handler.ports.held_clock import ClockDifference
-from handler.ports.notices import Filed, Notice, Tried
+from handler.ports.notices import DecisionNotice, Filed, Notice, Tried
 from handler.ports.store import Edited, GroupEdit
 from handler.ports.stored import (
     EVERY_KIND,
@@ -325,8 +325,13 @@ class MemoryStore(MemoryUsers):
                 self.outbox.setdefault(told.notice.id, (told, told.notice.at))
 
     def last_notices(self) -> tuple[Notice, ...]:
-        last = {filed.notice.group: filed.notice for filed, _ in self.outbox.values()}
+        found = [filed.notice for filed, _ in self.outbox.values()]
+        last = {notice.group: notice for notice in found if isinstance(notice, Notice)}
         return tuple(last[group] for group in sorted(last) if group in self.kept)
+
+    def last_decision_notices(self) -> Mapping[GroupId, Instant]:
+        found = [filed.notice for filed, _ in self.outbox.values()]
+        return {each.group: each.at for each in found if isinstance(each, DecisionNotice) and each.group in self.kept}
 
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
         open_ = [(filed, next_at) for filed, next_at in self.outbox.values() if next_at is not None]

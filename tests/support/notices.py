@@ -15,8 +15,10 @@ from config.model.catalogue import Group
 from config.model.observability import Notify, NotifyCommand, NotifyTarget, Severity
 from config.units import GroupId, Instant, ProfileId
 from handler.planning.status import GroupCondition
-from handler.ports.notices import Filed, Notice, StateTurn
+from handler.ports.notices import DecisionNotice, Filed, News, Notice, StateTurn
 from tests.support.waiting import PATIENT
+from trigger.reasons import Reason
+from trigger.requests import Clamp
 
 NOW = Instant(1_700_000_000.0)
 BOTH = (Severity.WARNING, Severity.ERROR)
@@ -61,7 +63,19 @@ def a_notice(
     )
 
 
-def a_filed(notice: Notice | None = None, *, target: NotifyTarget = PAGER, attempts: int = 0) -> Filed:
+def a_decision(group: str = "web", *, told: float = 0.0, to: int = 6) -> DecisionNotice:
+    return DecisionNotice(
+        group=GroupId(group),
+        at=at(told),
+        reason=Reason.SCALED_OUT.value,
+        by="policy out",
+        desired_from=4,
+        desired_to=to,
+        clamps=(Clamp(guard=Reason.AT_MAX, before=8, after=to),),
+    )
+
+
+def a_filed(notice: News | None = None, *, target: NotifyTarget = PAGER, attempts: int = 0) -> Filed:
     return Filed(notice=notice or a_notice(), target=target, attempts=attempts)
 
 

@@ -145,12 +145,12 @@ CREATE TABLE hooks (
 	hmac_secret TEXT, 
 	created_at REAL NOT NULL, 
 	revoked_at REAL, 
-	last_used_at REAL, pushes BOOLEAN DEFAULT 0 NOT NULL, 
+	last_used_at REAL, pushes BOOLEAN DEFAULT 0 NOT NULL, policy TEXT, observes BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_hooks PRIMARY KEY (id), 
 	CONSTRAINT uq_hooks_name UNIQUE (name)
 );
-INSERT INTO "hooks" VALUES('h1','alertmanager','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}',NULL,NULL,'["web"]','["floor"]','["out"]',NULL,1700000000.0,NULL,NULL,0);
-INSERT INTO "hooks" VALUES('h2','grafana','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}','{"type":"TokenHash","salt":"01d5a17","digest":"01dd16e57"}',1700003600.0,'["web","worker"]','["fire","floor","shield","freeze","value"]','["out","in"]','{"type":"SecretRef","env":"GRAFANA_HMAC","file":null}',1700000000.0,1700000060.0,1700000050.0,0);
+INSERT INTO "hooks" VALUES('h1','alertmanager','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}',NULL,NULL,'["web"]','["floor"]','["out"]',NULL,1700000000.0,NULL,NULL,0,NULL,0);
+INSERT INTO "hooks" VALUES('h2','grafana','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}','{"type":"TokenHash","salt":"01d5a17","digest":"01dd16e57"}',1700003600.0,'["web","worker"]','["fire","floor","shield","freeze","value"]','["out","in"]','{"type":"SecretRef","env":"GRAFANA_HMAC","file":null}',1700000000.0,1700000060.0,1700000050.0,0,NULL,0);
 CREATE TABLE members (
 	group_id TEXT NOT NULL, 
 	name TEXT NOT NULL, 
@@ -219,11 +219,11 @@ CREATE TABLE notices (
 	target TEXT NOT NULL, 
 	attempts INTEGER NOT NULL, 
 	next_at REAL, 
-	delivered_at REAL, 
+	delivered_at REAL, kind TEXT DEFAULT 'trouble' NOT NULL, 
 	CONSTRAINT pk_notices PRIMARY KEY (number), 
 	CONSTRAINT uq_notices_id UNIQUE (id)
 );
-INSERT INTO "notices" VALUES(1,'word.1500.warning.entered','word',1.5,'{"type":"Notice","group":"word","turn":"entered","severity":"warning","condition":"deleting","messages":["word"],"since":1.5,"at":1.5}','{"type":"NotifyCommand","command":["word"]}',7,1.5,NULL);
+INSERT INTO "notices" VALUES(1,'word.1500.warning.entered','word',1.5,'{"type":"Notice","group":"word","turn":"entered","severity":"warning","condition":"deleting","messages":["word"],"since":1.5,"at":1.5}','{"type":"NotifyCommand","command":["word"]}',7,1.5,NULL,'trouble');
 CREATE TABLE pins (
 	group_id TEXT NOT NULL, 
 	revision INTEGER NOT NULL, 

@@ -11,14 +11,16 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from config.model.access import SecretRef
-from config.model.observability import NotifyCommand, NotifyTarget, NotifyUrl
+from config.model.observability import NoticeFormat, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
+from handler.ingest.alerts.signatures import forged
+from handler.observability.notice_bodies import body
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
-from handler.ports.notices import body
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
 from tests.support.waiting import PATIENT, until
 
@@ -276,3 +278,36 @@ def test_a_certificate_must_be_trusted(tmp_path, monkeypatch):
     assert stranger is not None
     assert stranger.because.startswith("the certificate is not trusted")
     assert len(receiver.got) == 1
+
+
+# Formats
+
+
+def test_an_address_gets_cloud_events_if_the_file_says_so(receiver: Receiver) -> None:
+    target = replace(url(receiver.url), format=NoticeFormat.CLOUDEVENTS)
+    assert carried(target) is None
+    (got,) = receiver.got
+    assert got.headers["Content-Type"] == "application/cloudevents+json"
+    headers = {name.lower(): value for name, value in got.headers.items()}
+    assert forged("hunter2", headers, got.body, NOW) is None
+    assert json.loads(got.body)["source"] == "/trimtab"
+
+
+def test_slack_gets_text_at_the_address_that_is_kept_as_a_secret(receiver: Receiver, tmp_path: Path) -> None:
+    kept = tmp_path / "slack"
+    kept.write_text(f"{receiver.url}/services/T0/B0/secret\n")
+    kept.chmod(0o600)
+    assert carried(NotifySlack(url=SecretRef(file=str(kept)))) is None
+    (got,) = receiver.got
+    assert got.path.endswith("services/T0/B0/secret")
+    assert json.loads(got.body)["text"].startswith("*web*: error")
+
+
+@pytest.mark.parametrize("address", ["http://hooks.example.org/secret", "secret", "ftp://x/secret"])
+def test_an_address_that_would_be_sent_in_clear_is_not_used_and_not_repeated(tmp_path: Path, address: str) -> None:
+    kept = tmp_path / "slack"
+    kept.write_text(address)
+    kept.chmod(0o600)
+    unsent = carried(NotifySlack(url=SecretRef(file=str(kept))))
+    assert unsent is not None
+    assert "secret" not in unsent.because

@@ -12,23 +12,25 @@ import pytest
 from config.errors import StoreError
 from config.model.access import SecretRef
 from config.model.observability import NotifyTarget, NotifyUrl
-from config.units import GroupId
+from config.units import GroupId, Moment, Monotonic
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from handler.observability.notifying import Notifier
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Plan
-from handler.ports.notices import Notice, StateTurn
+from handler.ports.notices import News, StateTurn
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.store.sqlite import SqliteStore
 from tests.support.fake_cloud import FakeClock
 from tests.support.notices import NOW, PAGER, Receiver, a_filed, a_notice, a_watched_group, silent_server
-from tests.support.store import a_definition, opened
+from tests.support.store import a_definition, a_tick, an_answer, an_explanation, full_state, opened
 from tests.support.waiting import PATIENT
 from tests.support.worlds import a_world
-from trigger.requests import Fleet, GroupState
+from trigger.reasons import Reason
+from trigger.requests import Decision, Fleet, GroupState
 
 DOWN = UndeliveredNotice(because="Connection refused", befalls_all=True)
 REFUSED = UndeliveredNotice(because="answered 422", befalls_all=False)
+WEB = GroupId("web")
 OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
 
 
@@ -41,7 +43,7 @@ class ScriptedSender:
     hold: asyncio.Event | None = None
     """While it is clear, attempts at OTHER hang."""
 
-    async def send(self, target: NotifyTarget, notice: Notice) -> UndeliveredNotice | None:
+    async def send(self, target: NotifyTarget, notice: News) -> UndeliveredNotice | None:
         self.tried.append((target, notice.id))
         if self.hold is not None and target == OTHER:
             await self.hold.wait()
@@ -446,3 +448,99 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     with silent_server(None) as hanging, Receiver.running() as receiver:
         asyncio.run(run(hanging, receiver))
     assert [got.headers["X-Trimtab-Id"] for got in receiver.got] == ["worker.1700000000000.error.entered"]
+
+
+# Decisions
+
+
+def sends_decisions(daemon: Daemon, *, on: bool = True) -> None:
+    runtime = daemon.runtimes[WEB]
+    group = runtime.definition.group
+    assert group.notify is not None
+    notify = replace(group.notify, decisions=on)
+    runtime.definition = replace(runtime.definition, group=replace(group, notify=notify))
+
+
+def decides(daemon: Daemon, sizes: tuple[int, int], *, later: float = 1.0, told: bool = True) -> None:
+    """A decision is written down; unless the daemon is killed right then, the notifier hears of it."""
+    daemon.clock.advance(later)
+    now = daemon.clock()
+    answers = (an_answer(request=f"r{sizes[1]}"),)
+    explanation = an_explanation(now, reason=Reason.SCALED_OUT, sizes=sizes, answers=answers)
+    daemon.store.record((a_tick(explanation, state=full_state()),))
+    if told:
+        daemon.notifier.decided(
+            Decision(
+                group=WEB, at=Moment(wall=now, steady=Monotonic(now)), reason=Reason.SCALED_OUT, desired_from=sizes[0],
+                desired_to=sizes[1], answers=(), winner=None, advised_to=None, state=GroupState(desired=sizes[1]),
+            )
+        )  # fmt: skip
+
+
+def test_changes_of_size_are_sent_in_their_order_if_the_file_says_so(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 5))
+        decides(daemon, (5, 6))
+        await daemon.rounds()
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.notification_sender.ids == ["web.1700000001000.desired.5", "web.1700000002000.desired.6"]
+
+
+def test_without_the_key_no_decision_is_sent_and_none_from_before_it(daemon: Daemon) -> None:
+    async def run() -> None:
+        decides(daemon, (3, 5))
+        await daemon.rounds()
+        sends_decisions(daemon)
+        decides(daemon, (5, 6))
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.notification_sender.ids == ["web.1700000002000.desired.6"]
+
+
+def test_a_decision_that_a_killed_daemon_made_is_sent_by_the_next_one(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 5))
+        await daemon.rounds()
+        decides(daemon, (5, 6), told=False)
+        again = daemon.restarted()
+        await again.notifier.recall()
+        await again.rounds()
+        again.store.close()
+
+    asyncio.run(run())
+    assert daemon.notification_sender.ids == ["web.1700000001000.desired.5", "web.1700000002000.desired.6"]
+
+
+def test_decisions_are_sent_after_a_clock_that_was_set_back(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 5))
+        await daemon.rounds()
+        daemon.clock.advance(-3600)
+        daemon.notifier.follow(-3600)
+        decides(daemon, (5, 6))
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert len(daemon.notification_sender.ids) == 2
+
+
+def test_a_decision_that_does_not_arrive_is_tried_again_before_later_ones(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 5))
+        decides(daemon, (5, 6))
+        assert isinstance(daemon.notification_sender, ScriptedSender)
+        daemon.notification_sender.answers = [DOWN]
+        await daemon.rounds()
+        daemon.clock.advance(10)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    first, second = "web.1700000001000.desired.5", "web.1700000002000.desired.6"
+    assert daemon.notification_sender.ids == [first, first, second]

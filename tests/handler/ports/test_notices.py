@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from config.load import parse
 from config.model.catalogue import Group
 from config.model.observability import Severity
+from handler.observability.notice_bodies import body, signature
 from handler.planning.status import GroupCondition
-from handler.ports.notices import Notice, StateTurn, Watch, body, failed, look, signature, watch_after
+from handler.ports.notices import Notice, StateTurn, Watch, failed, look, watch_after
 from tests.support.notices import NOW, a_filed, a_notice, a_watched_group, at
 
 C = GroupCondition

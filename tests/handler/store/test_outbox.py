@@ -10,7 +10,7 @@ from config.units import GroupId
 from handler.ports.notices import StateTurn, Tried, delivered
 from handler.ports.stored import EventKind
 from handler.store.schema import notices
-from tests.support.notices import PAGER, a_filed, a_notice, at
+from tests.support.notices import PAGER, a_decision, a_filed, a_notice, at
 from tests.support.store import WEB, a_definition, opened
 
 DAY = 86400.0
@@ -140,3 +140,24 @@ def test_a_closed_store_files_nothing(store):
     store.close()
     with pytest.raises(StoreError):
         store.file_notices((FIRST,))
+
+
+# Decisions
+
+
+def test_decisions_are_kept_apart_from_trouble(store):
+    decided, later = a_filed(a_decision(told=5)), a_filed(a_decision("worker", told=7))
+    for filed in (FIRST, decided, later):
+        store.file_notices((filed,))
+    assert store.last_notices() == (FIRST.notice,)
+    assert store.last_decision_notices() == {"web": at(5), "worker": at(7)}
+    assert store.due_notices(at(60), 10) == (FIRST, decided, later)
+
+
+def test_a_decision_that_is_delivered_is_no_second_line_of_history_and_one_that_is_not_is(store):
+    first, second = a_filed(a_decision(told=5)), a_filed(a_decision(told=6, to=7))
+    store.file_notices((first, second))
+    store.notice_tried(first.notice.id, delivered(at(8)))
+    store.notice_tried(second.notice.id, Tried(at=at(9), delivered=False, because="no answer"))
+    told = store.history(WEB, before=None, limit=10, kinds={EventKind.NOTE})
+    assert [event.message for event in told if event.name != "declared"] == ["decided 4 → 7: no answer"]

@@ -20,13 +20,13 @@ from sqlalchemy.exc import OperationalError
 
 from config.errors import Refused, StoreError
 from config.model.pacing import Budget
-from config.units import BalancerId, GroupId
+from config.units import BalancerId, GroupId, PolicyId
 from handler.planning.attachments import Attachment
 from handler.planning.declared import essence
 from handler.planning.desired import Definition
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.world import Phase, Record
-from handler.ports.alerts import AlertStatus
+from handler.ports.alerts import AlertStatus, HookUse
 from handler.ports.stored import Event, EventKind
 from handler.store.database import writer_engine
 from handler.store.revisions import MIGRATIONS, to_head
@@ -333,6 +333,19 @@ def test_webhooks_of_schema_0003_take_alerts_as_they_did_and_others_may_take_val
     store.save_hook(values)
     assert store.hooks() == (a_hook(), full_hook(), values)
     assert [hook.pushes for hook in store.hooks()] == [False, False, True]
+    store.close()
+
+
+def test_webhooks_of_schema_0003_execute_and_observe_nothing_and_others_may(third):
+    store = opened(third)
+    executes = replace(a_hook("deploys", id="h3"), policy=PolicyId("out"))
+    observes = replace(a_hook("events", id="h4"), observes=True)
+    store.save_hook(executes)
+    store.save_hook(observes)
+    assert [hook.use for hook in store.hooks()] == [
+        HookUse.ALERTS, HookUse.EXECUTE, HookUse.OBSERVE, HookUse.ALERTS,
+    ]  # fmt: skip
+    assert store.hooks()[1:3] == (executes, observes)
     store.close()
 
 
