@@ -27,7 +27,8 @@ from config.model.catalogue import (
     Site,
 )
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
-from config.model.observability import Notify, NotifyCommand, NotifyTarget, NotifyUrl, Severity
+from config.model.listening import ListenOn
+from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl, Severity
 from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times
 from config.units import (
     AlertId,
@@ -121,6 +122,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         groups=MappingProxyType(groups),
         alerts=MappingProxyType(alerts),
         record=None if document.record is None else document.record.settings,
+        listen=ListenOn() if document.listen is None else document.listen.settings,
         sites=MappingProxyType(dict(sites)),
     )
 
@@ -142,12 +144,15 @@ def _policy(id: PolicyId, entry: PolicyDocument) -> Policy:
 def _notify(entry: written.NotifyDocument | None) -> Notify | None:
     if entry is None:
         return None
-    return Notify(target=_target(entry), on=tuple(severity for severity in Severity if severity in entry.on))
+    on = tuple(severity for severity in Severity if severity in entry.on)
+    return Notify(target=_target(entry), on=on, decisions=entry.decisions)
 
 
 def _target(entry: written.NotifyDocument) -> NotifyTarget:
     if entry.url is not None and entry.secret is not None:
-        return NotifyUrl(url=entry.url, secret=entry.secret.ref)
+        return NotifyUrl(url=entry.url, secret=entry.secret.ref, format=entry.format)
+    if entry.slack is not None:
+        return NotifySlack(url=entry.slack.ref)
     return NotifyCommand(command=tuple(entry.command or ()))
 
 

@@ -12,9 +12,9 @@ each belongs to: they are refused by name. `hidden` names keys with values that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, Strict, field_validator
+from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.document.balancers import BalancerDocument, BalancerUseDocument
@@ -22,6 +22,7 @@ from config.document.clouds import CloudDocument, GroupBudgetDocument
 from config.document.conditions import ConditionDocument
 from config.document.counters import CounterDocument
 from config.document.declared import Declared, key, must
+from config.document.listening import ListenDocument
 from config.document.pacing import FlapDampingDocument, PaceDocument
 from config.document.policies import PolicyDocument
 from config.document.profiles import ProfileDocument
@@ -46,7 +47,7 @@ from config.document.schedules import FreezeDocument
 from config.document.sources import SecretDocument, SourceDocument
 from config.model.catalogue import Mode, OnVanish, Projection, Victims
 from config.model.effects import EffectKind, FrozenDirection
-from config.model.observability import Severity
+from config.model.observability import NoticeFormat, Severity
 
 
 class AlertDocument(Declared):
@@ -91,10 +92,10 @@ _Lax = Strict(False)
 class NotifyDocument(Declared):
     """Where notifications go when a group is in trouble, and when the trouble is over."""
 
-    choice: ClassVar[tuple[str, ...]] = ("command", "url")
+    choice: ClassVar[tuple[str, ...]] = ("command", "url", "slack")
     choice_of: ClassVar[str] = "the receiver"
     together: ClassVar[tuple[str, ...]] = ("url", "secret")
-    hidden: ClassVar[frozenset[str]] = frozenset({"command", "url", "secret"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"command", "url", "secret", "slack"})
 
     command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
         "A program and its arguments; it gets the notice as JSON on its standard input.", ["/usr/local/bin/page"]
@@ -106,12 +107,25 @@ class NotifyDocument(Declared):
     secret: Annotated[SecretDocument | None, Given] = key(
         "What the signature is made with.", {"env": "NOTIFY_SECRET"}, left_out="none: it goes with url"
     )
+    slack: Annotated[SecretDocument | None, Given] = key(
+        "Where the address of an incoming webhook of Slack, or of what takes the same, is kept.", {"env": "SLACK_URL"}
+    )
+    format: Annotated[NoticeFormat, _Lax] = key(
+        "How the notice is written for a url: alone, or as a CloudEvent.", "trimtab", default="trimtab"
+    )
+    decisions: bool = key("Whether changes of the desired size are sent, too.", True, default=False)
     on: list[Annotated[Severity, _Lax]] = key(
         "Of what: of errors, or of warnings too. An empty list: of nothing.",
         ["warning", "error"],
         ["error"],
         default=["warning", "error"],
     )
+
+    @model_validator(mode="after")
+    def _written_for_a_url(self) -> Self:
+        if self.format is not NoticeFormat.TRIMTAB and self.url is None:
+            raise PydanticCustomError("sentence", "format is for a url: leave it out", {"key": "format"})
+        return self
 
     @field_validator("on")
     @classmethod
@@ -272,4 +286,9 @@ class Document(Declared):
         "Keep every sample of every tick, for export and replay.",
         {"budget": "10GiB", "whole": "7d", "then": "5m"},
         left_out="nothing is recorded",
+    )
+    listen: Annotated[ListenDocument | None, Given] = key(
+        "The TCP address for the API, the console and webhooks, and what protects it.",
+        {"address": "127.0.0.1:8460"},
+        left_out="127.0.0.1:8460, in clear",
     )

@@ -30,6 +30,7 @@ from config.model.counters import Counter
 from config.model.effects import Alert
 from config.model.expressions import Expression
 from config.model.freezes import FreezeWindow
+from config.model.listening import ListenOn
 from config.model.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.observability import Notify, Recording
 from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
@@ -337,6 +338,8 @@ class Catalogue:
     record: Recording | None = None
     """Keep every sample of every tick, and how; ``None``: the file does not ask for it.
     No decision depends on it, nor does the digest."""
+    listen: ListenOn = field(default_factory=ListenOn)
+    """Where the daemon listens. No decision depends on it, nor does the digest."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

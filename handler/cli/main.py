@@ -133,8 +133,12 @@ Direction = Annotated[
 def run(
     file: File,
     state: State = None,
-    host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8460,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on, instead of the file's; 127.0.0.1 if neither says.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="TCP port, instead of the file's; 0 takes any free port.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""

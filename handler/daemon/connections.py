@@ -12,6 +12,7 @@ import resource
 import socket
 import struct
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -19,7 +20,7 @@ from config.model.catalogue import Catalogue
 from config.units import Seconds
 from handler import logs
 from handler.runtime.loops import Guard
-from handler.web.admission import WITHIN, WaitPhase, evicted, is_overdue
+from handler.web.admission import WITHIN, WaitPhase, evicted, is_elsewhere, is_overdue
 from handler.web.gate import BEARER, READING
 
 _OTHER_DESCRIPTORS = 200
@@ -48,6 +49,8 @@ def wanted_descriptors(catalogue: Catalogue) -> int:
 
 CONNECTIONS = 512
 """The most connections of each listening socket."""
+PEER_CONNECTIONS = 64
+"""The most of one peer that is another machine; it is refused more, and keeps those that it has."""
 _EVICTED_AT_ONCE = 16
 """Choosing looks at every connection, so it makes room for several at a time."""
 _HEAD_AT_MOST = 16 * 1024
@@ -63,6 +66,8 @@ class TrackedConnection(HttpToolsProtocol):
     It has no timer: a timer for each request would keep the request's memory while it runs.
     """
 
+    peers_at_most: ClassVar[int | None] = PEER_CONNECTIONS
+    """The most connections of one peer that is another machine."""
     peer = ""
     phase = WaitPhase.HEAD
     since: Seconds = 0.0
@@ -86,8 +91,17 @@ class TrackedConnection(HttpToolsProtocol):
         self.peer = self.client[0] if self.client else ""
         self.client = self.client or _account(transport)
         self.since = self.loop.time()
-        if len(self.connections) > CONNECTIONS:
+        if self._outnumbers():
+            self.transport.abort()
+        elif len(self.connections) > CONNECTIONS:
             self._make_room()
+
+    def _outnumbers(self) -> bool:
+        """Tell whether the connection's peer, if it is another machine, has as many as one may."""
+        if self.peers_at_most is None or not is_elsewhere(self.peer):
+            return False
+        same = sum(each.peer == self.peer for each in self.connections if isinstance(each, TrackedConnection))
+        return bool(same > self.peers_at_most)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the phase."""
@@ -175,6 +189,12 @@ def _account(transport: asyncio.Transport) -> tuple[str, int] | None:
         return None
     _, uid, _ = _CREDENTIALS.unpack(other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return f"uid {uid}", 0
+
+
+class ProxiedConnection(TrackedConnection):
+    """A connection of a proxy, which speaks for many clients."""
+
+    peers_at_most = None
 
 
 class ConnectionSweep:

@@ -7,13 +7,15 @@ import contextlib
 import signal
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from config.load import load
 from config.units import Seconds
 from handler import logs
 from handler.daemon import connections
-from handler.daemon.serving import bind_tcp, bind_unix, serving
+from handler.daemon.certificate import ServerCertificate
+from handler.daemon.serving import Protection, bind_tcp, bind_unix, refuse_without_users, serving
 from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.identity.actors import ON_HANGUP
@@ -40,12 +42,14 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int = 8460) -> AsyncIterator[Running]:
+async def running(
+    file: Path, state: Path, *, host: str | None = None, port: int | None = None
+) -> AsyncIterator[Running]:
     """Run the daemon while the block runs. Its end stops only the daemon: members go on serving.
 
     Raises:
-        Refused: another daemon holds the state directory, another account could have changed it, the port is taken, or
-            the store is newer than this release.
+        Refused: another daemon holds the state directory, another account could have changed it, the address cannot
+            be listened on, its certificate cannot be used, or the store is newer than this release.
         DeclarationError: the file is refused.
         StoreError: the store cannot be opened or written.
     """
@@ -54,27 +58,63 @@ async def running(file: Path, state: Path, *, host: str = "127.0.0.1", port: int
     with contextlib.ExitStack() as undo:
         undo.callback(directory.release)
         token = directory.token()
-        tcp = undo.enter_context(bind_tcp(host, port))
+        protection = await asyncio.to_thread(_protection, file, host, port)
+        listen = protection.listen
+        tcp = undo.enter_context(bind_tcp(listen.host, listen.port, protected=listen.is_protected))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
-        engine = build_engine(file, directory, _push_url(host, tcp.getsockname()[1]))
+        url = _url(protection, tcp.getsockname()[1])
+        engine = build_engine(file, directory, url + PATH)
         operations = Operations(engine)
         try:
             await engine.start()
-            async with serving(operations, engine.ingest, unix, tcp, token):
-                actual = tcp.getsockname()[1]
-                logs.say("listening", url=f"http://{host}:{actual}", socket=directory.socket)
-                yield Running(engine=engine, operations=operations, directory=directory, port=actual)
+            refuse_without_users(listen, engine.users.exist)
+            async with (
+                serving(operations, engine.ingest, unix, tcp, token, protection=protection),
+                _kept(protection, engine),
+            ):
+                logs.say("listening", url=url, socket=directory.socket)
+                yield Running(engine=engine, operations=operations, directory=directory, port=tcp.getsockname()[1])
         finally:
             await engine.stop()
             logs.say("stopped")
 
 
-def _push_url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}{PATH}" if ":" in host else f"http://{host}:{port}{PATH}"
+def _protection(file: Path, host: str | None, port: int | None) -> Protection:
+    """Return where the file and the command say to listen, and the certificate. Raises as `running`."""
+    listen = load(file).listen
+    if host is not None:
+        listen = replace(listen, host=host)
+    if port is not None:
+        listen = replace(listen, port=port)
+    return Protection(listen=listen, certificate=None if listen.tls is None else ServerCertificate(listen.tls))
 
 
-async def run_until_signal(file: Path, state: Path, *, host: str, port: int) -> None:
+@contextlib.asynccontextmanager
+async def _kept(protection: Protection, engine: Engine) -> AsyncIterator[None]:
+    """Have changed certificates taken, and their expiry in the metrics, while the block runs."""
+    certificate = protection.certificate
+    if certificate is None:
+        yield
+        return
+    engine.reports.metrics.expires(lambda: certificate.facts.expires_at)
+    watching = asyncio.create_task(certificate.watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+def _url(protection: Protection, port: int) -> str:
+    """Return the address for this machine's own requests: what listens everywhere listens on the loopback, too."""
+    names, scheme = protection.listen.names, "http" if protection.certificate is None else "https"
+    host = names[0] if names and protection.certificate is not None else protection.listen.host
+    if host in {"0.0.0.0", "::"}:  # noqa: S104  # compared, not bound
+        host = "127.0.0.1" if host == "0.0.0.0" else "::1"  # noqa: S104
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+async def run_until_signal(file: Path, state: Path, *, host: str | None, port: int | None) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
     sys.setswitchinterval(_TURN)
     limit = connections.take_all_descriptors()

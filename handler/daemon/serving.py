@@ -5,21 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
 
 from config.errors import Refused
+from config.model.listening import ListenOn
 from config.units import Seconds
-from handler.daemon.connections import ConnectionSweep, TrackedConnection
+from handler.daemon.certificate import ServerCertificate
+from handler.daemon.connections import ConnectionSweep, ProxiedConnection, TrackedConnection
+from handler.ingest.addresses import is_capability
 from handler.ingest.alerts.receiver import AlertReceiver
 from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import PushReceiver, is_push
+from handler.ingest.request_rates import RequestRates
 from handler.operations.facade import Operations
 from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
 from handler.web.callers import Access
+from handler.web.capabilities import CapabilityReceiver
+from handler.web.edge import Edge
 from handler.web.gate import App, Gate, Receive, Scope, Send
 from handler.web.turns import RequestTurns
 
@@ -30,15 +38,64 @@ _WAITING = 1024
 """Connections that the kernel queues until they are accepted."""
 _UNREAD_AT_MOST = 128 * 1024
 """Bytes of answers that the kernel keeps for a client that does not read."""
-_LOOPBACK = frozenset({"127.0.0.1", "::1"})
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, not bound
+_HANDSHAKE_WITHIN: Seconds = 5.0
+_SHUTDOWN_WITHIN: Seconds = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """What protects the TCP socket."""
+
+    listen: ListenOn = field(default_factory=ListenOn)
+    certificate: ServerCertificate | None = None
+    """In force; ``None``: requests come in clear."""
+
+    def names(self) -> frozenset[str]:
+        """Return the names that clients may use, besides those of the loopback."""
+        shown = frozenset[str]() if self.certificate is None else self.certificate.facts.names
+        return shown.union(self.listen.names, {self.listen.host} - _EVERYWHERE)
+
+
+IN_CLEAR = Protection()
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the daemon, which has more to stop than this server."""
+    """A server that leaves signals to the daemon, and gives TLS handshakes little time."""
+
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(config)
+        self._tls = tls
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on the sockets. A connection is ours to limit only once its handshake is over."""
+        if self._tls is None:
+            await super().startup(sockets)
+            return
+        await self.lifespan.startup()
+        config, loop = self.config, asyncio.get_running_loop()
+
+        def protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+
+        self.servers = [
+            await loop.create_server(
+                protocol,
+                sock=each,
+                ssl=self._tls,
+                backlog=config.backlog,
+                ssl_handshake_timeout=_HANDSHAKE_WITHIN,
+                ssl_shutdown_timeout=_SHUTDOWN_WITHIN,
+            )
+            for each in sockets or ()
+        ]
+        self.started = True
 
 
 def bind_unix(path: Path) -> socket.socket:
@@ -62,15 +119,21 @@ def bind_unix(path: Path) -> socket.socket:
     return door
 
 
-def bind_tcp(host: str, port: int) -> socket.socket:
-    """Bind the TCP socket.
+def bind_tcp(host: str, port: int, *, protected: bool = False) -> socket.socket:
+    """Bind the TCP socket; nothing is accepted until `serving`.
+
+    Args:
+        host: an address, or a name of this machine.
+        port: 0 takes any that is free.
+        protected: TLS, or a proxy that encrypts, is declared.
 
     Raises:
-        Refused: not a loopback address (TLS and users do not exist yet), or the port is taken.
+        Refused: other machines reach the address, and nothing encrypts; or the port is taken.
     """
-    if host not in _LOOPBACK:
+    if ListenOn(host=host, port=port).is_exposed and not protected:
         raise Refused(
-            f"will not listen on {host}: only 127.0.0.1 or ::1 until TLS and users exist; put a proxy before it"
+            f"will not listen on {host}: other machines reach it, and nothing encrypts: declare listen with "
+            "certificate and key, or with behind_proxy; or listen on 127.0.0.1 and put a proxy before it"
         )
     door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,7 +147,7 @@ def bind_tcp(host: str, port: int) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def serving(  # what is served, where, and to which users
+async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     operations: Operations,
     ingest: Ingest,
     unix: socket.socket,
@@ -92,14 +155,28 @@ async def serving(  # what is served, where, and to which users
     token: str,
     *,
     within: Mapping[WaitPhase, Seconds | None] = WITHIN,
+    protection: Protection = IN_CLEAR,
 ) -> AsyncIterator[None]:
     """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
-    app, hooks = RequestTurns(build(operations)), _either(AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing))
+    app = RequestTurns(build(operations))
+    hooks = _by_path(
+        AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing), CapabilityReceiver(operations.capabilities)
+    )
     port = tcp.getsockname()[1]
-    doors = ((unix, Access(trusted=True)), (tcp, Access(trusted=False, port=port, token=token)))
+    known, attempts = operations.users.known, operations.attempts
+    access = Access(trusted=False, port=port, token=token, names=protection.names)
+    tls = None if protection.certificate is None else protection.certificate.context
+    edge = Edge(
+        Gate(app, access, hooks, known, attempts),
+        trusted=protection.listen.trusted,
+        encrypted=tls is not None,
+        rates=RequestRates(),
+        clock=asyncio.get_running_loop().time,
+    )
+    kind = ProxiedConnection if protection.listen.trusted else TrackedConnection
     servers = [
-        (_Server(_config(Gate(app, access, hooks, operations.users.known, operations.attempts))), door)
-        for door, access in doors
+        (_Server(_config(Gate(app, Access(trusted=True), hooks, known, attempts))), unix),
+        (_Server(_config(edge, kind), tls), tcp),
     ]
     tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
     sweeps: list[asyncio.Task[None]] = []
@@ -115,23 +192,42 @@ async def serving(  # what is served, where, and to which users
     finally:
         for sweep in sweeps:
             sweep.cancel()
+        await operations.capabilities.stop()
         operations.pulse.close()  # else the stop waits for streams of events
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _either(alerts: App, pushes: App) -> App:
+def _by_path(alerts: App, pushes: App, capabilities: App) -> App:
     async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-        await (pushes if is_push(scope["path"]) else alerts)(scope, receive, send)
+        if is_push(scope["path"]):
+            await pushes(scope, receive, send)
+        elif is_capability(scope["path"]):
+            await capabilities(scope, receive, send)
+        else:
+            await alerts(scope, receive, send)
 
     return chosen
 
 
-def _config(app: Gate) -> uvicorn.Config:
+def refuse_without_users(listen: ListenOn, users_exist: bool) -> None:
+    """Refuse to let other machines in as long as every one of them could read everything.
+
+    Raises:
+        Refused: other machines reach the address, and the store has no users.
+    """
+    if listen.is_exposed and not users_exist:
+        raise Refused(
+            f"will not listen on {listen.host}: other machines reach it, and the store has no users: listen on "
+            "127.0.0.1 first ('trimtab run --host 127.0.0.1'), make one with 'trimtab user init', and start again"
+        )
+
+
+def _config(app: App, kind: type[TrackedConnection] = TrackedConnection) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=TrackedConnection,
+        http=kind,
         backlog=_ACCEPTED_AT_ONCE,
         ws="none",
         lifespan="off",

@@ -59,7 +59,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0028"
+HEAD = "0030"
 """The revision that this release reads and writes."""
 
 meta = Table(

@@ -11,6 +11,7 @@ import enum
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from heapq import nsmallest
+from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
@@ -77,6 +78,18 @@ class AdmittedConnection(Protocol):
 
 
 _Kept = TypeVar("_Kept", bound=AdmittedConnection)
+
+
+def is_elsewhere(peer: str) -> bool:
+    """Tell whether a client's address is another machine's; empty, on the unix socket, it is not.
+
+    >>> is_elsewhere("192.0.2.7"), is_elsewhere("127.0.0.1"), is_elsewhere("")
+    (True, False, False)
+    """
+    try:
+        return not ip_address(peer).is_loopback
+    except ValueError:
+        return False
 
 
 def is_overdue(

@@ -7,6 +7,7 @@ of the state directory's token; from the first user on that token is not accepte
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from handler.identity.actors import UNNAMED, Actor, Origin, Way
@@ -14,6 +15,7 @@ from handler.identity.grants import grants_of_anonymous
 from handler.operations.authorising import UNAUTHORIZED, UNAUTHORIZED_USER
 from handler.users.known import KnownUsers
 
+_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 LOCAL_ADMIN = "local admin"
 """The name of the token in the state directory."""
 NOT_ACCEPTED = "this token is not accepted: it is not known, revoked or expired, or its user is disabled"
@@ -27,6 +29,18 @@ class Access:
     """The unix socket: the file's mode controls access."""
     port: int | None = None
     token: str | None = field(default=None, repr=False)
+    names: Callable[[], frozenset[str]] = frozenset
+    """Names and addresses, besides those of this machine, that the Host header may have, with any port; lower case.
+    ``*.`` before a name stands for one label."""
+
+    def serves(self, host: str) -> bool:
+        """Tell whether a Host header means this socket, so that no other web page makes a browser send requests."""
+        name, _, port = host.rpartition(":")
+        if name in _HOSTS and port == str(self.port):
+            return True
+        bare = (name if port.isdigit() and name else host).strip("[]").lower()
+        names = self.names()
+        return bool(bare) and (bare in names or f"*.{bare.partition('.')[2]}" in names)
 
 
 class Callers:

@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import Any
 
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
-from handler.ingest.pushes.receiver import KINDS, is_push
+from handler.ingest.addresses import is_ingest, kinds_of
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
@@ -38,14 +38,12 @@ BEARER = "trimtab.bearer"
 """Key of the scope: whether the request has a credential, or came over the unix socket."""
 ACTOR = "trimtab.actor"
 """Key of the scope: the `Actor` that asks."""
-HOOKS = "/hooks/alerts"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
 """For alerts, pushed values, and saved payloads that are checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class _Unread(enum.Enum):
@@ -81,8 +79,8 @@ class Gate:
             await _answer(send, 400, "more than one Host header")
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        hooked = self._hooks is not None and (_is_hook(scope["path"]) or is_push(scope["path"]))
-        kinds = KINDS if hooked and is_push(scope["path"]) else _JSON
+        hooked = self._hooks is not None and is_ingest(scope["path"])
+        kinds = kinds_of(scope["path"], headers) if hooked else _JSON
         at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
         actor = self._admitted(scope, headers, at_most, kinds, hooked=hooked)
         if not isinstance(actor, Actor):
@@ -110,7 +108,7 @@ class Gate:
         await app(scope, _replay(body, receive), send)
 
     def _admitted(
-        self, scope: Scope, headers: dict[str, str], at_most: int, kinds: frozenset[str], *, hooked: bool
+        self, scope: Scope, headers: dict[str, str], at_most: int, kinds: frozenset[str] | None, *, hooked: bool
     ) -> Actor | Refusal:
         misdirected = self._misdirected(headers)
         if misdirected is not None:
@@ -138,10 +136,7 @@ class Gate:
             self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
     def _misdirected(self, headers: dict[str, str]) -> Refusal | None:
-        if self._access.trusted:
-            return None
-        host, _, port = headers.get("host", "").rpartition(":")
-        if host in _HOSTS and port == str(self._access.port):
+        if self._access.trusted or self._access.serves(headers.get("host", "")):
             return None
         return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
 
@@ -151,19 +146,15 @@ def _peer(scope: Scope) -> str:
     return "" if client is None else str(client[0])
 
 
-def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str]) -> Refusal | None:
+def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str] | None) -> Refusal | None:
     length = headers.get("content-length", "0")
-    if length != "0" or "transfer-encoding" in headers:
+    if kinds is not None and (length != "0" or "transfer-encoding" in headers):
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in kinds:
             return 415, f"the body must be {' or '.join(sorted(kinds - {''}))}"
     if not (length.isascii() and length.isdigit()) or int(length) > at_most:
         return 413, f"the body is longer than {at_most} bytes"
     return None
-
-
-def _is_hook(path: str) -> bool:
-    return path == HOOKS or path.startswith(f"{HOOKS}/")
 
 
 async def _read(receive: Receive, at_most: int) -> bytes | _Unread:

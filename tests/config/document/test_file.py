@@ -13,6 +13,7 @@ from config.document.counters import CounterDocument, HttpCounterDocument
 from config.document.declared import Declared
 from config.document.fields import mapping_at
 from config.document.file import Document
+from config.document.listening import ListenDocument
 from config.document.made_rule import MadeRuleDocument
 from config.document.managed import HealthMonitorDocument, PersistenceDocument, VipDocument
 from config.document.pacing import PaceDocument
@@ -50,7 +51,7 @@ from config.model.effects import (
     Shield,
     kind_of,
 )
-from config.model.observability import Notify, NotifyCommand, NotifyUrl, Severity
+from config.model.observability import NoticeFormat, Notify, NotifyCommand, NotifySlack, NotifyUrl, Severity
 from config.model.reductions import Reduce
 from config.units import AlertId, CloudId, ConditionId, CounterId, GroupId, PolicyId, ProfileId
 from tests.support.config import declared
@@ -222,6 +223,20 @@ def test_without_notify_no_notification_is_sent() -> None:
     assert notifying(None, None) is None
 
 
+def test_decisions_are_sent_in_the_format_that_the_file_names() -> None:
+    own = {"url": "https://pager.example.org/t", "secret": {"env": "KEY"}, "format": "cloudevents", "decisions": True}
+    target = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"), format=NoticeFormat.CLOUDEVENTS)
+    assert notifying(None, own) == Notify(target=target, on=BOTH, decisions=True)
+
+
+def test_the_address_of_slack_is_a_secret_that_is_kept_elsewhere() -> None:
+    assert notifying({"slack": {"env": "SLACK"}}, None) == Notify(
+        target=NotifySlack(url=SecretRef(env="SLACK")), on=BOTH
+    )
+    with pytest.raises(ValidationError, match="format is for a url"):
+        notifying({"slack": {"env": "SLACK"}, "format": "cloudevents"}, None)
+
+
 def test_a_groups_own_notify_replaces_the_one_for_all() -> None:
     assert notifying({"command": ["/bin/page", "--group"]}, None) == PAGE
     own = {"url": "https://pager.example.org/t", "secret": {"env": "KEY"}, "on": ["error"]}
@@ -340,6 +355,8 @@ def mappings() -> Iterator[type[Declared]]:
 
 
 BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
+    (ListenDocument, "address"): {"certificate": None, "key": None},
+    (ListenDocument, "clients"): {"certificate": None, "key": None},
     (SnmpDocument, "user"): {"version": "3"},
     (SnmpDocument, "auth"): {"version": "3", "user": "trimtab"},
     (SnmpDocument, "priv"): {"version": "3", "user": "trimtab", "auth": {"sha256": {"env": "SNMP_AUTH"}}},

@@ -73,6 +73,7 @@ BY_CALENDAR = UNCONDITIONAL | {"schedule": "0 9 * * mon-fri"}
 LIMITING = BY_CALENDAR | {"add": APART, "until": "0 19 * * mon-fri"}
 QUERY = {"snmp": APART, "prometheus": "up"}
 V3 = {"version": "3", "user": "trimtab"}
+CERTIFIED = {"certificate": "/etc/trimtab/tls.pem", "key": "/etc/trimtab/tls.key"}
 BESIDE: Mapping[tuple[str, str], Mapping[str, object]] = {
     **dict.fromkeys((("PolicyDocument", key) for key in ("target", "pass_through", "schedule", "at")), UNCONDITIONAL),
     **dict.fromkeys((("PolicyDocument", key) for key in ("missed", "timezone")), BY_CALENDAR),
@@ -95,6 +96,8 @@ BESIDE: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("ConditionDocument", "per_member"): {"across": "sum"},
     ("ConditionDocument", "above"): {"counter": "ttfb"},
     ("NotifyDocument", "secret"): {"command": APART},
+    ("ListenDocument", "address"): CERTIFIED,
+    ("ListenDocument", "clients"): CERTIFIED,
     ("CounterDocument", "server"): QUERY,
     ("CounterDocument", "label"): QUERY,
     ("CounterDocument", "over"): QUERY | {"rows": "avg"},

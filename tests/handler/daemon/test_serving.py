@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
+from config.model.listening import ListenOn
 from handler import logs
 from handler.daemon import connections
-from handler.daemon.serving import bind_tcp, bind_unix, serving
+from handler.daemon.serving import bind_tcp, bind_unix, refuse_without_users, serving
 from handler.web import gate
 from handler.web.admission import WaitPhase
 from tests.support.daemon import Daemon
@@ -200,10 +201,19 @@ def test_only_loopback_is_listened_on(daemon: Daemon) -> None:
     assert listening == [f"0100007F:{wanted}"]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", "127.0.0.2", ""])
-def test_any_other_address_is_refused_with_why(host: str) -> None:
-    with pytest.raises(Refused, match="TLS and users"):
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", ""])
+def test_an_address_that_other_machines_reach_needs_protection_and_users(host: str) -> None:
+    with pytest.raises(Refused, match="nothing encrypts: declare listen with certificate and key, or"):
         bind_tcp(host, 0)
+    with pytest.raises(Refused, match=r"the store has no users.*trimtab user init"):
+        refuse_without_users(ListenOn(host=host), users_exist=False)
+
+
+def test_an_address_with_protection_and_users_is_listened_on() -> None:
+    refuse_without_users(ListenOn(host="0.0.0.0"), users_exist=True)
+    refuse_without_users(ListenOn(host="127.0.0.1"), users_exist=False)
+    with bind_tcp("0.0.0.0", 0, protected=True) as door:
+        assert door.getsockname()[0] == "0.0.0.0"
 
 
 def test_a_port_that_is_taken_is_refused_with_what_to_do() -> None:
