@@ -9,6 +9,7 @@ Their effect on a decision is in `trigger.guards.gate` (refusals) and `trigger.g
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import assert_never
@@ -40,11 +41,21 @@ def blinded(alert: Alert, key: str, *, since: Instant, now: Instant) -> Signal:
 
 def signalled(state: GroupState, signal: Signal, now: Instant) -> GroupState:
     """Add a signal, or renew it. A signal that is over already changes nothing."""
-    twins = [other for other in state.signals if _name(other) == _name(signal)]
-    others = [other for other in state.signals if _name(other) != _name(signal)]
-    latest = max((signal, *twins), key=lambda one: (one.until, one.size or 0))
-    first = min(one.since for one in (signal, *twins))
-    return _with(state, (*others, replace(latest, since=first)), now)
+    renewed, others = signal, []
+    for other in state.signals:
+        if other.key == signal.key and other.alert == signal.alert and other.kind is signal.kind:
+            renewed = _renewed(other, renewed)
+        elif other.until > now:
+            others.append(other)
+    if renewed.until > now:
+        insort(others, renewed, key=_name)  # a state's signals are in this order: a flood of alerts sorts none of them
+    return replace(state, signals=tuple(others))
+
+
+def _renewed(one: Signal, other: Signal) -> Signal:
+    """Return the one that lasts longer, from the start of the earlier one; of two that last as long the greater."""
+    latest = max((other, one), key=lambda each: (each.until, each.size or 0))
+    return replace(latest, since=min(one.since, other.since))
 
 
 def ended(state: GroupState, alert: AlertId, key: str, now: Instant) -> GroupState:

@@ -45,7 +45,7 @@ def told(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> GroupS
 
 def _bounded(state: GroupState, signal: Signal) -> Signal:
     """The signal, or, with too many of its kind, one that stands for all the rest."""
-    keys = {known.key for known in state.signals if (known.alert, known.kind) == (signal.alert, signal.kind)}
+    keys = {known.key for known in state.signals if known.alert == signal.alert and known.kind is signal.kind}
     return signal if signal.key in keys or len(keys) < SIGNALS_AT_MOST else replace(signal, key=MORE)
 
 
