@@ -38,7 +38,8 @@ _WAITING = 1024
 """Connections that the kernel queues until they are accepted."""
 _UNREAD_AT_MOST = 128 * 1024
 """Bytes of answers that the kernel keeps for a client that does not read."""
-_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, not bound
+_NAMED_OTHERWISE = frozenset({"0.0.0.0", "::", "127.0.0.1", "::1", "localhost"})  # noqa: S104  # compared, not bound
+"""Addresses that stand for every one, and those of the loopback, which need the port."""
 _HANDSHAKE_WITHIN: Seconds = 5.0
 _SHUTDOWN_WITHIN: Seconds = 2.0
 
@@ -54,7 +55,7 @@ class Protection:
     def names(self) -> frozenset[str]:
         """Return the names that clients may use, besides those of the loopback."""
         shown = frozenset[str]() if self.certificate is None else self.certificate.facts.names
-        return shown.union(self.listen.names, {self.listen.host} - _EVERYWHERE)
+        return shown.union(self.listen.names, {self.listen.host} - _NAMED_OTHERWISE)
 
 
 IN_CLEAR = Protection()
