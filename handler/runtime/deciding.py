@@ -16,6 +16,7 @@ from typing import assert_never
 
 from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import TickFrames
+from aggregator.frames import Frame
 from collector.outages.heard import Heard, all_heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
@@ -26,7 +27,7 @@ from collector.sources.poll import Poller
 from collector.targets import Roster
 from config.model.catalogue import Catalogue, Mode
 from config.model.counters import AlertedValue, Per, asks_members, source_word
-from config.units import CounterId, GroupId, MemberName, Moment, Seconds
+from config.units import CounterId, GroupId, MemberName, Moment, PolicyId, Seconds
 from handler import logs
 from handler.planning.evidence import Hearing as MemberHearing
 from handler.planning.evidence import MissedMember
@@ -35,7 +36,9 @@ from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
 from handler.runtime.resting import LastTruths, RestingTick
 from handler.runtime.resuming import WindowCheckpoints
+from trigger.conditions.timers import Kept
 from trigger.policies.evaluate import evaluate
+from trigger.verdicts import Evaluation
 
 _FEW_GROUPS = 25
 _MANY_GROUPS = 100
@@ -245,10 +248,9 @@ class Decider:
         questions = []
         for runtime in runtimes:
             if runtime.id not in passed:
-                judged = evaluate(
-                    catalogue, runtime.id, frames[runtime.id], runtime.holds, at, size=runtime.state.desired
-                )
-                questions.append(DecisionTask(runtime=runtime, at=at, evaluation=judged))
+                judge = _judge(catalogue, frames[runtime.id])
+                judged = judge(runtime.holds, runtime.state.desired)
+                questions.append(DecisionTask(runtime=runtime, at=at, evaluation=judged, judge=judge))
         await self._queue.ask_all(questions)
         judging.keep()
 
@@ -277,6 +279,11 @@ class Decider:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
             self._direct[slot.groups] = direct_sources(catalogue)
         return known
+
+
+def _judge(catalogue: Catalogue, frame: Frame) -> Callable[[Mapping[PolicyId, Kept], int | None], Evaluation]:
+    """Return what evaluates a frame by holds, at a desired size."""
+    return lambda holds, size: evaluate(catalogue, frame.group, frame, holds, frame.at, size=size)
 
 
 def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from config.errors import StoreError
 from config.model.catalogue import Catalogue, Group
-from config.units import GroupId, Instant, Moment, Seconds
+from config.units import GroupId, Instant, Moment, PolicyId, Seconds
 from handler import logs
 from handler.planning.limits import limited_state
 from handler.planning.world import Record
@@ -24,6 +24,7 @@ from handler.ports.stored import Event, StoredTick
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import RefusalLooks, whole
 from handler.runtime.resting import Rest, RestingTick, RetoldTick, rest_of
+from trigger.conditions.timers import Kept, restarted
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
@@ -51,6 +52,8 @@ class DecisionTask:
     at: Moment
     requests: tuple[Request, ...] = ()
     evaluation: Evaluation | None = None
+    judge: Callable[[Mapping[PolicyId, Kept], int | None], Evaluation] | None = None
+    """Evaluates the same tick by other holds, at another desired size."""
     change: Callable[[GroupState], GroupState] | None = None
     """A change of the state by itself, such as lasting alerts: the decision is made on the state after it."""
     leaving: tuple[Record, ...] = ()
@@ -63,13 +66,15 @@ class DecisionTask:
 class _Waiting:
     question: DecisionTask
     answer: asyncio.Future[Decision]
-    restarts: int
-    """How often the group's holds had been restarted when it was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decided:
     waiting: _Waiting
+    evaluation: Evaluation | None
+    """The tick's, by what held when it was decided."""
+    holds: Mapping[PolicyId, Kept]
+    """After the decision."""
     before: GroupState
     decision: Decision
     explanation: Explanation | None
@@ -125,10 +130,7 @@ class DecisionQueue:
         Cancelled, it takes back what has not been decided yet; what is being written is written.
         """
         loop = asyncio.get_running_loop()
-        mine = [
-            _Waiting(question=question, answer=loop.create_future(), restarts=question.runtime.restarts)
-            for question in questions
-        ]
+        mine = [_Waiting(question=question, answer=loop.create_future()) for question in questions]
         self._waiting.extend(mine)
         try:
             async with self._turn:
@@ -263,25 +265,25 @@ class DecisionQueue:
 
     async def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
         """Questions about one group build on each other. Nothing else passes meanwhile: it is this batch's turn."""
-        states: dict[GroupId, GroupState] = {}
-        tracks: dict[GroupId, DecisionTrack] = {}
+        last: dict[GroupId, _Decided] = {}
         decided: list[_Decided] = []
         asked = Counter(waiting.question.runtime.id for waiting in batch)
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
                 await asyncio.sleep(0)
-            runtime = waiting.question.runtime
-            result = self._decide(waiting, states, tracks.get(runtime.id, runtime.track), alone=asked[runtime.id] == 1)
-            states[runtime.id], tracks[runtime.id] = result.decision.state, result.track
-            decided.append(result)
+            group = waiting.question.runtime.id
+            last[group] = self._decide(waiting, last, alone=asked[group] == 1)
+            decided.append(last[group])
         return decided
 
-    def _decide(
-        self, waiting: _Waiting, states: Mapping[GroupId, GroupState], track: DecisionTrack | None, *, alone: bool
-    ) -> _Decided:
+    def _decide(self, waiting: _Waiting, last: Mapping[GroupId, _Decided], *, alone: bool) -> _Decided:
         question, catalogue = self._timed(waiting.question), self._catalogue()
-        runtime, evaluation = question.runtime, question.evaluation
-        state, group, fleet = states.get(runtime.id, runtime.state), runtime.definition.group, runtime.fleet()
+        runtime, previous = question.runtime, last.get(question.runtime.id)
+        state, track, holds = runtime.state, runtime.track, runtime.holds
+        if previous is not None:
+            state, track, holds = previous.decision.state, previous.track, previous.holds
+        group, fleet, evaluation = runtime.definition.group, runtime.fleet(), _judged(question, holds, state.desired)
+        states = {each: result.decision.state for each, result in last.items()}
         if (before := self._ahead(runtime, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
         if self._superseded():
@@ -304,11 +306,14 @@ class DecisionQueue:
             evaluated=evaluation is not None,
             resumed=runtime.resumed,
         )
-        story = self.story(question, group, decision) if unasked and alone else None
+        story = self.story(evaluation, group, decision) if unasked and alone else None
         again = story is not None and given is None and decision.state == state and story.is_again(runtime.story)
         retold = RetoldTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
+        held = holds if evaluation is None else evaluation.holds
         return _Decided(
             waiting=waiting,
+            evaluation=evaluation,
+            holds=restarted(held) if decision.restarts_holds else held,
             before=state,
             decision=decision,
             explanation=None if retold else explain(catalogue, group, evaluation, decision, fleet, changed),
@@ -319,9 +324,8 @@ class DecisionQueue:
             rest=rest_of(catalogue, group, evaluation, changed, decision, fleet) if unasked else None,
         )
 
-    def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
+    def story(self, judged: Evaluation | None, group: Group, decision: Decision) -> Story | None:
         """Say what a tick tells, to compare it with the one before; ``None``: only its explanation says it."""
-        judged = question.evaluation
         return None if judged is None else story_of(self._catalogue(), group, judged, decision)
 
     def _timed(self, question: DecisionTask) -> DecisionTask:
@@ -343,21 +347,16 @@ class DecisionQueue:
         return step if abs(step) >= LEAST_STEP else 0.0
 
     def _carry(self, result: _Decided) -> None:
-        question, decision = result.waiting.question, result.decision
-        runtime = question.runtime
-        runtime.state, runtime.track = decision.state, result.track
+        decision, runtime = result.decision, result.waiting.question.runtime
+        runtime.state, runtime.track, runtime.holds = decision.state, result.track, result.holds
         runtime.decided_at, runtime.unrecorded = decision.at.wall, None
-        runtime.story, runtime.rest = result.story, result.rest if runtime.restarts == result.waiting.restarts else None
+        runtime.story, runtime.rest = result.story, result.rest
         if result.retold is not None:
             runtime.resting = result.retold
-        elif question.evaluation is not None:
-            runtime.tell(question.evaluation, result.explanation)
+        elif result.evaluation is not None:
+            runtime.tell(result.evaluation, result.explanation)
         elif decision.changed or (runtime.told is None and runtime.resting is None):
             runtime.tell(runtime.evaluation, result.explanation)
-        if question.evaluation is not None and runtime.restarts == result.waiting.restarts:
-            runtime.holds = question.evaluation.holds  # else it was judged before they began anew
-        if decision.restarts_holds:
-            runtime.restart_holds()
         self._look(runtime, decision)
         self._decided(decision)
 
@@ -365,6 +364,14 @@ class DecisionQueue:
         """Wake convergence: a refused request, too, is a reason to look whether the fleet is as it should be."""
         if decision.changed or (decision.answers and self._looks.granted(decision.at)):
             runtime.wake.set()
+
+
+def _judged(question: DecisionTask, holds: Mapping[PolicyId, Kept], size: int | None) -> Evaluation | None:
+    """Return the evaluation of a tick; made anew if a decision since has restarted holds, or changed the size."""
+    made = question.evaluation
+    if made is None or question.judge is None or (made.carried == holds and made.size == size):
+        return made
+    return question.judge(holds, size)
 
 
 def _tick(result: _Decided, explanation: Explanation) -> StoredTick:

@@ -24,7 +24,7 @@ from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
 from handler.runtime.resting import Rest, RestingTick, RetoldTick
-from trigger.conditions.timers import Kept, restarted
+from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
 from trigger.explain.shapes import Story
@@ -82,8 +82,6 @@ class GroupRuntime:
     """How builds went, perhaps of an earlier definition; `builds` is what counts."""
     seen: LastPass | None = None
     holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
-    restarts: int = 0
-    """How often all holds have begun anew."""
     resumed: bool = False
     """Windows and holds went on from before the daemon's start."""
     judged: Evaluation | None = None
@@ -223,11 +221,6 @@ class GroupRuntime:
         if self.roll is not None and self.roll.runs:
             return True
         return self.converged is None or not self.converged.is_of(self.state.revision, self.stored().in_force)
-
-    def restart_holds(self) -> None:
-        """Restart every hold of the group after a policy fired."""
-        self.holds = restarted(self.holds)
-        self.restarts += 1
 
     def fleet(self) -> Fleet:
         """Return what a decision needs to know of the fleet; before the first pass nothing is listed."""

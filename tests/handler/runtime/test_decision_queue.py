@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from config.errors import StoreError
 from config.load import parse
 from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue
-from config.units import PolicyId
+from config.units import Monotonic, PolicyId
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.store import Store
@@ -26,10 +26,11 @@ from tests.support.engines import MODEL, WEB
 from tests.support.memory_store import MemoryStore
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
+from trigger.conditions.timers import Kept, hold
 from trigger.guards.pauses import paused
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Request, RequestCause
-from trigger.verdicts import Evaluation, Hold
+from trigger.verdicts import Evaluation, Hold, Truth
 
 CATALOGUE = parse(MODEL, "model.yaml")
 OUT = PolicyId("out")
@@ -85,10 +86,18 @@ class Entrance:
         )  # fmt: skip
         return DecisionTask(runtime=self.runtime, at=clock.moment(), requests=(request,))
 
-    def tick(self, *, holds: dict[PolicyId, Hold] | None = None) -> DecisionTask:
+    def tick(self) -> DecisionTask:
+        """A tick at which the conditions of policy ``out`` are TRUE."""
         now = clock.moment()
-        evaluation = Evaluation(group=WEB, at=now, advices=(), holds=holds or {})
-        return DecisionTask(runtime=self.runtime, at=now, evaluation=evaluation)
+
+        def judge(holds: Mapping[PolicyId, Kept], size: int | None) -> Evaluation:
+            before = holds.get(OUT)
+            kept = hold(before if isinstance(before, Hold) else None, Truth.TRUE, now.steady, 30.0)
+            after = {} if kept is None else {OUT: kept}
+            return Evaluation(group=WEB, at=now, advices=(), holds=after, carried=holds, size=size)
+
+        judged = judge(self.runtime.holds, self.runtime.state.desired)
+        return DecisionTask(runtime=self.runtime, at=now, evaluation=judged, judge=judge)
 
     def stored(self) -> GroupState:
         return next(group.state for group in self.store.groups() if group.id == WEB)
@@ -336,16 +345,20 @@ def test_a_defect_in_one_decision_leaves_no_caller_waiting_for_ever() -> None:
 
 def test_a_tick_judged_before_holds_began_anew_does_not_bring_them_back() -> None:
     """Alarm and tick wait at the same moment; the alarm goes first."""
-    now = clock.moment().steady
-    held = {OUT: Hold(true_since=now, last_true=now)}
+    long_ago = Hold(true_since=Monotonic(0.0), last_true=Monotonic(clock.moment().steady))
 
     async def scene(entrance: Entrance) -> None:
-        entrance.runtime.holds = held
-        decisions = await entrance.queue.ask_all([entrance.add(1), entrance.tick(holds=held)])
+        entrance.runtime.holds = {OUT: long_ago}
+        tick = entrance.tick()
+        decisions = await entrance.queue.ask_all([entrance.add(1), tick])
         assert decisions[0].restarts_holds
-        assert entrance.runtime.holds == {}
-        await entrance.queue.ask(entrance.tick(holds=held))
-        assert entrance.runtime.holds == held
+        begun = Hold(true_since=tick.at.steady, last_true=tick.at.steady)
+        assert entrance.runtime.holds == {OUT: begun}
+        await entrance.queue.ask(entrance.tick())
+        assert list(entrance.runtime.holds.values()) != [begun]
+        assert [kept.true_since for kept in entrance.runtime.holds.values() if isinstance(kept, Hold)] == [
+            tick.at.steady
+        ]
 
     play(an_open_store(), scene)
 
