@@ -90,7 +90,7 @@ def test_it_leads_to_the_console_where_the_reader_says_that_it_is(dashboard: dic
 
 
 def test_every_link_to_the_console_leads_to_a_page_that_is_there() -> None:
-    pages = set(re.findall(r'@routes\.get\("([^"]+)"\)', Path(routes.__file__).read_text()))
+    pages = set(re.findall(r'@routes\.get\(\s*"([^"]+)"', Path(routes.__file__).read_text()))
     paths = set(re.findall(r'"\$\{console:raw\}([^"]*)"', json.dumps(list(DASHBOARDS.values()))))
 
     assert {re.sub(r"\$\{[^}]+\}", "{group}", path) for path in paths} == {"/", "/groups/{group}"}
