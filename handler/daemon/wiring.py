@@ -37,7 +37,8 @@ from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import probe
-from handler.engine.engine import Engine, EngineParts
+from handler.engine.engine import Engine
+from handler.engine.parts import EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import NotificationSender

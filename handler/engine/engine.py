@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
-from collector.clients.circuits import EndpointStatus
-from collector.sources.poll import Poller
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import load
-from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
 from config.settings import loose_secrets
-from config.units import GroupId, Instant, Moment, Seconds
+from config.units import GroupId, Instant, Seconds
 from handler import logs
-from handler.convergence.converge import Converger
 from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
-from handler.ingest.intake import Inbox, Ingest
+from handler.engine.parts import EngineParts
+from handler.ingest.intake import Ingest
 from handler.observability.metrics import Scraped
-from handler.observability.notification_sender import NotificationSender
 from handler.observability.reporting_loop import Reports
-from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held_clock import HeldClock
-from handler.ports.store import Store
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
@@ -40,46 +32,9 @@ from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
-from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.timekeeper import Timekeeper
 from handler.users.known import KnownUsers
 from handler.users.trail import AuditTrail
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How much history is kept."""
-
-    span: Seconds = 30 * 86400.0
-    bytes_at_most: int = 1 << 30
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineParts:
-    """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
-
-    file: Path
-    store: Store
-    converger: Converger
-    poller: Poller
-    balancer_for: Callable[[Balancer], BalancerPort]
-    clock: Callable[[], Moment]
-    notification_sender: NotificationSender
-    inbox: Inbox
-    held: HeldClock | None = None
-    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
-    lost: bool = False
-    """The store is new and the installation is not: whatever is declared first may have been known before."""
-    retention: Retention = Retention()
-    recordings: Path | None = None
-    """Where samples are recorded, if they are."""
-    checkpoints: WindowCheckpoints | None = None
-    """Where windows and holds are saved; ``None``: they end with the process."""
-    audit: Path | None = None
-    """Where the copy of the audit trail is; ``None``: there is none."""
-    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
-    """The drivers of clouds and balancers, and whether they answer."""
-
 
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0

@@ -19,7 +19,8 @@ from collector.targets import Round
 from config.units import GroupId, Instant, MemberName, Moment, Monotonic, Seconds
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY
-from handler.engine.engine import Engine, EngineParts
+from handler.engine.engine import Engine
+from handler.engine.parts import EngineParts
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import NotificationSender

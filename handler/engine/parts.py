@@ -1,0 +1,54 @@
+"""What an engine is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from collector.clients.circuits import EndpointStatus
+from collector.sources.poll import Poller
+from config.model.balancers import Balancer
+from config.units import Moment, Seconds
+from handler.convergence.converge import Converger
+from handler.ingest.intake import Inbox
+from handler.observability.notification_sender import NotificationSender
+from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.held_clock import HeldClock
+from handler.ports.store import Store
+from handler.runtime.resuming import WindowCheckpoints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How much history is kept."""
+
+    span: Seconds = 30 * 86400.0
+    bytes_at_most: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineParts:
+    """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
+
+    file: Path
+    store: Store
+    converger: Converger
+    poller: Poller
+    balancer_for: Callable[[Balancer], BalancerPort]
+    clock: Callable[[], Moment]
+    notification_sender: NotificationSender
+    inbox: Inbox
+    held: HeldClock | None = None
+    """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
+    lost: bool = False
+    """The store is new and the installation is not: whatever is declared first may have been known before."""
+    retention: Retention = Retention()
+    recordings: Path | None = None
+    """Where samples are recorded, if they are."""
+    checkpoints: WindowCheckpoints | None = None
+    """Where windows and holds are saved; ``None``: they end with the process."""
+    audit: Path | None = None
+    """Where the copy of the audit trail is; ``None``: there is none."""
+    endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    """The drivers of clouds and balancers, and whether they answer."""
