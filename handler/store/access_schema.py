@@ -1,13 +1,17 @@
-"""The tables of users and of what they did; the others are in `schema`."""
+"""The tables of users, tokens and webhooks, and of what was asked with them; the others are in `schema`."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
 
+from config.model.access import SecretRef
+from config.model.effects import EffectKind
 from config.units import GroupId
 from handler.identity.rights import Verb
 from handler.identity.roles import UserRole
+from handler.ports.alerts import TokenHash
 from handler.store.columns import METADATA, SECONDS, JsonColumn, Word
+from trigger.verdicts import Direction
 
 users = Table(
     "users",
@@ -42,4 +46,25 @@ audit = Table(
     Column("line", Text, nullable=False),
     Column("digest", Text, nullable=False),
     Index(None, "at"),
+)
+
+hooks = Table(
+    "hooks",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("token", JsonColumn(TokenHash), nullable=False),
+    Column("old_token", JsonColumn(TokenHash)),
+    Column("old_until", SECONDS),
+    Column("groups", JsonColumn(tuple[GroupId, ...]), nullable=False),
+    Column("effects", JsonColumn(tuple[EffectKind, ...]), nullable=False),
+    Column("directions", JsonColumn(tuple[Direction, ...]), nullable=False),
+    Column("hmac_secret", JsonColumn(SecretRef)),
+    Column("pushes", Boolean, nullable=False),
+    Column("policy", Text),
+    Column("observes", Boolean, nullable=False),
+    Column("created_at", SECONDS, nullable=False),
+    Column("revoked_at", SECONDS),
+    Column("last_used_at", SECONDS),
+    UniqueConstraint("name"),
 )

@@ -12,8 +12,9 @@ from config.units import AlertId, GroupId, HookId, Instant
 from handler.ports.alerts import Delivery, StoredHook
 from handler.ports.notices import Filed, Notice, Tried
 from handler.store import outbox
+from handler.store.access_schema import hooks
 from handler.store.rows import named
-from handler.store.schema import deliveries, every, hooks
+from handler.store.schema import deliveries, every
 from handler.store.session import StoreSession
 from handler.store.upserts import greater, insert_or_update
 

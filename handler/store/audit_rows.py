@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Select, insert, inspect, select
 
 from config.errors import Refused
 from handler.identity.audit import AuditEntry, AuditRow, chained
+from handler.store.access_schema import audit
 from handler.store.database import reader_engine, translated
-from handler.store.identity_schema import audit
 from handler.store.session import StoreSession
 
 _ROW = (audit.c.number, audit.c.line, audit.c.digest)

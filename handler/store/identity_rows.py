@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from config.units import Instant
 from handler.identity.grants import Anonymous
 from handler.ports.identity import StoredToken, StoredUser, TokenKey
-from handler.store.identity_schema import tokens, users
+from handler.store.access_schema import tokens, users
 from handler.store.rows import named
 from handler.store.schema import every, meta
 from handler.store.session import StoreSession

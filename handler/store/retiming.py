@@ -16,7 +16,8 @@ from handler.planning.world import Record
 from handler.ports.held_clock import ClockDifference
 from handler.ports.stored import StoredGroup
 from handler.store import rows
-from handler.store.schema import bindings, every, groups, hooks, members, notices, rolls
+from handler.store.access_schema import hooks
+from handler.store.schema import bindings, every, groups, members, notices, rolls
 from trigger.moving import moved
 from trigger.requests import GroupState
 

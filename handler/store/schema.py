@@ -11,7 +11,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
           its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
-access    ``hooks``: webhooks that take alerts or values, with hashes of their tokens; `identity_schema` has users
+access    `access_schema` has users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
@@ -37,20 +37,18 @@ from sqlalchemy import (
     text,
 )
 
-from config.model.access import SecretRef
 from config.model.catalogue import QuietScope
 from config.model.edits import Edit
-from config.model.effects import EffectKind
 from config.model.observability import NotifyTarget
 from config.model.parts import OnDelete
-from config.units import BalancerId, GroupId, PartName
+from config.units import BalancerId, PartName
 from handler.planning.desired import Definition
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import MemberState
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
-from handler.ports.alerts import AlertStatus, TokenHash
+from handler.ports.alerts import AlertStatus
 from handler.ports.notices import News
 from handler.store.columns import METADATA, SECONDS, JsonColumn, Word, group_column
 from trigger.explain.explanation import Explanation
@@ -296,27 +294,6 @@ answers = Table(
     Column("desired_from", Integer),
     Column("desired_to", Integer),
     Index(None, "at"),
-)
-
-hooks = Table(
-    "hooks",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("token", JsonColumn(TokenHash), nullable=False),
-    Column("old_token", JsonColumn(TokenHash)),
-    Column("old_until", SECONDS),
-    Column("groups", JsonColumn(tuple[GroupId, ...]), nullable=False),
-    Column("effects", JsonColumn(tuple[EffectKind, ...]), nullable=False),
-    Column("directions", JsonColumn(tuple[Direction, ...]), nullable=False),
-    Column("hmac_secret", JsonColumn(SecretRef)),
-    Column("pushes", Boolean, nullable=False),
-    Column("policy", Text),
-    Column("observes", Boolean, nullable=False),
-    Column("created_at", SECONDS, nullable=False),
-    Column("revoked_at", SECONDS),
-    Column("last_used_at", SECONDS),
-    UniqueConstraint("name"),
 )
 
 deliveries = Table(
