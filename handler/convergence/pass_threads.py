@@ -18,18 +18,19 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from collector.clients.concurrency import in_parallel
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
-class PassThreads:
-    """Runs passes.
+class PassThreads(Executor):
+    """Runs passes; an event loop takes it as any other executor.
 
     Args:
         thinking: how many may compute at a time.
@@ -44,7 +45,7 @@ class PassThreads:
         self._queued: deque[Callable[[], None]] = deque()
         self._threads = ThreadPoolExecutor(thinking + calling, thread_name_prefix="converge")
 
-    def submit(self, work: Callable[[], T]) -> Future[T]:
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``work`` in a thread as soon as a turn is free."""
         future: Future[T] = Future()
 
@@ -52,7 +53,7 @@ class PassThreads:
             _here.threads = self
             try:
                 if future.set_running_or_notify_cancel():
-                    _settle(future, work)
+                    _settle(future, partial(work, *args, **kwargs))
             finally:
                 _here.threads = None
                 self._give()
@@ -65,9 +66,9 @@ class PassThreads:
         self._threads.submit(run)
         return future
 
-    def shutdown(self) -> None:
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # as `Executor`
         """Wait until all passes have ended, and end the threads."""
-        self._threads.shutdown(wait=True)
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
 
     def thinking(self, work: Callable[[], T]) -> T:
         """Run ``work`` with a turn, in a thread that has none: one of those that a pass waits for."""

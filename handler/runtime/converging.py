@@ -282,7 +282,7 @@ class Keeper:
         """Run a pass, or another call to a cloud, in a thread to its end (`handler.convergence.pass_threads`)."""
 
         async def run() -> _Result:
-            return await asyncio.wrap_future(self._passes.submit(call))
+            return await asyncio.get_running_loop().run_in_executor(self._passes, call)
 
         return await whole(run())
 

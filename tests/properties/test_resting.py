@@ -167,7 +167,6 @@ class Side:
             runtime.track,
             runtime.decided_at,
             runtime.judged_at,
-            runtime.restarts,
             runtime.unrecorded,
         )
         heard = (runtime.heard, runtime.misses, runtime.unheard, runtime.silence)
