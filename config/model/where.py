@@ -54,4 +54,4 @@ def hint(word: str, known: Iterable[str]) -> str:
     return f"; known are {shown}" if words else "; none is declared"
 
 
-_SHOWN = 12
+_SHOWN = 16

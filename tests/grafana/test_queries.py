@@ -15,6 +15,7 @@ ELSEWHERE = {
     "trimtab_endpoint_circuit": "processes and a shared listener have no endpoint",
     "trimtab_endpoint_unsent_calls_total": "processes and a shared listener have no endpoint",
     "trimtab_claim_unwritten": "every claim can be written",
+    "trimtab_tls_certificate_expiry_timestamp_seconds": "the daemon listens on the loopback without TLS",
     "trimtab_recording_bytes": _NO_RECORDING,
     "trimtab_recording_budget_bytes": _NO_RECORDING,
     "trimtab_recording_oldest_timestamp_seconds": _NO_RECORDING,

@@ -8,12 +8,23 @@ import pytest
 from handler.cli import client
 
 
-def test_who_has_no_name_in_the_environment_is_named_by_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.delenv("USER", raising=False)
-    assert client._user() == pwd.getpwuid(os.getuid()).pw_name
+@pytest.fixture(autouse=True)
+def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SUDO_USER", "USER", "TRIMTAB_REASON"):
+        monkeypatch.delenv(name, raising=False)
 
 
-def test_who_became_root_is_named_as_who_he_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_in_the_environment_the_account_names_the_caller() -> None:
+    assert client._caller() == {"X-Trimtab-User": pwd.getpwuid(os.getuid()).pw_name}
+
+
+def test_under_sudo_the_caller_is_the_user_who_typed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "root")
     monkeypatch.setenv("SUDO_USER", "åsa")
-    assert client._user() == "?sa"
+    assert client._caller() == {"X-Trimtab-User": "?sa"}
+
+
+def test_a_reason_goes_along_as_far_as_a_header_can_carry_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "ann")
+    monkeypatch.setenv("TRIMTAB_REASON", "load\ntest " + "x" * 300)
+    assert client._caller() == {"X-Trimtab-User": "ann", "X-Trimtab-Reason": ("load?test " + "x" * 300)[:200]}
