@@ -7,6 +7,7 @@ polled at once. A late tick is never doubled: the tick number is the number of c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -46,6 +47,8 @@ _MANY_GROUPS = 100
 _SLOTS = 16
 """As many slots an interval spread the polls well enough; a larger fleet has larger slots before it has more."""
 _UNHEARD_INTERVALS = 10
+_FOR_LISTINGS = 0.4
+"""Intervals that a daemon's first tick of a slot waits for listings: less than half, so that it stays that tick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,8 +210,9 @@ class Decider:
 
     async def tick(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator, due: float) -> None:
         """One slot, once: everything the chain does, in the order of the chain."""
-        began = self._clock()
         runtimes = [self._runtimes[group] for group in slot.groups if group in self._runtimes]
+        await _listed(runtimes, _FOR_LISTINGS * slot.interval)
+        began = self._clock()
         rosters: dict[GroupId, Roster] = {runtime.id: runtime.roster(began.wall) for runtime in runtimes}
         scrape = await self._poller.poll(catalogue, rosters, timeout=min(0.8 * slot.interval, 10.0))
         self._heard(tuple(runtime.id for runtime in runtimes), scrape)
@@ -279,6 +283,15 @@ class Decider:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
             self._direct[slot.groups] = direct_sources(catalogue)
         return known
+
+
+async def _listed(runtimes: Sequence[GroupRuntime], within: Seconds) -> None:
+    """Wait for the first listing of groups that go on with windows: a tick without members would end these."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            for runtime in runtimes:
+                while runtime.resumed and runtime.seen is None:  # noqa: ASYNC110  # once in a daemon's life
+                    await asyncio.sleep(0.05)
 
 
 def _judge(catalogue: Catalogue, frame: Frame) -> Callable[[Mapping[PolicyId, Kept], int | None], Evaluation]:

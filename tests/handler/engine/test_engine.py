@@ -220,6 +220,15 @@ def test_windows_and_holds_go_on_over_a_restart_that_no_tick_was_lost_by(bed: En
     bed.run(after)
 
 
+def test_a_first_tick_waits_for_the_listing_without_which_windows_would_end(bed: EngineBed) -> None:
+    _held(bed)
+
+    async def after(up: Up) -> None:
+        assert await up.tick(30.0) is Reason.HOLDING
+
+    bed.run(after)
+
+
 def test_windows_are_empty_after_a_restart_that_took_longer_than_an_interval_and_a_half(bed: EngineBed) -> None:
     _held(bed)
     bed.later += 30.0
