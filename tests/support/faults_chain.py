@@ -69,6 +69,7 @@ from tests.support.faults import (
 )
 from tests.support.still_time import pass_by, play
 from tests.support.worlds import a_definition
+from trigger.conditions.timers import restarted
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.requests import Fleet, GroupState
@@ -324,9 +325,8 @@ class _Chain:
             decision = decide(
                 self._catalogue.groups[group], requests, fleet, room.state, scrape.at, evaluation=evaluation
             )
-            room.state, room.holds = decision.state, evaluation.holds
-            if decision.restarts_holds:
-                room.restart_holds()
+            held = evaluation.holds
+            room.state, room.holds = decision.state, restarted(held) if decision.restarts_holds else held
             seen = _seen(scrape, group, play.sides[group], room.state.desired or 0) if group in joined else None
             play.seen.setdefault(group, []).append(seen)
 
