@@ -166,7 +166,7 @@ def side_by_side(calls: Sequence[Callable[[], T]], workers: int) -> tuple[T, ...
 def _settle(future: Future[T], work: Callable[[], T]) -> None:
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001 whoever waits for the pass gets it
+    except BaseException as error:  # noqa: BLE001 what waits for the pass gets it
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -1,6 +1,6 @@
 """Write every operation into the audit trail: before it is carried out, and again with what became of it.
 
-A process that ends in between leaves a row that asked and has no result: nobody knows then what was done.
+A process that ends in between leaves a row that asked and has no result: what was done is then not known.
 """
 
 from __future__ import annotations
