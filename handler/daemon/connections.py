@@ -12,6 +12,7 @@ import resource
 import socket
 import struct
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -20,7 +21,7 @@ from config.model.catalogue import Catalogue
 from config.units import Seconds
 from handler import logs
 from handler.runtime.loops import Guard
-from handler.web.admission import WITHIN, WaitPhase, evicted, is_elsewhere, is_overdue
+from handler.web.admission import READ_AT_LEAST, WITHIN, WaitPhase, evicted, is_elsewhere, is_overdue
 from handler.web.gate import BEARER, READING
 
 _OTHER_DESCRIPTORS = 200
@@ -74,6 +75,8 @@ class TrackedConnection(HttpToolsProtocol):
     _head: int | None = 0
     """Bytes read of the present head, if one is being read."""
     _stalled = False
+    _unread = 0
+    """Bytes of an answer that its client had not read when `since` was set."""
 
     @property
     def trusted(self) -> bool:
@@ -148,10 +151,10 @@ class TrackedConnection(HttpToolsProtocol):
         self.look()
 
     def look(self) -> None:
-        """Note the present phase, and its start if it has changed."""
-        phase = self._phase()
-        if phase is not self.phase:
-            self.phase, self.since = phase, self.loop.time()
+        """Note the present phase, and its start if it has changed or the client has read a good part of an answer."""
+        phase, unread = self._phase(), self.transport.get_write_buffer_size()
+        if phase is not self.phase or self._unread - unread >= READ_AT_LEAST:
+            self.phase, self.since, self._unread = phase, self.loop.time(), unread
 
     def _phase(self) -> WaitPhase:
         if self.transport.is_closing():
@@ -210,16 +213,22 @@ class ConnectionSweep:
 
     async def run(self) -> None:
         """Sweep until cancelled."""
-        guard = Guard("sweep", listener=self._name)
+        guard, loop = Guard("sweep", listener=self._name), asyncio.get_running_loop()
+        due = loop.time()
         while True:
-            await guard.run(self.sweep)
+            now = loop.time()
+            await guard.run(partial(self._swept, now, now - due))
+            due = loop.time() + _SWEPT_EVERY
             await asyncio.sleep(_SWEPT_EVERY)
 
-    async def sweep(self) -> None:
-        """Look at every connection once."""
-        now = asyncio.get_running_loop().time()
+    async def _swept(self, now: Seconds, late: Seconds) -> None:
+        self.sweep(now, late)
+
+    def sweep(self, now: Seconds, late: Seconds) -> None:
+        """Look at every connection once. For ``late`` the loop did not run: no client could be served, none waited."""
         connections = [each for each in self._connections if isinstance(each, TrackedConnection)]
         for connection in connections:
+            connection.since = min(now, connection.since + late)
             connection.look()
             if is_overdue(connection, now, self._within):
                 connection.end()

@@ -47,6 +47,9 @@ WITHIN: Mapping[WaitPhase, Seconds | None] = MappingProxyType(
 The gate has its own deadline for a body and answers 408; this one is for bodies that the gate does not read.
 """
 
+READ_AT_LEAST = 1024 * 1024
+"""Bytes of an answer that a client reads before its time begins again: many thousand groups are 6 MB of metrics."""
+
 
 class AdmittedConnection(Protocol):
     """What admission needs to know of a connection."""
