@@ -13,6 +13,7 @@ from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
 from handler.snapshots.writing import written
+from handler.web.problems import MEDIA, TYPES, Problem, details
 from handler.web.render import Json, carried_out, closed_up, plain, planned, text_of
 from trigger.explain.words import sentence_of
 from trigger.reasons import Reason
@@ -24,7 +25,12 @@ async def answered(address: Address, done: Done) -> Response:
     """Return an outcome as a response, with the status of its address unless the outcome has its own."""
     if isinstance(done, Snapshot):  # for thousands of members it takes a while
         return Response(await asyncio.to_thread(lambda: text_of(written(done))), media_type="application/json")
-    return JSONResponse(_body(done), _status(done) or address.status)
+    problem = _problem(done)
+    if problem is None:
+        return JSONResponse(_body(done), _status(done) or address.status)
+    told, kind = _body(done), TYPES[problem]
+    beside = details(problem, _detail(done))
+    return JSONResponse({**told, **beside} if isinstance(told, dict) else beside, kind.status, media_type=MEDIA)
 
 
 def _body(done: object) -> Json:
@@ -44,24 +50,46 @@ def _body(done: object) -> Json:
 
 
 def _status(done: object) -> int | None:
-    """Return 403 for a refusal, 409 for a refused file; ``None``: the outcome has no status of its own."""
+    """Return 202 for a size that is accepted, now or in its turn; ``None``: the outcome has no status of its own."""
     match done:
         case Asked():
-            return 202 if done.accepted else 403
+            return 202
         case Decision():
-            return _status_of(done)
+            return 202 if _is_accepted(done) else 200
         case Reloaded():
-            return 409 if done.problems else 200
+            return 200
         case _:
             return None
 
 
-def _status_of(decision: Decision) -> int:
-    """Return 202 for a size that is accepted, now or in its turn, 200 for the present size, else 403."""
-    reasons = {answer.reason for answer in decision.answers}
-    if decision.winner is not None or Reason.WAITING_TURN in reasons:
-        return 202
-    return 200 if reasons <= {Reason.NO_CHANGE} else 403
+def _problem(done: object) -> Problem | None:
+    """Return why an outcome is a refusal; ``None``: it is none."""
+    match done:
+        case Asked():
+            return None if done.accepted else Problem.NO_CHANGE
+        case Decision():
+            kept = {answer.reason for answer in done.answers} <= {Reason.NO_CHANGE}
+            return None if kept or _is_accepted(done) else Problem.NO_CHANGE
+        case Reloaded():
+            return Problem.FILE_REFUSED if done.problems else None
+        case _:
+            return None
+
+
+def _detail(done: object) -> str:
+    match done:
+        case Asked():
+            return sentence_of(done.reason)
+        case Decision():
+            return "; ".join(sentence_of(answer.reason) for answer in done.answers)
+        case Reloaded():
+            return "; ".join(str(problem) for problem in done.problems)
+        case _:
+            return ""
+
+
+def _is_accepted(decision: Decision) -> bool:
+    return decision.winner is not None or Reason.WAITING_TURN in {answer.reason for answer in decision.answers}
 
 
 def _decided(decision: Decision) -> dict[str, Json]:

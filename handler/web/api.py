@@ -23,6 +23,7 @@ from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.routes import build_pages
+from handler.web.problems import PATH, Problem, problem_of_status, problem_response, table
 from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
 from handler.web.render import plain
@@ -35,22 +36,24 @@ def build(operations: Operations) -> FastAPI:
     for router in (_health(operations), build_discovery(operations), build_pages(operations)):
         app.include_router(router)
     for router in (
+        _problems(),
         operation_routes(partial(perform, operations)),
         reading_routes(operations),
         build_recent(operations),
     ):
         app.include_router(router, prefix=BASE)
-    for kind, status in ((NoSuch, 404), (Refused, 409), (StoreError, 503)):
-        app.add_exception_handler(kind, _refusal(status))
+    for kind, problem in ((NoSuch, Problem.NOT_FOUND), (Refused, Problem.REFUSED), (StoreError, Problem.STORE)):
+        app.add_exception_handler(kind, _refusal(problem))
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _unserved)
+    app.add_exception_handler(Exception, _failed)
     return app
 
 
-def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONResponse]]:
+def _refusal(problem: Problem) -> Callable[[Request, Exception], Awaitable[JSONResponse]]:
     async def answer(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, status)
+        return problem_response(problem, str(error))
 
     return answer
 
@@ -58,22 +61,37 @@ def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[JSONRespon
 async def _forbidden(request: Request, error: Exception) -> JSONResponse:
     """Answer 401 to a caller without a credential, which may have one, and 403 to others."""
     if actor_of(request).origin.way is Way.NONE:
-        return JSONResponse({"error": str(error)}, 401, {"WWW-Authenticate": "Bearer"})
-    return JSONResponse({"error": str(error)}, 403)
+        return problem_response(Problem.UNAUTHENTICATED, str(error))
+    return problem_response(Problem.FORBIDDEN, str(error))
 
 
 async def _misread(_: Request, error: Exception) -> JSONResponse:
     """Return the errors of a request and their places, without repeating its content."""
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
-    return JSONResponse({"error": words.encode("ascii", "backslashreplace").decode()}, 422)
+    return problem_response(Problem.INVALID, words.encode("ascii", "backslashreplace").decode())
 
 
 async def _unserved(_: Request, error: Exception) -> JSONResponse:
     """Answer a path that does not exist, or a method that the path does not take."""
     if not isinstance(error, HTTPException):
-        return JSONResponse({"error": "not served"}, 404)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+        return problem_response(Problem.NOT_FOUND, "not served")
+    return problem_response(problem_of_status(error.status_code), error.detail, error.headers or {})
+
+
+async def _failed(_: Request, error: Exception) -> JSONResponse:
+    """Answer for a defect; the server logs it."""
+    return problem_response(Problem.INTERNAL, f"the daemon failed ({type(error).__name__}): see its log")
+
+
+def _problems() -> APIRouter:
+    routes = APIRouter(tags=["health"])
+
+    @routes.get(PATH)
+    async def problems() -> JSONResponse:
+        return JSONResponse(table())
+
+    return routes
 
 
 def _health(operations: Operations) -> APIRouter:

@@ -18,6 +18,7 @@ from handler.operations.facade import Operations
 from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.needs import MEASURES
+from handler.web.problems import Problem, problem_response
 from handler.web.render import Json
 
 _SERVING = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
@@ -44,10 +45,10 @@ def build_discovery(operations: Operations) -> APIRouter:
         chosen = port if port is not None else port_of(definition)
         if chosen is None:
             words = f"no port: the balancers of {group} do not give one port for its members; add ?port=9100"
-            return JSONResponse({"error": words}, 400)
+            return problem_response(Problem.MALFORMED, words)
         unsure = doubt(status)
         if unsure is not None:
-            return JSONResponse({"error": unsure}, 503, {"Retry-After": "5"})
+            return problem_response(Problem.UNKNOWN_YET, unsure)
         return JSONResponse(target_groups(status, definition, chosen))
 
     return routes

@@ -7,7 +7,6 @@ nothing, and where proxies are declared no other peer may connect at all.
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from config.units import Seconds
 from handler.ingest.request_rates import RequestRates, peer_key
 from handler.web.gate import App, Message, Receive, Scope, Send
+from handler.web.problems import Header, Problem, send_problem
 
 _FORWARDED = b"x-forwarded-for"
 _AT_MOST = 20
@@ -36,16 +36,16 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Refusal:
     """Why a request goes no further."""
 
-    status: int
+    problem: Problem
     error: str
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: tuple[Header, ...] = ()
 
 
 STREAM = "/events"
 STREAMS = 8
 """Streams of events of one peer that is another machine; all of them together have a limit, too."""
 _STREAMS_TAKEN = Refusal(
-    status=429,
+    problem=Problem.TOO_MANY,
     error=f"this address has {STREAMS} streams of events already: close a page",
     headers=((b"retry-after", b"10"),),
 )
@@ -105,14 +105,14 @@ class Edge:
         peer = address_of(scope)
         if self._trusted:
             if peer is None or not is_within(peer, self._trusted):
-                return Refusal(status=403, error="only the proxies that 'listen' trusts may connect")
+                return Refusal(problem=Problem.FORBIDDEN, error="only the proxies that 'listen' trusts may connect")
             peer = forwarded(scope, peer, self._trusted)
             scope["client"] = (str(peer), 0)
         wait = self._rates.wait(peer, self._clock())
         if wait is None:
             return None
         return Refusal(
-            status=429,
+            problem=Problem.TOO_MANY,
             error="too many requests from this address",
             headers=((b"retry-after", str(wait).encode()),),
         )
@@ -162,12 +162,4 @@ def _parsed(text: str) -> Address | None:
 
 
 async def _answer(send: Send, refusal: Refusal) -> None:
-    body = json.dumps({"error": refusal.error}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *refusal.headers,
-    ]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send_problem(send, refusal.problem, refusal.error, (b"connection", b"close"), *refusal.headers)

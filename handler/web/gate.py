@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any
 
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
@@ -22,13 +20,14 @@ from handler.ingest.addresses import is_ingest, kinds_of
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
+from handler.web.problems import Problem, send_problem
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = tuple[int, str]
-"""Status and error of an answer."""
+Refusal = tuple[Problem, str]
+"""Why a request goes no further, in general and in detail."""
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_AT_MOST = 64 * 1024
@@ -76,7 +75,7 @@ class Gate:
         if scope["type"] != "http":
             return  # only HTTP is served
         if sum(key == b"host" for key, _ in scope["headers"]) > 1:
-            await _answer(send, 400, "more than one Host header")
+            await send_problem(send, Problem.MALFORMED, "more than one Host header")
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         hooked = self._hooks is not None and is_ingest(scope["path"])
@@ -89,18 +88,18 @@ class Gate:
                     async with asyncio.timeout(BODY_WITHIN):
                         await _read(receive, 0)
             self._note(scope, actor)
-            await _answer(send, *actor)
+            await send_problem(send, *actor)
             return
         try:
             async with asyncio.timeout(BODY_WITHIN):
                 body = await _read(receive, at_most)
         except TimeoutError:
-            await _answer(send, 408, f"the body was not complete within {BODY_WITHIN:.0f} s")
+            await send_problem(send, Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s")
             return
         if body is _Unread.CUT_OFF:
             return  # the client is gone, and half a body may mean something else
         if body is _Unread.TOO_LONG:
-            await _answer(send, 413, f"the body is longer than {at_most} bytes")
+            await send_problem(send, Problem.TOO_LONG, f"the body is longer than {at_most} bytes")
             return
         scope[BEARER] = actor.origin.way is not Way.NONE
         scope[ACTOR] = replace(actor, because=headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
@@ -115,11 +114,11 @@ class Gate:
             return misdirected
         actor = self._actor(scope, headers.get("authorization", ""), hooked=hooked)
         if actor is None:
-            return 401, NOT_ACCEPTED
+            return Problem.UNAUTHENTICATED, NOT_ACCEPTED
         if scope["method"] in READING:
             return actor
         if actor.origin.way is Way.NONE and not hooked:
-            return 401, self._callers.needs
+            return Problem.UNAUTHENTICATED, self._callers.needs
         return _unfit_body(headers, at_most, kinds) or actor
 
     def _actor(self, scope: Scope, authorization: str, *, hooked: bool) -> Actor | None:
@@ -131,14 +130,17 @@ class Gate:
 
     def _note(self, scope: Scope, refusal: Refusal) -> None:
         """Have the audit trail tell of a caller without an accepted credential."""
-        status, error = refusal
-        if status == HTTPStatus.UNAUTHORIZED and self._attempts is not None:
+        problem, error = refusal
+        if problem is Problem.UNAUTHENTICATED and self._attempts is not None:
             self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
     def _misdirected(self, headers: dict[str, str]) -> Refusal | None:
         if self._access.trusted or self._access.serves(headers.get("host", "")):
             return None
-        return 421, "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
+        return (
+            Problem.MISDIRECTED,
+            "the Host header does not name this machine; use 127.0.0.1 or localhost with the port",
+        )
 
 
 def _peer(scope: Scope) -> str:
@@ -151,9 +153,9 @@ def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str] | N
     if kinds is not None and (length != "0" or "transfer-encoding" in headers):
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in kinds:
-            return 415, f"the body must be {' or '.join(sorted(kinds - {''}))}"
+            return Problem.WRONG_CONTENT, f"the body must be {' or '.join(sorted(kinds - {''}))}"
     if not (length.isascii() and length.isdigit()) or int(length) > at_most:
-        return 413, f"the body is longer than {at_most} bytes"
+        return Problem.TOO_LONG, f"the body is longer than {at_most} bytes"
     return None
 
 
@@ -184,12 +186,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _answer(send: Send, status: int, error: str) -> None:
-    body = json.dumps({"error": error}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == HTTPStatus.UNAUTHORIZED:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -13,8 +13,8 @@ from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
 from handler.web.gate import ACTOR
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}"})
-"""Routes that need nothing: whether the daemon is well, without names, and the files of pages."""
+PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems"})
+"""Routes that need nothing: whether the daemon is well, without names, files of pages, and the table of problems."""
 
 
 class Needs:

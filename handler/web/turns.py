@@ -7,10 +7,10 @@ that have the token or come over the unix socket.
 from __future__ import annotations
 
 import asyncio
-import json
 
 from config.units import Seconds
 from handler.web.gate import BEARER, READING, App, Message, Receive, Scope, Send
+from handler.web.problems import Problem, send_problem
 
 _AT_ONCE = 4
 _WAITING_AT_MOST = 256
@@ -37,7 +37,7 @@ class RequestTurns:
         elif await self._turn_comes():
             await self._in_turn(scope, receive, send)
         else:
-            await _busy(send)
+            await send_problem(send, Problem.BUSY, "too many requests at once: try again, or use the unix socket")
 
     async def _turn_comes(self) -> bool:
         if self._waiting >= self._waiting_at_most:
@@ -66,14 +66,3 @@ class RequestTurns:
         finally:
             if not begun:
                 self._free.release()
-
-
-async def _busy(send: Send) -> None:
-    body = json.dumps({"error": "too many requests at once: try again, or use the unix socket"}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"retry-after", b"2"),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from pathlib import Path
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from markupsafe import Markup
 from starlette.types import Receive, Scope, Send
 
@@ -28,6 +28,7 @@ from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.overview import first_page, order, overview, summary
 from handler.web.pages.overview import parts_of as row_parts
+from handler.web.problems import Problem, problem_response
 
 News = frozenset[GroupId]
 _TOGETHER: Seconds = 0.25
@@ -101,16 +102,16 @@ class Console:
                 self._operations.group(group)
             listener = self._operations.pulse.listen(group)
         except NoSuch as error:
-            return JSONResponse({"error": str(error)}, 404)
+            return problem_response(Problem.NOT_FOUND, str(error))
         except Refused as error:
-            return JSONResponse({"error": str(error)}, 503, {"Retry-After": "10"})
+            return problem_response(Problem.BUSY, str(error), {"Retry-After": "10"})
         told = self._told(listener, self._news_of_all(grants) if group is None else lambda _: self._group(group))
         return _Stream(listener, told)
 
     def asset(self, name: str) -> Response:
         """Return a file of the pages; its path changes with its content."""
         if name not in self._assets:
-            return JSONResponse({"error": f"there is no {name}"}, 404)
+            return problem_response(Problem.NOT_FOUND, f"there is no {name}")
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
 
