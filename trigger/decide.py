@@ -10,7 +10,8 @@ In this order:
    the size without a request (`trigger.guards.enforced_bounds`). All bounds are those in force at this moment
    (`trigger.policies.schedules`).
 3. **Weighed.** Each request passes the guards by itself (`trigger.guards.gate`). Without a desired size the answer is
-   NOT_LISTED; if a schedule's time passed too long ago, it is MISSED.
+   NOT_LISTED; if the caller has read another revision of the size than this one, it is OUTBID; if a schedule's time
+   passed too long ago, it is MISSED.
 4. **Combined.** At most one request wins (`trigger.guards.combine`). In a service it may have to wait for its turn, and
    is kept: WAITING_TURN (`trigger.guards.turns`). When its turn comes, it is weighed again with the others.
 5. **Carried out.** All changes of one moment are one revision; an enforced change is then a clamp of the winner's
@@ -216,6 +217,9 @@ def _weighed(request: Request, halted: Reason | None, context: GuardContext | No
     insists = halted is Reason.PAUSED and request.cause is RequestCause.PERSON and request.force
     if context is None:
         return refused(request, None, None, halted or Reason.NOT_LISTED)
+    if request.expects is not None and request.expects != context.state.revision:
+        wanted = requested_size(context.base, context.fleet.in_service, request.adjustment)
+        return refused(request, wanted, None, Reason.OUTBID)
     if halted and not insists:
         return refused(
             request, requested_size(context.base, context.fleet.in_service, request.adjustment), None, halted

@@ -52,7 +52,7 @@ class Reason(enum.Enum):
     EXPIRED = "expired"
     """The kept request waited too long for its turn."""
     OUTBID = "outbid"
-    """Another request of the same moment won."""
+    """Another request won: at the same moment, or since the caller read the size that it names."""
     DISAGREED = "disagreed"
     """Another policy that could scale in does not agree with this scale-in."""
     SUPERSEDED = "superseded"

@@ -45,6 +45,8 @@ class Request:
     """Of a schedule: the time that it carries out."""
     missed: bool = False
     """That time passed too long ago."""
+    expects: int | None = None
+    """The revision of the size that the caller has read: at any other the request is refused; ``None``: any will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

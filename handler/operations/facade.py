@@ -27,6 +27,7 @@ from handler.operations.member_admin import MemberAdmin
 from handler.operations.outcomes import Asked
 from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
+from handler.operations.size_tags import ChangedSince, expected_revision
 from handler.operations.store_admin import StoreAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
@@ -177,11 +178,12 @@ class Operations:
 
     # Sizes
 
-    async def scale(self, group: GroupId, size: int, *, force: bool, by: str) -> Decision:
-        """Set the desired size for a person."""
+    async def scale(self, group: GroupId, size: int, *, force: bool, by: str, if_match: str | None = None) -> Decision:
+        """Set the desired size for a person; with ``if_match``, only if it is the one that the person has read."""
         runtime = self._runtime(group)
         now = self._engine.parts.clock()
-        request = request_of(runtime, Adjustment(verb=AdjustmentVerb.SET, amount=size), now, by=by, force=force)
+        wanted = Adjustment(verb=AdjustmentVerb.SET, amount=size)
+        request = request_of(runtime, wanted, now, by=by, force=force, if_match=if_match)
         return await self._engine.queue.ask(DecisionTask(runtime=runtime, at=now, requests=(request,)))
 
     def fresh_id(self) -> str:
@@ -317,9 +319,16 @@ class Operations:
         runtime = self._runtime(group)
         return await asyncio.to_thread(self._engine.parts.converger.snapshot, runtime.stored())
 
-    async def delete(self, group: GroupId, *, members: bool, by: str) -> None:
-        """Forget an ORPHANED group; with ``members``, empty it first."""
+    async def delete(self, group: GroupId, *, members: bool, by: str, if_match: str | None = None) -> None:
+        """Forget an ORPHANED group; with ``members``, empty it first.
+
+        Raises:
+            ChangedSince: its size is not the one that ``if_match`` names.
+        """
         runtime = self._runtime(group)
+        state = runtime.state
+        if expected_revision(if_match, state.revision, state.desired) not in {None, state.revision}:
+            raise ChangedSince(f"the size of {group} has changed since the caller read it: nothing is deleted")
         self._engine.refuse_declared(runtime)
         await self._note(runtime, "delete", by, "with members" if members else "members are left as they are")
         if members:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge, Interval
+from annotated_types import Ge, Interval, Len
 
 from config.model.rolling import Allowance
 from config.units import BalancerId, GroupId
 from handler.identity.rights import Verb
-from handler.operations.address import installation, one_group, over, shared_resource
+from handler.operations.address import ABOUT, HEADER, installation, one_group, over, shared_resource
 
 if TYPE_CHECKING:
     from handler.engine.assembly import Reloaded
@@ -58,9 +59,12 @@ class DeleteGroup:
 
     group: GroupId
     members: bool = False
+    if_match: Annotated[str, Len(1, 1000)] | None = field(
+        default=None, metadata={HEADER: "If-Match", ABOUT: "Only if the group still has one of these entity tags."}
+    )
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        await operations.delete(self.group, members=self.members, by=by.name)
+        await operations.delete(self.group, members=self.members, by=by.name, if_match=self.if_match)
         return {"group": self.group, "deleted": True, "members": self.members}
 
 

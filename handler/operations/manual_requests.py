@@ -8,6 +8,7 @@ from config.model.catalogue import Adjustment, Catalogue, Group
 from config.model.schedules import ScheduledLimit
 from config.units import Moment, PolicyId
 from handler.operations.lookup import NoSuch
+from handler.operations.size_tags import expected_revision
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.policies.schedules import schedule_named
 from trigger.requests import Pause, Request, RequestCause
@@ -21,8 +22,10 @@ def stopping(decisions_only: bool, direction: Direction | None) -> Pause:
     return Pause.DECISIONS if decisions_only else Pause.ALL
 
 
-def request_of(runtime: GroupRuntime, adjustment: Adjustment, now: Moment, *, by: str, force: bool) -> Request:
-    """Return a person's request for a size."""
+def request_of(
+    runtime: GroupRuntime, adjustment: Adjustment, now: Moment, *, by: str, force: bool, if_match: str | None = None
+) -> Request:
+    """Return a person's request for a size; ``if_match`` names the size that the person has read."""
     return Request(
         id=f"person-{by}-{now.wall:.6f}",
         group=runtime.id,
@@ -31,6 +34,7 @@ def request_of(runtime: GroupRuntime, adjustment: Adjustment, now: Moment, *, by
         adjustment=adjustment,
         quiet_time=runtime.definition.group.quiet_time,
         force=force,
+        expects=expected_revision(if_match, runtime.state.revision, runtime.state.desired),
     )
 
 

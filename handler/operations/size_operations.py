@@ -27,9 +27,12 @@ class ScaleGroup:
     group: GroupId
     size: Annotated[int, Interval(ge=0, le=1_000_000)]
     force: bool = False
+    if_match: Annotated[str, Len(1, 1000)] | None = field(
+        default=None, metadata={HEADER: "If-Match", ABOUT: "Only if the size still has one of these entity tags."}
+    )
 
     async def perform(self, operations: Operations, by: Actor) -> Decision:
-        return await operations.scale(self.group, self.size, force=self.force, by=by.name)
+        return await operations.scale(self.group, self.size, force=self.force, by=by.name, if_match=self.if_match)
 
 
 @over(

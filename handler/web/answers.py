@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from handler.engine.assembly import Reloaded
 from handler.operations.address import Address
 from handler.operations.outcomes import Asked, Done, MemberPass
+from handler.operations.size_tags import size_tag
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
@@ -27,10 +28,16 @@ async def answered(address: Address, done: Done) -> Response:
         return Response(await asyncio.to_thread(lambda: text_of(written(done))), media_type="application/json")
     problem = _problem(done)
     if problem is None:
-        return JSONResponse(_body(done), _status(done) or address.status)
+        return JSONResponse(_body(done), _status(done) or address.status, _headers(done))
     told, kind = _body(done), TYPES[problem]
     beside = details(problem, _detail(done))
-    return JSONResponse({**told, **beside} if isinstance(told, dict) else beside, kind.status, media_type=MEDIA)
+    whole = {**told, **beside} if isinstance(told, dict) else beside
+    return JSONResponse(whole, kind.status, _headers(done), MEDIA)
+
+
+def _headers(done: object) -> dict[str, str]:
+    """Return the tag of the size that a decision leaves."""
+    return {"ETag": size_tag(done.state.revision, done.state.desired)} if isinstance(done, Decision) else {}
 
 
 def _body(done: object) -> Json:
@@ -68,6 +75,8 @@ def _problem(done: object) -> Problem | None:
         case Asked():
             return None if done.accepted else Problem.NO_CHANGE
         case Decision():
+            if _is_late(done):
+                return Problem.CHANGED
             kept = {answer.reason for answer in done.answers} <= {Reason.NO_CHANGE}
             return None if kept or _is_accepted(done) else Problem.NO_CHANGE
         case Reloaded():
@@ -80,12 +89,20 @@ def _detail(done: object) -> str:
     match done:
         case Asked():
             return sentence_of(done.reason)
+        case Decision() if _is_late(done):
+            return f"the size of {done.group} has changed since the caller read it, and is {done.desired_to} now"
         case Decision():
             return "; ".join(sentence_of(answer.reason) for answer in done.answers)
         case Reloaded():
             return "; ".join(str(problem) for problem in done.problems)
         case _:
             return ""
+
+
+def _is_late(decision: Decision) -> bool:
+    """Tell whether a request named a size that its caller had read, and another change came first."""
+    answers = decision.answers
+    return any(answer.reason is Reason.OUTBID and answer.request.expects is not None for answer in answers)
 
 
 def _is_accepted(decision: Decision) -> bool:

@@ -18,6 +18,8 @@ from handler.operations.authorising import Forbidden, may
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
+from handler.operations.size_tags import ChangedSince
+from handler.web.conditional import Conditional
 from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
@@ -27,6 +29,13 @@ from handler.web.problems import PATH, Problem, problem_of_status, problem_respo
 from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
 from handler.web.render import plain
+
+_PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
+    (NoSuch, Problem.NOT_FOUND),
+    (ChangedSince, Problem.CHANGED),
+    (Refused, Problem.REFUSED),
+    (StoreError, Problem.STORE),
+)
 
 
 def build(operations: Operations) -> FastAPI:
@@ -42,12 +51,13 @@ def build(operations: Operations) -> FastAPI:
         build_recent(operations),
     ):
         app.include_router(router, prefix=BASE)
-    for kind, problem in ((NoSuch, Problem.NOT_FOUND), (Refused, Problem.REFUSED), (StoreError, Problem.STORE)):
+    for kind, problem in _PROBLEMS:
         app.add_exception_handler(kind, _refusal(problem))
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _unserved)
     app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Conditional)
     return app
 
 

@@ -20,6 +20,7 @@ from handler.operations.outcomes import Done
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.answers import answered
 from handler.web.gate import ACTOR
+from handler.web.problems import Problem, problem_response
 
 _Model = type[BaseModel]
 Perform = Callable[[Operation, Actor], Awaitable[Done]]
@@ -33,6 +34,7 @@ _BY = Annotated[
 ]
 _REQUEST, _ASKER, _BODY = "request", "asker", "body"
 """Parameters of an endpoint besides its operation's fields."""
+_NO_TAG = "this address has no entity tag, so If-Match cannot hold: leave it out"
 _READ_AS: Mapping[object, object] = {Allowance | None: Allowed | None}
 """Types with another form in requests."""
 
@@ -52,8 +54,13 @@ def operation_routes(perform: Perform) -> APIRouter:
 def _endpoint(
     perform: Perform, kind: type[Operation], address: Address, model: _Model | None
 ) -> Callable[..., Awaitable[Response]]:
+    takes_tags = any(each.metadata.get(HEADER) == "If-Match" for each, _ in _typed(kind))
+
     async def endpoint(**given: Any) -> Response:  # noqa: ANN401  # as the signature below says
-        actor: Actor = given.pop(_REQUEST).scope[ACTOR]
+        request: Request = given.pop(_REQUEST)
+        if "if-match" in request.headers and not takes_tags:
+            return problem_response(Problem.CHANGED, _NO_TAG)
+        actor: Actor = request.scope[ACTOR]
         by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)
         sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
         return await answered(address, await perform(kind(**given, **sent), actor.called(by)))
@@ -90,7 +97,12 @@ def _parameter(name: str, annotation: object, default: object = MISSING) -> Para
 def _model(kind: type[Operation], address: Address) -> _Model:
     """Make the schema of a body. OpenAPI tells two of one name apart by their modules."""
     module, _, name = address.body.rpartition(".")
-    described = {each.name: (hint, _described(each)) for each, hint in _typed(kind) if each.name not in address.placed}
+    placed = address.placed
+    described = {
+        each.name: (hint, _described(each))
+        for each, hint in _typed(kind)
+        if each.name not in placed and HEADER not in each.metadata
+    }
     return create_model(name, __config__=ConfigDict(extra="forbid"), __module__=module or __name__, **described)  # type: ignore[call-overload,no-any-return]
 
 

@@ -35,6 +35,7 @@ class Problem(enum.Enum):
     TOO_SLOW = "too-slow"
     REFUSED = "refused"
     FILE_REFUSED = "file-refused"
+    CHANGED = "changed"
     TOO_LONG = "too-long"
     WRONG_CONTENT = "wrong-content"
     MISDIRECTED = "misdirected"
@@ -65,6 +66,7 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
         Problem.TOO_SLOW: ProblemType(408, "The request did not arrive in time"),
         Problem.REFUSED: ProblemType(409, "The daemon will not do it, and nothing has changed"),
         Problem.FILE_REFUSED: ProblemType(409, "The file has problems, so the one before stays in force"),
+        Problem.CHANGED: ProblemType(412, "What the caller has read has changed since, and nothing was done"),
         Problem.TOO_LONG: ProblemType(413, "The body is too long"),
         Problem.WRONG_CONTENT: ProblemType(415, "The body has another content type"),
         Problem.MISDIRECTED: ProblemType(421, "The Host header does not name this machine"),

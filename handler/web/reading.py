@@ -6,20 +6,23 @@ import math
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 
 from config.units import CounterId, GroupId, Instant
 from handler.operations.facade import Operations
+from handler.operations.size_tags import size_tag
 from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
+from handler.web.conditional import tagged_group
 from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_AUDIT, READS_OWN, grants_of
 from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
 from trigger.explain.words import say
 
+_SIZE = ("group", "desired", "minimum", "maximum", "forced", "revision")
 _UNTIL = Query(description="With at: show the decision taken from at until just before this instant.")
 _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; left out: one with every permission.")]
 
@@ -41,8 +44,15 @@ def _groups(operations: Operations) -> APIRouter:
         return JSONResponse(plain(tuple(status for status in operations.status() if grants.sees(status.group))))
 
     @routes.get("/groups/{group}")
-    async def group(group: str) -> JSONResponse:
-        return JSONResponse(plain(operations.group(GroupId(group))))
+    async def group(group: str) -> Response:
+        status = operations.group(GroupId(group))
+        return tagged_group(JSONResponse(plain(status)), status)
+
+    @routes.get("/groups/{group}/size")
+    async def size(group: str) -> JSONResponse:
+        status = operations.group(GroupId(group))
+        told = {name: getattr(status, name) for name in _SIZE}
+        return JSONResponse(told, headers={"ETag": size_tag(status.revision, status.desired)})
 
     @routes.get("/groups/{group}/members")
     async def members(group: str) -> JSONResponse:

@@ -28,8 +28,17 @@ class Reply:
         return json.loads(self.text)
 
 
-async def asked(app: FastAPI, method: str, path: str, actor: Actor, body: object = None, query: str = "") -> Reply:
+async def asked(  # the parts of a request
+    app: FastAPI,
+    method: str,
+    path: str,
+    actor: Actor,
+    body: object = None,
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
     """Send one request; a stream is left after its first event."""
+    given = {**({} if body is None else {"Content-Type": "application/json"}), **(headers or {})}
     sent, begun, told = list[Message](), asyncio.Event(), False
 
     async def receive() -> Message:
@@ -49,7 +58,7 @@ async def asked(app: FastAPI, method: str, path: str, actor: Actor, body: object
         "method": method,
         "path": path,
         "query_string": query.encode(),
-        "headers": [] if body is None else [(b"content-type", b"application/json")],
+        "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
         BEARER: True,
         ACTOR: actor,
     }
@@ -57,11 +66,11 @@ async def asked(app: FastAPI, method: str, path: str, actor: Actor, body: object
     async with asyncio.timeout(PATIENT):
         await asyncio.wait((task, waiting := asyncio.create_task(begun.wait())), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        headers = {key.decode(): value.decode() for key, value in sent[0]["headers"]} if sent else {}
-        if headers.get("content-type", "").startswith("text/event-stream"):
+        shown = {key.decode(): value.decode() for key, value in sent[0]["headers"]} if sent else {}
+        if shown.get("content-type", "").startswith("text/event-stream"):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         else:
             await task
     text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
-    return Reply(sent[0]["status"], headers, text)
+    return Reply(sent[0]["status"], shown, text)

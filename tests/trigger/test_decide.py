@@ -130,6 +130,22 @@ def test_advice_names_the_winner_and_its_size() -> None:
     assert decision.winner == decision.answers[0]
 
 
+# A size that the caller has read
+
+
+def test_a_request_that_expects_another_revision_changes_nothing_even_with_force_in_a_pause() -> None:
+    for pause in (Pause.NO, Pause.DECISIONS):
+        state = GroupState(revision=7, pause=pause)
+        late = decided(replace(a_person(5, force=True), expects=6), state=state)
+        assert ([answer.reason for answer in late.answers], late.changed) == ([Reason.OUTBID], False)
+        assert decided(replace(a_person(5, force=True), expects=7), state=state).desired_to == 5
+
+
+def test_a_change_of_the_same_moment_without_a_request_is_one_since_the_size_was_read() -> None:
+    decision = decided(replace(a_person(30), expects=7), desired=50, state=GroupState(revision=7))
+    assert ([answer.reason for answer in decision.answers], decision.desired_to) == ([Reason.OUTBID], 40)
+
+
 # The decision's one reason
 
 

@@ -62,7 +62,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.WOULD_BOUNCE: "with fewer members a policy would scale out again at once",
         Reason.WAITING_TURN: "another group of the service scales first; the request waits for its turn",
         Reason.EXPIRED: "the request waited too long for its turn and has expired",
-        Reason.OUTBID: "another request of the same moment won",
+        Reason.OUTBID: "another request won, at the same moment or since the size was read",
         Reason.DISAGREED: "another policy that could scale in does not agree",
         Reason.SUPERSEDED: "another daemon manages these members: this one has stopped acting",
         Reason.OLDER_STORE: "the store may be older than the fleet: "
