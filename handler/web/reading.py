@@ -17,6 +17,7 @@ from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
 from handler.web.conditional import tagged_group
 from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_AUDIT, READS_OWN, grants_of
+from handler.web.paging import CURSOR, Paged, chosen, key_in, link_to, listed
 from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
@@ -39,9 +40,10 @@ def _groups(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["reading"], dependencies=[READS])
 
     @routes.get("/groups")
-    async def groups(request: Request) -> JSONResponse:
+    async def groups(request: Request, paging: Paged) -> JSONResponse:
         grants = grants_of(request)
-        return JSONResponse(plain(tuple(status for status in operations.status() if grants.sees(status.group))))
+        own = [status for status in operations.status() if grants.sees(status.group)]
+        return listed(request, paging, own, lambda status: (status.group,))
 
     @routes.get("/groups/{group}")
     async def group(group: str) -> Response:
@@ -55,8 +57,8 @@ def _groups(operations: Operations) -> APIRouter:
         return JSONResponse(told, headers={"ETag": size_tag(status.revision, status.desired)})
 
     @routes.get("/groups/{group}/members")
-    async def members(group: str) -> JSONResponse:
-        return JSONResponse(plain(operations.group(GroupId(group)).members))
+    async def members(request: Request, group: str, paging: Paged) -> JSONResponse:
+        return listed(request, paging, operations.group(GroupId(group)).members, lambda member: (member.name,))
 
     @routes.get("/groups/{group}/why")
     async def why(group: str, at: float | None = None, until: Annotated[float | None, _UNTIL] = None) -> JSONResponse:
@@ -135,17 +137,24 @@ def _looks(operations: Operations) -> APIRouter:
         return JSONResponse(probed_plain(await operations.probe(GroupId(group), counters)))
 
     @routes.get("/groups/{group}/history", dependencies=[READS])
-    async def history(
+    async def history(  # noqa: PLR0913, PLR0917  # the query's parameters
+        request: Request,
         group: str,
         before: float | None = None,
         since: Annotated[float | None, Query(description="Only events from this instant on.")] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         kind: Annotated[list[EventKind] | None, Query(description="Only these kinds; all if left out.")] = None,
+        cursor: Annotated[str | None, CURSOR] = None,
     ) -> JSONResponse:
+        if cursor is not None:
+            before = float(key_in(cursor, request.url.path, (0.0,))[0])
         at = Instant(before) if before is not None else None
         kinds = EVERY_KIND if kind is None else frozenset(kind)
         found = await operations.history(GroupId(group), before=at, limit=limit, kinds=kinds)
-        return JSONResponse(plain(tuple(event for event in found if since is None or event.at >= since)))
+        shown = tuple(event for event in found if since is None or event.at >= since)
+        follow = len(found) >= limit and len(shown) == len(found)
+        link = {"Link": link_to(request, (shown[-1].at,), limit)} if follow else None
+        return JSONResponse(plain(shown), headers=link)
 
     return routes
 
@@ -154,12 +163,14 @@ def _definitions(operations: Operations) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/groups/{group}/definitions", tags=["reading"], dependencies=[READS])
-    async def definitions(group: str) -> JSONResponse:
-        return JSONResponse(plain(await operations.rolling.revisions(GroupId(group))))
+    async def definitions(request: Request, group: str, paging: Paged) -> JSONResponse:
+        found = await operations.rolling.revisions(GroupId(group))
+        return listed(request, paging, found, lambda each: (-each.number,))
 
     @routes.get("/groups/{group}/balancers", tags=["reading"], dependencies=[READS])
-    async def behind(group: str) -> JSONResponse:
-        return JSONResponse(plain(await operations.balancers.behind(GroupId(group))))
+    async def behind(request: Request, group: str, paging: Paged) -> JSONResponse:
+        found = await operations.balancers.behind(GroupId(group))
+        return listed(request, paging, found, lambda each: (each.balancer, each.port))
 
     @routes.get("/recording", tags=["recording"], dependencies=[READS_ALL])
     async def status() -> JSONResponse:
@@ -172,8 +183,8 @@ def _daemon(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["acts"])
 
     @routes.get("/endpoints", dependencies=[READS_ALL])
-    async def endpoints() -> JSONResponse:
-        return JSONResponse(plain(operations.endpoints()))
+    async def endpoints(request: Request, paging: Paged) -> JSONResponse:
+        return listed(request, paging, operations.endpoints(), lambda each: (each.endpoint,))
 
     @routes.get("/pause", dependencies=[READS_OWN])
     async def stopped() -> JSONResponse:
@@ -184,11 +195,12 @@ def _daemon(operations: Operations) -> APIRouter:
         return JSONResponse(plain(operations.stores.status()))
 
     @routes.get("/garbage", dependencies=[EXAMINES])
-    async def look(request: Request, group: str | None = None) -> JSONResponse:
+    async def look(request: Request, paging: Paged, group: str | None = None) -> JSONResponse:
         found = await operations.garbage.look(None if group is None else GroupId(group))
         now, grants = operations.now(), grants_of(request)
-        items = [_aged(item, now) for item in found.items if grants.sees(item.group)]
-        return JSONResponse({"garbage": items, "unseen": plain(found.unseen)})
+        own = [item for item in found.items if grants.sees(item.group)]
+        shown, link = chosen(request, paging, own, lambda each: (each.group, each.kind.value, each.name, each.where))
+        return JSONResponse({"garbage": [_aged(item, now) for item in shown], "unseen": plain(found.unseen)}, 200, link)
 
     return routes
 
@@ -203,10 +215,11 @@ def _webhooks(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["webhooks"])
 
     @routes.get("/hooks", dependencies=[READS_OWN])
-    async def hooks(request: Request) -> JSONResponse:
+    async def hooks(request: Request, paging: Paged) -> JSONResponse:
         grants = grants_of(request)
         own = [hook for hook in operations.webhooks.all() if grants.covers(hook.groups or None)]
-        return JSONResponse([_without_tokens(hook) for hook in own])
+        shown, link = chosen(request, paging, own, lambda hook: (hook.name,))
+        return JSONResponse([_without_tokens(hook) for hook in shown], headers=link)
 
     @routes.post("/hooks/check", dependencies=[CHECKS_HOOKS])
     async def check(request: Request, hook: _Hook = None) -> JSONResponse:
@@ -220,13 +233,15 @@ def _users(operations: Operations) -> APIRouter:
     routes = APIRouter(tags=["users"], dependencies=[MANAGES_USERS])
 
     @routes.get("/users")
-    async def users() -> JSONResponse:
-        shown = [plain(shown_user(user)) for user in operations.users.all()]
-        return JSONResponse({"anonymous": plain(operations.users.anonymous()), "users": shown})
+    async def users(request: Request, paging: Paged) -> JSONResponse:
+        found, link = chosen(request, paging, operations.users.all(), lambda user: (user.name,))
+        shown = [plain(shown_user(user)) for user in found]
+        return JSONResponse({"anonymous": plain(operations.users.anonymous()), "users": shown}, 200, link)
 
     @routes.get("/tokens")
-    async def tokens(user: str | None = None) -> JSONResponse:
-        return JSONResponse([plain(shown_token(token)) for token in operations.users.tokens(user)])
+    async def tokens(request: Request, paging: Paged, user: str | None = None) -> JSONResponse:
+        found, link = chosen(request, paging, operations.users.tokens(user), lambda token: (token.user, token.name))
+        return JSONResponse([plain(shown_token(token)) for token in found], headers=link)
 
     return routes
 
@@ -236,11 +251,16 @@ def _audit(operations: Operations) -> APIRouter:
 
     @routes.get("/audit")
     async def audit(
+        request: Request,
         after: Annotated[int, Query(ge=0, le=2**62, description="Only rows with a greater number.")] = 0,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        cursor: Annotated[str | None, CURSOR] = None,
     ) -> JSONResponse:
+        if cursor is not None:
+            after = int(key_in(cursor, request.url.path, (0,))[0])
         rows = await operations.trail.after(after, limit)
-        return JSONResponse([{"row": dict(row.fields), "digest": row.digest} for row in rows])
+        link = {"Link": link_to(request, (rows[-1].number,), limit)} if len(rows) == limit else None
+        return JSONResponse([{"row": dict(row.fields), "digest": row.digest} for row in rows], headers=link)
 
     return routes
 
