@@ -52,6 +52,10 @@ class Address:
     tag: str = "acts"
     status: int = 200
     """The HTTP status of success, where the outcome itself does not set one."""
+    secret: bool = False
+    """The answer may hold a secret, which is shown once and never kept."""
+    recognises: bool = False
+    """The act itself finds out that it was done before, by an id of its own, and answers the same."""
     is_signed: bool = True
     """History records the person or program that asked."""
 

@@ -36,6 +36,7 @@ from handler.planning.plan import Snapshot
 from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
+from handler.ports.identity import CallStore
 from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, told_of, told_of_fleet
 from handler.recording.status import RecordingStatus
 from handler.runtime.decision_queue import DecisionTask
@@ -153,6 +154,11 @@ class Operations:
     def recent(self, group: GroupId) -> SeriesRecorder:
         """Return the numbers of one group's last half hour."""
         return self._engine.reports.recent.series(self._runtime(group))
+
+    @property
+    def calls(self) -> CallStore:
+        """Return the store of requests with an idempotency key."""
+        return self._engine.parts.store
 
     @property
     def trail(self) -> AuditTrail:

@@ -42,6 +42,7 @@ class ScaleGroup:
     body="AlarmBody",
     tag="sizes",
     is_signed=False,
+    recognises=True,
     verb=Verb.SCALE,
     on=one_group,
 )
@@ -57,7 +58,15 @@ class RaiseAlarm:
         return await operations.alarm(self.group, self.policy, id=self.id, by=self.by)
 
 
-@over("POST", "/groups/{group}/policies/{policy}/execute", "execute", tag="sizes", verb=Verb.SCALE, on=one_group)
+@over(
+    "POST",
+    "/groups/{group}/policies/{policy}/execute",
+    "execute",
+    tag="sizes",
+    recognises=True,
+    verb=Verb.SCALE,
+    on=one_group,
+)
 class ExecutePolicy:
     """Execute a policy of a group, whether or not its conditions hold."""
 

@@ -107,7 +107,7 @@ class DeleteUser:
 
 @over(
     "POST", "/users/{user}/tokens", "new_token", verb=Verb.USERS, on=installation, body="TokenBody", tag="users",
-    status=201,
+    status=201, secret=True,
 )  # fmt: skip
 class NewToken:
     """Make a bearer token of a user; it is shown only once, in the answer."""
@@ -127,7 +127,7 @@ class NewToken:
 
 @over(
     "POST", "/users/{user}/tokens/{token}/rotate", "rotate_token", verb=Verb.USERS, on=installation,
-    body="RotateTokenBody", may_be_bare=True, tag="users",
+    body="RotateTokenBody", may_be_bare=True, tag="users", secret=True,
 )  # fmt: skip
 class RotateToken:
     """Make a new token in place of one, shown only once; with ``finish``, only end the old token."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, Seconds
 from handler.identity.audit import AuditEntry, AuditRow
 from handler.identity.grants import Anonymous
 from handler.identity.rights import Verb
@@ -113,3 +113,48 @@ class AuditStore(Protocol):
     def audit_after(self, number: int, limit: int) -> Sequence[AuditRow]:
         """Return the rows after a number, oldest first."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCall:
+    """A request with an idempotency key, and its answer."""
+
+    caller: str
+    """What the key belongs to (`user_caller`, `handler.operations.repeats.caller_of`)."""
+    key: str
+    """A digest of the key."""
+    fingerprint: str
+    """A digest of everything that the request asks for."""
+    at: Instant
+    status: int | None = None
+    """That it was answered with; ``None``: it was not answered, or the answer could not be written."""
+    body: str | None = field(default=None, repr=False)
+    """That it was answered with, as JSON; ``None``: it is not kept."""
+
+
+class CallStore(Protocol):
+    """The part of the store for requests with an idempotency key."""
+
+    def begin_call(self, call: StoredCall, lasts: Seconds, at_most: int) -> StoredCall | None:
+        """Return what is kept of the first request with this caller and key; ``None``: this is it, and is written.
+
+        Rows older than ``lasts`` are deleted first, and then the caller's oldest beyond ``at_most``.
+        """
+        ...
+
+    def end_call(self, caller: str, key: str, status: int, body: str | None) -> None:
+        """Write a request's answer; ``body`` is ``None`` if it is not kept."""
+        ...
+
+    def forget_call(self, caller: str, key: str) -> None:
+        """Delete the row of a request that was not carried out."""
+        ...
+
+    def calls(self) -> tuple[StoredCall, ...]:
+        """Return every row, sorted by caller and key."""
+        ...
+
+
+def user_caller(name: str) -> str:
+    """Return what the keys of a user belong to."""
+    return f"user {name}"

@@ -25,7 +25,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
 from handler.ports.held_clock import ClockDifference
-from handler.ports.identity import AuditStore, IdentityStore
+from handler.ports.identity import AuditStore, CallStore, IdentityStore
 from handler.ports.stored import (
     EVERY_KIND,
     Creates,
@@ -125,7 +125,7 @@ class EditStore(Protocol):
         ...
 
 
-class Store(AuditStore, BehindStore, EditStore, IdentityStore, OutsideStore, RollingStore, Protocol):
+class Store(AuditStore, BehindStore, CallStore, EditStore, IdentityStore, OutsideStore, RollingStore, Protocol):
     """The one place that remembers."""
 
     def generation(self) -> Claim | None:

@@ -48,6 +48,19 @@ audit = Table(
     Index(None, "at"),
 )
 
+keyed_calls = Table(
+    "keyed_calls",
+    METADATA,
+    Column("caller", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("at", SECONDS, nullable=False),
+    Column("status", Integer),
+    Column("body", Text),
+    Index(None, "at"),
+)
+"""Requests with an idempotency key, which is hashed; a row without a status has not been answered."""
+
 hooks = Table(
     "hooks",
     METADATA,

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from config.units import Instant
 from handler.identity.grants import Anonymous
-from handler.ports.identity import StoredToken, StoredUser, TokenKey
-from handler.store.access_schema import tokens, users
+from handler.ports.identity import StoredToken, StoredUser, TokenKey, user_caller
+from handler.store.access_schema import keyed_calls, tokens, users
 from handler.store.rows import named
 from handler.store.schema import every, meta
 from handler.store.session import StoreSession
@@ -99,8 +99,13 @@ class IdentityRows(StoreSession):
         self._writer.do(lambda connection: write_user(connection, user))
 
     def delete_user(self, name: str) -> None:
-        """Delete a user and its tokens."""
-        self._writer.do(lambda connection: connection.execute(delete(users).where(users.c.name == name)))
+        """Delete a user, its tokens, and the answers that are kept for it."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(users).where(users.c.name == name))
+            connection.execute(delete(keyed_calls).where(keyed_calls.c.caller == user_caller(name)))
+
+        self._writer.do(write)
 
     def tokens(self) -> tuple[StoredToken, ...]:
         """Return every token, sorted by user and name."""

@@ -57,7 +57,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0030"
+HEAD = "0031"
 """The revision that this release reads and writes."""
 
 meta = Table(

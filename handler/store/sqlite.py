@@ -33,6 +33,7 @@ from handler.ports.stored import (
 from handler.store import fleet, history, outbox, past_spans, retention, rows, sealing
 from handler.store.alert_rows import AlertRows
 from handler.store.audit_rows import AuditRows
+from handler.store.call_rows import CallRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.identity_rows import IdentityRows
@@ -46,7 +47,7 @@ from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, AuditRows, BehindRows, EditRows, IdentityRows, MemberRows, RollingRows):
+class SqliteStore(AlertRows, AuditRows, BehindRows, CallRows, EditRows, IdentityRows, MemberRows, RollingRows):
     """The store over one file; `open` makes one."""
 
     @classmethod

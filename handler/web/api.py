@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
-
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -17,25 +14,17 @@ from handler.operations.address import BASE
 from handler.operations.authorising import Forbidden, may
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
-from handler.operations.registry import perform
-from handler.operations.size_tags import ChangedSince
 from handler.web.conditional import Conditional
 from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.routes import build_pages
-from handler.web.problems import PATH, Problem, problem_of_status, problem_response, table
+from handler.web.paging import BadCursor
+from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
 from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
 from handler.web.render import plain
-
-_PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
-    (NoSuch, Problem.NOT_FOUND),
-    (ChangedSince, Problem.CHANGED),
-    (Refused, Problem.REFUSED),
-    (StoreError, Problem.STORE),
-)
 
 
 def build(operations: Operations) -> FastAPI:
@@ -46,13 +35,13 @@ def build(operations: Operations) -> FastAPI:
         app.include_router(router)
     for router in (
         _problems(),
-        operation_routes(partial(perform, operations)),
+        operation_routes(operations),
         reading_routes(operations),
         build_recent(operations),
     ):
         app.include_router(router, prefix=BASE)
-    for kind, problem in _PROBLEMS:
-        app.add_exception_handler(kind, _refusal(problem))
+    for kind in (NoSuch, Refused, StoreError, BadCursor):
+        app.add_exception_handler(kind, _refused)
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _unserved)
@@ -61,11 +50,8 @@ def build(operations: Operations) -> FastAPI:
     return app
 
 
-def _refusal(problem: Problem) -> Callable[[Request, Exception], Awaitable[JSONResponse]]:
-    async def answer(_: Request, error: Exception) -> JSONResponse:
-        return problem_response(problem, str(error))
-
-    return answer
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    return problem_response(problem_of_error(error), str(error))
 
 
 async def _forbidden(request: Request, error: Exception) -> JSONResponse:

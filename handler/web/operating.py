@@ -15,15 +15,18 @@ from pydantic import Field as Described
 from config.document.rolling import Allowed
 from config.model.rolling import Allowance
 from handler.identity.actors import NAME_AT_MOST, UNNAMED, Actor
-from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of
-from handler.operations.outcomes import Done
-from handler.operations.registry import OPERATIONS, Operation
+from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of, right_of
+from handler.operations.authorising import Forbidden
+from handler.operations.facade import Operations
+from handler.operations.lookup import NoSuch
+from handler.operations.registry import OPERATIONS, Operation, perform
+from handler.operations.repeats import KEY_AT_MOST
 from handler.web.answers import answered
 from handler.web.gate import ACTOR
 from handler.web.problems import Problem, problem_response
+from handler.web.repeating import KEY, KEY_NAME, Repeats, is_keyed
 
 _Model = type[BaseModel]
-Perform = Callable[[Operation, Actor], Awaitable[Done]]
 _BY = Annotated[
     str,
     Header(
@@ -32,27 +35,64 @@ _BY = Annotated[
         description="The person or program that asks; the history records it.",
     ),
 ]
-_REQUEST, _ASKER, _BODY = "request", "asker", "body"
+_KEYED = Annotated[
+    str | None,
+    Header(
+        alias=KEY_NAME,
+        min_length=1,
+        max_length=KEY_AT_MOST,
+        description="The same request with the same key again is not carried out, and gets the first one's answer.",
+    ),
+]
+_REQUEST, _ASKER, _BODY, _KEY = "request", "asker", "body", "key"
 """Parameters of an endpoint besides its operation's fields."""
 _NO_TAG = "this address has no entity tag, so If-Match cannot hold: leave it out"
 _READ_AS: Mapping[object, object] = {Allowance | None: Allowed | None}
 """Types with another form in requests."""
 
 
-def operation_routes(perform: Perform) -> APIRouter:
+def operation_routes(operations: Operations) -> APIRouter:
     """Make a route for every operation, which performs it in its caller's name."""
     routes, models = APIRouter(), dict[str, _Model]()
+    performing = _Performing(operations)
     for kind in OPERATIONS:
         address = address_of(kind)
         if address.body and address.body not in models:
             models[address.body] = _model(kind, address)
-        endpoint = _endpoint(perform, kind, address, models.get(address.body))
+        endpoint = _endpoint(performing, kind, address, models.get(address.body))
         routes.add_api_route(address.path, endpoint, methods=[address.method], tags=[address.tag])
     return routes
 
 
+class _Performing:
+    """Performs operations, each as often as its caller means it."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._repeats = Repeats(operations.calls, operations.now)
+
+    async def answer(self, request: Request, operation: Operation, by: Actor) -> Response:
+        """Perform an operation and answer; a request with a known key is not carried out again."""
+        address = address_of(type(operation))
+
+        async def act() -> Response:
+            return await answered(address, await perform(self._operations, operation, by))
+
+        if not request.headers.get(KEY) or not is_keyed(address) or not self._allows(operation, by):
+            return await act()
+        return await self._repeats.once(request, by, address, act)
+
+    def _allows(self, operation: Operation, by: Actor) -> bool:
+        """Tell whether the caller has the right: a caller without it is refused, whatever its key."""
+        try:
+            self._operations.authorising.check(by, right_of(operation))
+        except (Forbidden, NoSuch):
+            return False
+        return True
+
+
 def _endpoint(
-    perform: Perform, kind: type[Operation], address: Address, model: _Model | None
+    performing: _Performing, kind: type[Operation], address: Address, model: _Model | None
 ) -> Callable[..., Awaitable[Response]]:
     takes_tags = any(each.metadata.get(HEADER) == "If-Match" for each, _ in _typed(kind))
 
@@ -61,9 +101,10 @@ def _endpoint(
         if "if-match" in request.headers and not takes_tags:
             return problem_response(Problem.CHANGED, _NO_TAG)
         actor: Actor = request.scope[ACTOR]
+        given.pop(_KEY, None)  # read where it is needed: some operations have it as a field
         by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)
         sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
-        return await answered(address, await perform(kind(**given, **sent), actor.called(by)))
+        return await performing.answer(request, kind(**given, **sent), actor.called(by))
 
     endpoint.__name__, endpoint.__doc__ = address.name, kind.__doc__
     vars(endpoint)["__signature__"] = Signature(list(_parameters(kind, address, model)))
@@ -85,6 +126,8 @@ def _parameters(kind: type[Operation], address: Address, model: _Model | None) -
             yield _parameter(each.name, Annotated[hint, Query(description=about)], each.default)
     if model is not None:
         yield _parameter(_BODY, model | None, None) if address.may_be_bare else _parameter(_BODY, model)
+    if is_keyed(address) and not any(each.metadata.get(HEADER) == KEY_NAME for each, _ in _typed(kind)):
+        yield _parameter(_KEY, _KEYED, None)
     if address.is_signed:
         yield _parameter(_ASKER, _BY, UNNAMED)
 

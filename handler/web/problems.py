@@ -15,7 +15,11 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
+from config.errors import Refused, StoreError
 from handler.operations.address import BASE
+from handler.operations.lookup import NoSuch
+from handler.operations.size_tags import ChangedSince
+from handler.web.paging import BadCursor
 
 MEDIA = "application/problem+json"
 PATH = "/problems"
@@ -27,6 +31,7 @@ class Problem(enum.Enum):
     """Why a request was not carried out. The value ends the type's URI."""
 
     MALFORMED = "malformed"
+    BAD_CURSOR = "bad-cursor"
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN = "forbidden"
     NO_CHANGE = "no-change"
@@ -35,11 +40,15 @@ class Problem(enum.Enum):
     TOO_SLOW = "too-slow"
     REFUSED = "refused"
     FILE_REFUSED = "file-refused"
+    STILL_RUNNING = "still-running"
+    OUTCOME_UNKNOWN = "outcome-unknown"
+    ANSWER_NOT_KEPT = "answer-not-kept"
     CHANGED = "changed"
     TOO_LONG = "too-long"
     WRONG_CONTENT = "wrong-content"
     MISDIRECTED = "misdirected"
     INVALID = "invalid"
+    KEY_REUSED = "key-reused"
     TOO_MANY = "too-many"
     INTERNAL = "internal"
     STORE = "store"
@@ -58,6 +67,7 @@ class ProblemType:
 TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
     {
         Problem.MALFORMED: ProblemType(400, "The request cannot be read"),
+        Problem.BAD_CURSOR: ProblemType(400, "This cursor is not of this list"),
         Problem.UNAUTHENTICATED: ProblemType(401, "A credential is missing or not accepted"),
         Problem.FORBIDDEN: ProblemType(403, "The caller lacks the right"),
         Problem.NO_CHANGE: ProblemType(403, "The size stays as it is; the reason is in the answer"),
@@ -66,11 +76,15 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
         Problem.TOO_SLOW: ProblemType(408, "The request did not arrive in time"),
         Problem.REFUSED: ProblemType(409, "The daemon will not do it, and nothing has changed"),
         Problem.FILE_REFUSED: ProblemType(409, "The file has problems, so the one before stays in force"),
+        Problem.STILL_RUNNING: ProblemType(409, "The first request with this idempotency key is being carried out"),
+        Problem.OUTCOME_UNKNOWN: ProblemType(409, "It is not known whether the first request with this key was done"),
+        Problem.ANSWER_NOT_KEPT: ProblemType(409, "The request with this key was done, and its answer is not kept"),
         Problem.CHANGED: ProblemType(412, "What the caller has read has changed since, and nothing was done"),
         Problem.TOO_LONG: ProblemType(413, "The body is too long"),
         Problem.WRONG_CONTENT: ProblemType(415, "The body has another content type"),
         Problem.MISDIRECTED: ProblemType(421, "The Host header does not name this machine"),
         Problem.INVALID: ProblemType(422, "A field of the request is missing or wrong"),
+        Problem.KEY_REUSED: ProblemType(422, "This idempotency key belongs to another request"),
         Problem.TOO_MANY: ProblemType(429, "Too many requests or streams"),
         Problem.INTERNAL: ProblemType(500, "The daemon failed; its log has the reason"),
         Problem.STORE: ProblemType(503, "The store cannot be read or written"),
@@ -80,7 +94,9 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
 )
 
 _OF_STATUS = MappingProxyType({404: Problem.NOT_FOUND, 405: Problem.WRONG_METHOD, 422: Problem.INVALID})
-RETRY: Mapping[Problem, int] = MappingProxyType({Problem.STORE: 5, Problem.UNKNOWN_YET: 5, Problem.BUSY: 2})
+RETRY: Mapping[Problem, int] = MappingProxyType(
+    {Problem.STILL_RUNNING: 1, Problem.STORE: 5, Problem.UNKNOWN_YET: 5, Problem.BUSY: 2}
+)
 """After how many seconds a request may be tried again, unless the answer knows better."""
 
 
@@ -102,6 +118,21 @@ def details(problem: Problem, detail: str) -> dict[str, Any]:
 def problem_of_status(status: int) -> Problem:
     """Return the problem of an error that the web framework raises."""
     return _OF_STATUS.get(status, Problem.MALFORMED)
+
+
+_ERRORS: tuple[tuple[type[Exception], Problem], ...] = (
+    (NoSuch, Problem.NOT_FOUND),
+    (ChangedSince, Problem.CHANGED),
+    (Refused, Problem.REFUSED),
+    (StoreError, Problem.STORE),
+    (BadCursor, Problem.BAD_CURSOR),
+)
+"""What each exception of an operation is answered as; the first that fits."""
+
+
+def problem_of_error(error: Exception) -> Problem:
+    """Return the problem of what an operation raises."""
+    return next((problem for kind, problem in _ERRORS if isinstance(error, kind)), Problem.INTERNAL)
 
 
 def headers_of(problem: Problem) -> dict[str, str]:

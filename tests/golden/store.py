@@ -25,7 +25,7 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
 from handler.ports.held_clock import ClockDifference
-from handler.ports.identity import StoredToken, StoredUser
+from handler.ports.identity import StoredCall, StoredToken, StoredUser
 from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
@@ -101,6 +101,8 @@ def fill_everything(store: SqliteStore) -> None:
     store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
     store.save_token(replace(filled(StoredToken), user="ada"))
     store.append_audit((filled(AuditEntry),), None)
+    store.begin_call(filled(StoredCall), 60.0, 10)
+    store.end_call("word", "word", 200, "{}")
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
     reasons = (Reason.STEADY, Reason.HOLDING)
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
@@ -155,4 +157,5 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "tokens": store.tokens(),
         "anonymous": store.anonymous(),
         "audit": store.audit_after(0, 10),
+        "calls": store.calls(),
     }

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
-from config.units import Instant
+from config.units import Instant, Seconds
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
-from handler.ports.identity import StoredToken, StoredUser, TokenKey
+from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey, user_caller
 
 
 @dataclass
@@ -21,6 +21,7 @@ class MemoryUsers:
     bearers: dict[TokenKey, StoredToken] = field(default_factory=dict)
     full: bool = False
     trail: list[AuditRow] = field(default_factory=list)
+    keyed: dict[tuple[str, str], StoredCall] = field(default_factory=dict)
 
     def anonymous(self) -> Anonymous | None:
         return self.allowed
@@ -42,7 +43,8 @@ class MemoryUsers:
 
     def delete_user(self, name: str) -> None:
         self._refuse_if_full()
-        del self.people[name]
+        self.people.pop(name, None)
+        self.keyed = {mark: call for mark, call in self.keyed.items() if mark[0] != user_caller(name)}
         self.bearers = {key: token for key, token in self.bearers.items() if key[0] != name}
 
     def tokens(self) -> tuple[StoredToken, ...]:
@@ -79,3 +81,26 @@ class MemoryUsers:
     def _refuse_if_full(self) -> None:
         if self.full:
             raise StoreError("disk full")
+
+    def begin_call(self, call: StoredCall, lasts: Seconds, at_most: int) -> StoredCall | None:
+        self._refuse_if_full()
+        self.keyed = {mark: each for mark, each in self.keyed.items() if each.at >= call.at - lasts}
+        found = self.keyed.get((call.caller, call.key))
+        if found is not None:
+            return found
+        own = sorted((each for each in self.calls() if each.caller == call.caller), key=lambda each: -each.at)
+        for each in own[at_most - 1 :]:
+            del self.keyed[each.caller, each.key]
+        self.keyed[call.caller, call.key] = call
+        return None
+
+    def end_call(self, caller: str, key: str, status: int, body: str | None) -> None:
+        self._refuse_if_full()
+        self.keyed[caller, key] = replace(self.keyed[caller, key], status=status, body=body)
+
+    def forget_call(self, caller: str, key: str) -> None:
+        self._refuse_if_full()
+        self.keyed.pop((caller, key), None)
+
+    def calls(self) -> tuple[StoredCall, ...]:
+        return tuple(self.keyed[mark] for mark in sorted(self.keyed))

@@ -13,7 +13,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0030');
+INSERT INTO "alembic_version" VALUES('0031');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -151,6 +151,16 @@ CREATE TABLE hooks (
 );
 INSERT INTO "hooks" VALUES('h1','alertmanager','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}',NULL,NULL,'["web"]','["floor"]','["out"]',NULL,1700000000.0,NULL,NULL,0,NULL,0);
 INSERT INTO "hooks" VALUES('h2','grafana','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}','{"type":"TokenHash","salt":"01d5a17","digest":"01dd16e57"}',1700003600.0,'["web","worker"]','["fire","floor","shield","freeze","value"]','["out","in"]','{"type":"SecretRef","env":"GRAFANA_HMAC","file":null}',1700000000.0,1700000060.0,1700000050.0,0,NULL,0);
+CREATE TABLE keyed_calls (
+	caller TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	status INTEGER, 
+	body TEXT, 
+	CONSTRAINT pk_keyed_calls PRIMARY KEY (caller, "key")
+);
+INSERT INTO "keyed_calls" VALUES('word','word','word',1.5,200,'{}');
 CREATE TABLE members (
 	group_id TEXT NOT NULL, 
 	name TEXT NOT NULL, 
@@ -369,6 +379,7 @@ CREATE INDEX ix_givens_at ON givens (at);
 CREATE INDEX ix_span_blocks_group_id_first_at ON span_blocks (group_id, first_at);
 CREATE INDEX ix_span_blocks_last_at ON span_blocks (last_at);
 CREATE INDEX ix_audit_at ON audit (at);
+CREATE INDEX ix_keyed_calls_at ON keyed_calls (at);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('steps',2);
 COMMIT;
