@@ -12,16 +12,24 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, islice
 
 from config.bounds import MOST_PROBLEMS
-from config.build.targets import owner_of
-from config.checks import alerts, answering, balancers, contradictions, programs, ranks, thresholds, timings
+from config.checks import (
+    alerts,
+    answering,
+    balancers,
+    contradictions,
+    programs,
+    ranks,
+    references,
+    thresholds,
+    timings,
+)
 from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem, by_place
 from config.model.adjustments import Adjustment
 from config.model.balancers import HaproxyBalancer, SharedListener
-from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Condition, Group, Holds, Policy
-from config.model.counters import AlertedValue, Counter
-from config.model.effects import FirePolicy
-from config.model.where import Where, hint
+from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Group, Holds, Policy
+from config.model.counters import Counter
+from config.model.where import Where
 from config.units import PolicyId, Seconds, format_span
 
 
@@ -62,76 +70,6 @@ def _around(place: Where) -> Iterator[Where]:
 def _written(catalogue: Catalogue, *places: Where) -> Where:
     """The first of these places that the file itself fills in: a default cannot be pointed at."""
     return next((where for where in places if where in catalogue.sites), places[0])
-
-
-# References: every name stands for something.
-
-
-def _references(catalogue: Catalogue) -> Iterator[Finding]:
-    sections = {
-        "sources": {str(name) for name in catalogue.sources},
-        "counters": {str(name) for name in catalogue.counters},
-        "conditions": {str(name) for name in catalogue.conditions},
-        "policies": {owner_of(name) for name in (*catalogue.policies, *catalogue.schedules)},
-        "clouds": {str(name) for name in catalogue.clouds},
-        "balancers": {str(name) for name in catalogue.balancers},
-        "profiles": {str(name) for name in catalogue.profiles},
-        "groups": {str(name) for name in catalogue.groups},
-        "alerts": {str(name) for name in catalogue.alerts},
-    }
-    for where, section, name in _named(catalogue):
-        if name not in sections[section]:
-            message = f"{name!a} is not among the {section}{hint(name, sections[section])}"
-            yield Finding(where, message, ((section, name),))
-
-
-def _named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
-    """Every place that names an entity: where, of which section, which name."""
-    yield from _named_by_alerts(catalogue)
-    yield from answering.named(catalogue)
-    yield from balancers.named(catalogue)
-    yield from _named_by_conditions(catalogue)
-    for policy in catalogue.policies.values():
-        for index, name in enumerate(policy.when):
-            yield ("policies", policy.id, "when", str(index)), "conditions", name
-    for profile in catalogue.profiles.values():
-        yield ("profiles", profile.id, "cloud"), "clouds", profile.cloud
-    for group in catalogue.groups.values():
-        here = ("groups", group.id)
-        yield (*here, "profile"), "profiles", group.profile
-        for index, use in enumerate(group.balancers):
-            yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
-        for index, policy_id in enumerate(group.named):
-            yield (*here, "policies", str(index)), "policies", policy_id
-
-
-def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
-    for condition in catalogue.conditions.values():
-        place = "counter" if isinstance(condition, Condition) else "expression"
-        for counter in condition.counters:
-            yield ("conditions", condition.id, place), "counters", counter
-
-
-def _named_by_alerts(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
-    """As `_named`: the entries that alerts name, and the entries that name alerts."""
-    for counter in catalogue.counters.values():
-        if isinstance(counter.source, AlertedValue):
-            yield ("counters", counter.id, "alert"), "alerts", counter.source.alert
-    for alert in catalogue.alerts.values():
-        if isinstance(alert.effect, FirePolicy):
-            yield alerts.effect_at(alert), "policies", alert.effect.policy
-        for index, group in enumerate(alert.groups):
-            yield ("alerts", alert.id, "groups", str(index)), "groups", group
-
-
-def _repeats(catalogue: Catalogue) -> Iterator[Finding]:
-    """A name that stands twice in one list."""
-    seen: set[tuple[Where, str]] = set()
-    for where, section, name in _named(catalogue):
-        holder = (*where[:3], section)
-        if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
-            yield Finding(where, f"{name!a} appears twice in this list")
-        seen.add((holder, name))
 
 
 # Policies.
@@ -290,8 +228,8 @@ _ROUNDING = 1e-9
 """Intervals are decimal fractions of a second, which binary numbers miss by less than this."""
 
 _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
-    _references,
-    _repeats,
+    references.unknown,
+    references.repeats,
     thresholds.quorums,
     thresholds.units,
     thresholds.ranges,
