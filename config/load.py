@@ -39,6 +39,21 @@ def load(path: Path) -> Catalogue:
     Raises:
         DeclarationError: the file is refused as a whole; one problem per cause, in the order of lines.
     """
+    return parse(_text_of(path), str(path))
+
+
+def read(path: Path) -> ParsedText:
+    """Read a file's values and their places; `catalogue_of` judges them.
+
+    Raises:
+        DeclarationError: as `load`, if it cannot be read at all.
+    """
+    text = _text_of(path)
+    with uncollected(len(text) // _CHARACTERS):
+        return read_places(text, str(path))
+
+
+def _text_of(path: Path) -> str:
     file = str(path)
     try:
         with path.open("rb") as opened:
@@ -52,11 +67,10 @@ def load(path: Path) -> Catalogue:
             file, 1, f"longer than {allowed}: is this a file of Trimtab? Divide it between two daemons if so"
         )
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _refusal(file, line, f"byte 0x{content[error.start]:02x} is not UTF-8: save the file as UTF-8") from error
-    return parse(text, file)
 
 
 def parse(text: str, file: str) -> Catalogue:
@@ -66,11 +80,20 @@ def parse(text: str, file: str) -> Catalogue:
         DeclarationError: as `load`.
     """
     with uncollected(len(text) // _CHARACTERS):
-        return _parsed(text, file)
+        return _judged(read_places(text, file))
 
 
-def _parsed(text: str, file: str) -> Catalogue:
-    reading = read_places(text, file)
+def catalogue_of(reading: ParsedText) -> Catalogue:
+    """Judge what a text says, and build the catalogue.
+
+    Raises:
+        DeclarationError: as `load`.
+    """
+    with uncollected(len(reading.values)):
+        return _judged(reading)
+
+
+def _judged(reading: ParsedText) -> Catalogue:
     lexicon, wrong_mibs = _lexicon(reading)
     found, refused = [*reading.problems, *wrong_mibs], frozenset[Where]()
     try:

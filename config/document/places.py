@@ -75,6 +75,17 @@ def read_places(text: str, file: str) -> ParsedText:
     )
 
 
+def walked(value: Plain, where: Where) -> Iterator[tuple[Where, Plain]]:
+    """Yield a value and every value inside it, each with its place."""
+    yield where, value
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from walked(each, (*where, name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from walked(each, (*where, str(number)))
+
+
 @dataclass(slots=True, kw_only=True)
 class _Unfolding:
     """A walk over the graph of nodes that writes down values and their places."""
