@@ -24,6 +24,7 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
+from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
 from handler.ports.stored import (
@@ -125,7 +126,17 @@ class EditStore(Protocol):
         ...
 
 
-class Store(AuditStore, BehindStore, CallStore, EditStore, IdentityStore, OutsideStore, RollingStore, Protocol):
+class Store(
+    AuditStore,
+    BehindStore,
+    CallStore,
+    DeclarationStore,
+    EditStore,
+    IdentityStore,
+    OutsideStore,
+    RollingStore,
+    Protocol,
+):
     """The one place that remembers."""
 
     def generation(self) -> Claim | None:
@@ -153,11 +164,18 @@ class Store(AuditStore, BehindStore, CallStore, EditStore, IdentityStore, Outsid
         ...
 
     def declare(
-        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+        self,
+        definitions: Sequence[Definition],
+        at: Instant,
+        edited: Edited | None = None,
+        over: DeclaredOverApi = NOTHING_OVER_API,
+        *,
+        lost: bool = False,
     ) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
-        ``edited``: what the file says now, and what was edited; told to the groups that were there before.
+        ``edited``: what is declared now, and what was edited; told to the groups that were there before.
+        ``over``: what comes over the API: a revision with its entities, groups to be emptied and those in quarantine.
         ``lost``: a store before this one was lost, so no name is known to be new.
         """
         ...

@@ -15,6 +15,7 @@ from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
 from handler.planning.status import StateSince
 from handler.planning.world import Phase, Record
+from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.store import Edited
 from handler.ports.stored import StoredGroup
 from handler.store.create_tally import HOUR, Creation
@@ -112,10 +113,13 @@ def declare(
     definitions: Sequence[Definition],
     at: Instant,
     edited: Edited | None,
+    over: DeclaredOverApi = NOTHING_OVER_API,
     *,
     lost: bool = False,
 ) -> None:
     """Make exactly the declared groups not ORPHANED, and write the changes and the edits into history.
+
+    A group of the API that is quarantined is held like an ORPHANED one, and its history says why.
 
     A group with a new name is fresh, unless an earlier store was ``lost``: its sequence is written, too, and
     outlives it.
@@ -137,20 +141,33 @@ def declare(
             connection.execute(insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(state)))
             raise_sequence(connection, group, 0)
     overruled = revise(connection, before, declared, at)
-    gone = [group for group, already in orphaned.items() if group not in declared and not already]
-    for group in gone:
-        connection.execute(update(groups).where(groups.c.id == group).values(orphaned=True))
-    acts = [
-        *((group, "declared") for group in declared if group not in orphaned),
-        *((group, "declared_again") for group in declared if orphaned.get(group)),
-        *((group, "orphaned") for group in gone),
-        *((group, "rollback_over") for group in overruled),
+    gone = [
+        group for group, already in orphaned.items() if group not in declared and (not already or group in over.deleted)
     ]
-    rows = [{"group": group, "at": at, "name": act, "by": "file", "message": ""} for group, act in acts]
+    for group in gone:
+        values = {"orphaned": True, "deleting": True} if group in over.deleted else {"orphaned": True}
+        connection.execute(update(groups).where(groups.c.id == group).values(values))
+    acts = [
+        *((group, "declared", "") for group in declared if group not in orphaned),
+        *((group, "declared_again", "") for group in declared if orphaned.get(group)),
+        *((group, *_gone_as(group, over)) for group in gone),
+        *((group, "rollback_over", "") for group in overruled),
+    ]
+    by = "file" if over.revision is None else over.revision.by
+    rows = [{"group": group, "at": at, "name": act, "by": by, "message": said} for group, act, said in acts]
     if rows:
         connection.execute(insert(notes), rows)
     if edited is not None:
         write_edited(connection, edited, orphaned.keys() & declared.keys(), at)
+
+
+def _gone_as(group: GroupId, over: DeclaredOverApi) -> tuple[str, str]:
+    """Return what history calls the end of a group's declaration, and its message."""
+    if group in over.quarantined:
+        return "quarantined", over.quarantined[group]
+    if group in over.deleted:
+        return "delete", "deleted over the API: its members leave, then it is forgotten"
+    return "orphaned", ""
 
 
 def write_states(

@@ -11,6 +11,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
           its group, goes by retention
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
+declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
 access    `access_schema` has users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
 
@@ -57,7 +58,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
-HEAD = "0031"
+HEAD = "0032"
 """The revision that this release reads and writes."""
 
 meta = Table(

@@ -18,6 +18,7 @@ from config.units import GroupId, Instant, MemberName, Seconds
 from handler.planning.desired import Builds, Definition
 from handler.planning.launches import Claim
 from handler.planning.status import StateSince
+from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
 from handler.ports.store import Edited
 from handler.ports.stored import (
@@ -36,6 +37,7 @@ from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
 from handler.store.database import checkpoint, reader_engine, translated, writer_engine
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
+from handler.store.entity_rows import EntityRows, write_revision
 from handler.store.identity_rows import IdentityRows
 from handler.store.member_rows import MemberRows
 from handler.store.recording import Recorder
@@ -47,7 +49,9 @@ from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
 
-class SqliteStore(AlertRows, AuditRows, BehindRows, CallRows, EditRows, IdentityRows, MemberRows, RollingRows):
+class SqliteStore(
+    AlertRows, AuditRows, BehindRows, CallRows, EditRows, EntityRows, IdentityRows, MemberRows, RollingRows
+):
     """The store over one file; `open` makes one."""
 
     @classmethod
@@ -118,13 +122,25 @@ class SqliteStore(AlertRows, AuditRows, BehindRows, CallRows, EditRows, Identity
             return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
     def declare(
-        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+        self,
+        definitions: Sequence[Definition],
+        at: Instant,
+        edited: Edited | None = None,
+        over: DeclaredOverApi = NOTHING_OVER_API,
+        *,
+        lost: bool = False,
     ) -> None:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
         Existing groups keep their state; each group's history notes that it comes, goes, returns or was edited.
         """
-        self._writer.do(lambda connection: rows.declare(connection, definitions, at, edited, lost=lost))
+
+        def write(connection: Connection) -> None:
+            rows.declare(connection, definitions, at, edited, over, lost=lost)
+            if over.revision is not None:
+                write_revision(connection, over.revision)
+
+        self._writer.do(write)
 
     def fleet_pause(self) -> FleetPause | None:
         """Return the pause of all groups; ``None``: there is none."""

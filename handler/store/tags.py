@@ -7,11 +7,13 @@ from typing import Final
 
 from aggregator.frames import Aggregate, Insufficient
 from config.build.wire import TAGS as DECLARED
+from config.document.entities import Entity
 from handler.planning.desired import Definition
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Attempts
 from handler.ports.alerts import TokenHash
+from handler.ports.declarations import EntityChange
 from handler.ports.notices import DecisionNotice, Notice
 from trigger.explain.basis import Basis
 from trigger.explain.explanation import (
@@ -85,5 +87,7 @@ TAGS: Final[Mapping[type, str]] = {
     Hold: "Hold",
     PolicyStreak: "Streak",
     TakenStep: "Taken",
+    Entity: "Entity",
+    EntityChange: "EntityChange",
 }
 """Every class that can be stored. Add a line for a new one; a tag never changes, and no two are equal."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from config.document.entities import Entity
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, MemberName
@@ -24,6 +25,7 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
+from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
 from handler.ports.notices import Filed
@@ -96,6 +98,7 @@ def fill_everything(store: SqliteStore) -> None:
     statement = Statement(values={("groups", "web", "max"): "10"}, used={WEB: frozenset({("groups", "web")})})
     edited = Edited(by="ada", statement=statement, edits=(replace(filled(Edit), groups=(WEB,)),))
     store.declare((a_definition("web"),), at(92), edited)
+    store.declare((a_definition("web"),), at(92), None, DeclaredOverApi(revision=a_revision()))
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
     store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
@@ -108,6 +111,11 @@ def fill_everything(store: SqliteStore) -> None:
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
     store.record([a_tick(each) for each in told])
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
+
+
+def a_revision() -> EntityRevision:
+    made = filled(Entity)
+    return replace(filled(EntityRevision), changes=(EntityChange(key=made.key, before=None, after=made),))
 
 
 def dumped(path: Path) -> str:
@@ -158,4 +166,6 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "anonymous": store.anonymous(),
         "audit": store.audit_after(0, 10),
         "calls": store.calls(),
+        "entities": store.entities(),
+        "entity revisions": store.entity_revisions(),
     }

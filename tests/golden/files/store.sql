@@ -13,7 +13,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0031');
+INSERT INTO "alembic_version" VALUES('0032');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -108,6 +108,25 @@ CREATE TABLE edits (
 	CONSTRAINT pk_edits PRIMARY KEY (id)
 );
 INSERT INTO "edits" VALUES(1,'web',1700000092.0,'ada','[{"type":"Edit","key":"word","act":"added","before":"word","after":"word","file":"word","line":7,"groups":[]}]');
+CREATE TABLE entities (
+	section TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	text TEXT NOT NULL, 
+	revision INTEGER NOT NULL, 
+	CONSTRAINT pk_entities PRIMARY KEY (section, id)
+);
+INSERT INTO "entities" VALUES('counters','word','word','word',7);
+CREATE TABLE entity_revisions (
+	number INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	"by" TEXT NOT NULL, 
+	origin TEXT NOT NULL, 
+	restored INTEGER, 
+	changes TEXT NOT NULL, 
+	CONSTRAINT pk_entity_revisions PRIMARY KEY (number)
+);
+INSERT INTO "entity_revisions" VALUES(7,1.5,'word','word',7,'[{"type":"EntityChange","key":["counters","word"],"before":null,"after":{"type":"Entity","section":"counters","id":"word","name":"word","text":"word","revision":7}}]');
 CREATE TABLE givens (
 	id INTEGER NOT NULL, 
 	group_id TEXT NOT NULL, 

@@ -1,0 +1,94 @@
+"""What is declared over the API, as the store keeps it: the entities, and every change of them as a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from config.document.entities import Entity
+from config.model.where import Where
+from config.units import GroupId, Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityChange:
+    """What one revision did to one entity."""
+
+    key: Where
+    """Section and id."""
+    before: Entity | None
+    """``None``: it was made."""
+    after: Entity | None
+    """``None``: it was deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRevision:
+    """One change of what is declared over the API, whole or not at all."""
+
+    number: int
+    """From 1, without gaps."""
+    at: Instant
+    by: str
+    """The user, or the name that a caller gave itself."""
+    origin: str
+    """Where the request came from, in words."""
+    restored: int | None = None
+    """The revision that this one restores; ``None``: it restores none."""
+    changes: tuple[EntityChange, ...]
+    """Sorted by section and id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredOverApi:
+    """What a declaration that comes into force has of the API beside the file's."""
+
+    revision: EntityRevision | None = None
+    """The change that brings it; ``None``: it is the file's, or the daemon's start."""
+    deleted: frozenset[GroupId] = frozenset()
+    """Groups of the API that this deletes: they are emptied, and then forgotten."""
+    quarantined: Mapping[GroupId, str] = field(default_factory=dict)
+    """Groups of the API that cannot be judged, and why: they keep their members, and nothing is evaluated."""
+
+
+NOTHING_OVER_API = DeclaredOverApi()
+
+
+class DeclarationStore(Protocol):
+    """Entities of the API and their revisions; `declare` of the whole store writes them."""
+
+    def entities(self) -> tuple[Entity, ...]:
+        """Everything that is declared over the API, sorted by section and id."""
+        ...
+
+    def entity_revisions(self, limit: int | None = None, *, before: int | None = None) -> tuple[EntityRevision, ...]:
+        """The newest revisions, newest first; ``before``: only those with a lower number."""
+        ...
+
+
+def changes_between(before: Mapping[Where, Entity], after: Mapping[Where, Entity]) -> tuple[EntityChange, ...]:
+    """Return what leads from some entities to others, sorted; entities of equal name and text are the same."""
+    found = (EntityChange(key=key, before=before.get(key), after=after.get(key)) for key in sorted({*before, *after}))
+    return tuple(change for change in found if _content(change.before) != _content(change.after))
+
+
+def _content(entity: Entity | None) -> tuple[str, str] | None:
+    return None if entity is None else (entity.name, entity.text)
+
+
+def rewound(entities: Mapping[Where, Entity], later: tuple[EntityRevision, ...]) -> Mapping[Where, Entity]:
+    """Return the entities as they were before some revisions.
+
+    Args:
+        entities: as they are now.
+        later: the revisions to undo, newest first, without gaps.
+    """
+    found = dict(entities)
+    for revision in later:
+        for change in revision.changes:
+            if change.before is None:
+                found.pop(change.key, None)
+            else:
+                found[change.key] = change.before
+    return found
