@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from config.document.fields import is_hidden, mapping_at
 from config.document.places import Plain
@@ -20,6 +20,7 @@ from config.units import GroupId
 Values: TypeAlias = Mapping[Where, str]
 """Where each value stands → how it is written, or a digest of it (`is_masked`)."""
 
+HIDDEN: Final = "(hidden)"
 _MASK = "\0"
 _LONGEST = 60
 """Characters; a longer value is no help to a reader."""
@@ -57,6 +58,15 @@ def values_of(data: Mapping[str, Plain]) -> Values:
     return dict(_leaves(dict(data), ()))
 
 
+def veiled(value: Plain, where: Where) -> Plain:
+    """Return a value as everyone may see it: what may be a secret is replaced by `HIDDEN`."""
+    if isinstance(value, dict):
+        return {name: veiled(each, (*where, name)) for name, each in value.items()}
+    if isinstance(value, list):
+        return [veiled(each, (*where, str(number))) for number, each in enumerate(value)]
+    return HIDDEN if _may_be_secret(where, _text(value)) else value
+
+
 def _leaves(value: Plain, where: Where) -> Iterator[tuple[Where, str]]:
     if isinstance(value, dict) and value:
         for name, each in value.items():
@@ -88,9 +98,11 @@ def _masked(text: str) -> str:
 
 
 def _may_be_told(where: Where, text: str) -> bool:
-    if len(text) > _LONGEST or not text.isprintable() or ("://" in text and ("@" in text or "?" in text)):
-        return False
-    return not _is_secret(_kind_of_place(where))
+    return len(text) <= _LONGEST and text.isprintable() and not _may_be_secret(where, text)
+
+
+def _may_be_secret(where: Where, text: str) -> bool:
+    return ("://" in text and ("@" in text or "?" in text)) or _is_secret(_kind_of_place(where))
 
 
 def _kind_of_place(where: Where) -> Where:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
-from config.errors import DeclarationError, Refused, StoreError
-from config.load import load
+from config.document.overlay import told
+from config.errors import Refused, StoreError
 from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
+from config.model.where import dotted
 from config.settings import loose_secrets
 from config.units import GroupId, Instant, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
+from handler.engine.declared import Declared, at_start
+from handler.engine.declaring import Declaring
 from handler.engine.parts import EngineParts
 from handler.ingest.intake import Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.reporting_loop import Reports
+from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.held_clock import HeldClock
+from handler.ports.store import Edited
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
@@ -42,7 +48,7 @@ _FLUSH: Seconds = 30.0
 _PRUNED_AT = 17
 """Minutes past the full hour, at which a machine has other things to do."""
 _TOLD = 20
-"""Problems of a refused file, and edits of one that is taken, that the log repeats; the reload's answer has all."""
+"""Edits of a declaration, and entities in quarantine, that the log repeats; the history and the API have all."""
 
 
 class Engine:
@@ -52,7 +58,8 @@ class Engine:
         self.parts = parts
         self.runtimes: dict[GroupId, GroupRuntime] = {}
         self.changing = asyncio.Lock()
-        self._catalogue: Catalogue | None = None
+        self._declared: Declared | None = None
+        self.declaring = Declaring(self)
         self._chores: list[asyncio.Task[None]] = []
         self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
@@ -133,11 +140,15 @@ class Engine:
             ),
         )
 
+    def declared(self) -> Declared:
+        """The declaration in force: the file as it was taken, and the entities of the API."""
+        if self._declared is None:
+            raise Refused("the daemon has not started yet")
+        return self._declared
+
     def catalogue(self) -> Catalogue:
         """The catalogue in force."""
-        if self._catalogue is None:
-            raise Refused("the daemon has not started yet")
-        return self._catalogue
+        return self.declared().catalogue
 
     async def start(self) -> None:
         """Read the file and the store, and start the loops.
@@ -152,7 +163,8 @@ class Engine:
         await self.fleet_pause_control.recall()
         await self.trail.start()
         async with self.changing:
-            edits = await self._take(await asyncio.to_thread(load, self.parts.file), by="start")
+            declared = await asyncio.to_thread(at_start, self.parts.file, self.parts.store)
+            edits = await self.take(declared, by="start")
         await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
         self.reports.start()
@@ -189,37 +201,24 @@ class Engine:
 
     async def reload(self, *, by: str = "api") -> Reloaded:
         """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
-        async with self.changing:
-            before = self.catalogue()
-            try:
-                after = await asyncio.to_thread(load, self.parts.file)
-                found = await self._take(after, by=by)
-            except DeclarationError as error:
-                self.reports.metrics.refused()
-                logs.warn("reload_refused", problems=len(error.problems))
-                for problem in error.problems[:_TOLD]:
-                    logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
-                return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
-            await self.ingest.hooks.load()
-        kept = before.groups.keys() & after.groups.keys()
-        return Reloaded(
-            problems=(),
-            added=tuple(sorted(after.groups.keys() - before.groups.keys())),
-            changed=tuple(sorted(kept & {group for edit in found for group in edit.groups})),
-            orphaned=tuple(sorted(before.groups.keys() - after.groups.keys())),
-            edits=found,
-        )
+        return await self.declaring.reload(by=by)
 
     def refuse_declared(self, runtime: GroupRuntime) -> None:
-        """Only what the file has let go of can be deleted.
+        """Only what is no longer declared can be deleted so.
 
         Raises:
             Refused: the group is declared; the message has the place.
         """
+        entity = self.declared().entities.get(("groups", runtime.id))
+        if entity is not None:
+            raise Refused(
+                f"group {runtime.id} is declared over the API, at {told(entity.site)}: delete it there "
+                f"(trimtab declare delete groups {runtime.id})"
+            )
         if runtime.state.orphaned:
             return
         site = self.catalogue().sites.get(("groups", runtime.id))
-        where = f"{site.file}:{site.line}" if site else str(self.parts.file)
+        where = told(site) if site else str(self.parts.file)
         raise Refused(f"group {runtime.id} is declared at {where}: remove it there, reload, then delete it")
 
     async def empty(self, runtime: GroupRuntime) -> None:
@@ -260,7 +259,7 @@ class Engine:
         dead = [task.get_name() for task in self._loops() if task.done()]
         late = sorted(runtime.id for runtime in self.runtimes.values() if _late(runtime, now))
         checks = {
-            "catalogue": "ok" if self._catalogue is not None else "not read yet",
+            "catalogue": "ok" if self._declared is not None else "not read yet",
             "loops": f"ended: {', '.join(dead)}" if dead else "ok",
             "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
             "store": next(
@@ -269,46 +268,66 @@ class Engine:
         }
         return DaemonHealth(ready=all(check == "ok" for check in checks.values()), checks=checks)
 
-    async def _take(self, catalogue: Catalogue, *, by: str) -> tuple[Edit, ...]:
-        now, store = self.parts.clock(), self.parts.store
+    async def take(self, declared: Declared, *, by: str, over: DeclaredOverApi = NOTHING_OVER_API) -> tuple[Edit, ...]:
+        """Bring a declaration into force, once the store has it, with what ``over`` the API it comes by.
+
+        The caller holds ``changing``. Returns what differs from the one before.
+
+        Raises:
+            DeclarationError: it is refused for what it would do to members that are there.
+            StoreError: the store cannot be written, and the old one stays in force.
+        """
+        now, store, catalogue = self.parts.clock(), self.parts.store, declared.catalogue
+        over = replace(over, quarantined=declared.quarantined)
         await self._decider.stop()
         try:
             async with self.queue.shut():
                 defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
                 edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
-                lost = self.parts.lost and self._catalogue is None
-                await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, lost=lost))
+                lost = self.parts.lost and self._declared is None
+                await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
+                before = None if self._declared is None else self._declared.catalogue
                 for stored in await asyncio.to_thread(store.groups):
-                    furnish(self.runtimes, stored, self._catalogue, catalogue)
+                    furnish(self.runtimes, stored, before, catalogue)
+                    self.runtimes[stored.id].quarantined = over.quarantined.get(stored.id, "")
                 self._arrange()
                 clouds = {runtime.id: runtime.definition.cloud.id for runtime in self.runtimes.values()}
                 self.parts.converger.witnesses.expect(clouds)
-                self._catalogue = catalogue
+                self._declared = declared
         finally:
-            if self._catalogue is not None:
-                self._decider.start(self._catalogue)  # the old one goes on if the new one could not be written down
+            if self._declared is not None:
+                self._decider.start(
+                    self._declared.catalogue
+                )  # the old one goes on if the new one could not be written down
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
-        for warning in await asyncio.to_thread(loose_secrets, catalogue):
-            logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
-        logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
-        for edit in edited.edits[:_TOLD]:
-            logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=by)
+        await self._tell(declared, edited)
         for runtime in sorted(
             self.runtimes.values(), key=lambda runtime: not runtime.is_pending
         ):  # those that wait come first
             self.keeper.start(runtime)
             runtime.wake.set()
-        declared = [
+        sized = [
             runtime
             for runtime in self.runtimes.values()
             if runtime.state.desired is not None and not runtime.state.orphaned
         ]
         with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
             await self.queue.ask_all(
-                [DecisionTask(runtime=runtime, at=now) for runtime in declared]
+                [DecisionTask(runtime=runtime, at=now) for runtime in sized]
             )  # bounds may have changed
         return edited.edits
+
+    async def _tell(self, declared: Declared, edited: Edited) -> None:
+        """Write into the log what came into force."""
+        catalogue = declared.catalogue
+        for warning in await asyncio.to_thread(loose_secrets, catalogue):
+            logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
+        for key, problems in list(declared.merged.quarantined.items())[:_TOLD]:
+            logs.warn("quarantined", entity=dotted(key), problem=str(problems[0]))
+        logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
+        for edit in edited.edits[:_TOLD]:
+            logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=edited.by)
 
     def _arrange(self) -> None:
         """Set for each group the others that share its service or its cloud's budget."""

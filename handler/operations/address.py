@@ -58,6 +58,8 @@ class Address:
     """The act itself finds out that it was done before, by an id of its own, and answers the same."""
     is_signed: bool = True
     """History records the person or program that asked."""
+    told: Callable[[Any], str] | None = None
+    """Returns what the audit trail keeps of a request's fields; ``None``: all that the body or the query has."""
 
     @property
     def placed(self) -> frozenset[str]:
@@ -144,7 +146,7 @@ class OperationRequest(NamedTuple):
 def call_of(operation: DataclassType) -> OperationRequest:
     """Write an operation as an HTTP request, without the fields that have their defaults."""
     address, given = address_of(type(operation)), dict(_given(operation))
-    places = {name: quote(str(getattr(operation, name)), safe="") for name in address.placed}
+    places = {name: quote(str(_plain(getattr(operation, name))), safe="") for name in address.placed}
     path, body = BASE + address.path.format_map(places), None
     headers = {
         each.metadata[HEADER]: str(given.pop(each.name))
@@ -175,5 +177,7 @@ def _plain(value: object) -> object:
             return str(value) if value.percent else int(value.number)
         case tuple():
             return [_plain(each) for each in value]
+        case Mapping():
+            return {str(_plain(name)): _plain(each) for name, each in value.items()}
         case _:
             return value

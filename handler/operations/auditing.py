@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from config.errors import Refused
 from config.units import Instant
 from handler.engine.assembly import Reloaded, words_of
+from handler.engine.declaring import Redeclared, redeclared_words
 from handler.identity.actors import Actor
 from handler.identity.audit import AuditEntry, AuditResult, entry_by
 from handler.identity.rights import OnGroups, Verb
@@ -76,6 +77,8 @@ def _entry(operation: DataclassType, by: Actor, now: Instant, result: AuditResul
     call, address = call_of(operation), address_of(type(operation))
     path, _, query = call.path.partition("?")
     given = query if call.body is None else _without_nothing(call.body)
+    if address.told is not None:
+        given = address.told(operation)
     on = f"{address.method} {unquote(path.removeprefix(BASE))}"
     return entry_by(by, now, address.name, result, on=on, given=given, groups=_groups(operation))
 
@@ -102,7 +105,7 @@ def _is_refused(done: Done) -> bool:
             return done.winner is None and not {answer.reason for answer in done.answers} <= _ACCEPTED
         case Asked():
             return done.answer is not None and done.desired_from == done.desired_to and done.reason not in _ACCEPTED
-        case Reloaded():
+        case Reloaded() | Redeclared():
             return bool(done.problems)
         case _:
             return False
@@ -113,8 +116,9 @@ def _words(done: Done) -> str:
     match done:
         case Decision() | Asked():
             return f"size {done.desired_from} → {done.desired_to}: {done.reason.value}"
-        case Reloaded():
-            return "; ".join(str(problem) for problem in done.problems) or words_of(done.edits)
+        case Reloaded() | Redeclared():
+            edited = redeclared_words(done) if isinstance(done, Redeclared) else words_of(done.edits)
+            return "; ".join(str(problem) for problem in done.problems) or edited
         case Steered():
             return done.words
         case MemberPass():

@@ -20,6 +20,7 @@ from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.capability_admin import CapabilityAdmin
+from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested, stopping
@@ -70,6 +71,7 @@ class Operations:
         self.balancers = BalancerAdmin(engine)
         self.garbage = GarbageAdmin(engine)
         self.stores = StoreAdmin(engine)
+        self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
         self.users = UserAdmin(engine)
         self.authorising = Authorising(engine)

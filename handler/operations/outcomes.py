@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from config.units import GroupId, Instant, MemberName
 from handler.engine.assembly import Reloaded
+from handler.engine.declaring import Redeclared
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
@@ -97,6 +98,7 @@ Done: TypeAlias = (
     | MemberPass
     | Steered
     | Reloaded
+    | Redeclared
     | Adoption
     | RecordingStatus
     | Shown

@@ -8,6 +8,7 @@ from handler.operations.address import right_of
 from handler.operations.auditing import audited, refused
 from handler.operations.authorising import Forbidden
 from handler.operations.daemon_operations import DaemonOperation
+from handler.operations.declaration_operations import DeclarationOperation
 from handler.operations.group_operations import GroupOperation
 from handler.operations.lookup import NoSuch
 from handler.operations.member_operations import MemberOperation
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from handler.operations.facade import Operations
     from handler.operations.outcomes import Done
 
-Operation: TypeAlias = SizeOperation | GroupOperation | MemberOperation | DaemonOperation | UserOperation
+Operation: TypeAlias = (
+    SizeOperation | GroupOperation | MemberOperation | DaemonOperation | UserOperation | DeclarationOperation
+)
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 

@@ -54,6 +54,18 @@ def expected_revision(if_match: str | None, revision: int, desired: int | None) 
     return revision if any(found and found.groups() == present for found in sizes) else NEVER
 
 
+def matches_revision(if_match: str | None, revision: int) -> bool:
+    """Tell whether a request may change what a revision wrote, whose tag begins with its number; without a tag it may.
+
+    >>> matches_revision('"7.mJ5x"', 7), matches_revision('"6.mJ5x"', 7), matches_revision(None, 7)
+    (True, False, True)
+    """
+    if if_match is None or if_match.strip() == ANY:
+        return True
+    strong = (found["opaque"] for found in _TAG.finditer(if_match) if not found["weak"])
+    return any(opaque.partition(".")[0] == str(revision) for opaque in strong)
+
+
 def matches_none(if_none_match: str, tag: str) -> bool:
     """Tell whether a reader does not have this tag's answer yet (``If-None-Match``; weak comparison).
 

@@ -22,6 +22,12 @@ class EntityChange:
     after: Entity | None
     """``None``: it was deleted."""
 
+    @property
+    def name(self) -> str:
+        """Its display name, the newest that it had."""
+        entity = self.after or self.before
+        return "" if entity is None else entity.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRevision:
@@ -62,8 +68,8 @@ class DeclarationStore(Protocol):
         """Everything that is declared over the API, sorted by section and id."""
         ...
 
-    def entity_revisions(self, limit: int | None = None, *, before: int | None = None) -> tuple[EntityRevision, ...]:
-        """The newest revisions, newest first; ``before``: only those with a lower number."""
+    def entity_revisions(self, limit: int | None = None) -> tuple[EntityRevision, ...]:
+        """The newest revisions, newest first; ``None``: all."""
         ...
 
 

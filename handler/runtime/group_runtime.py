@@ -78,6 +78,8 @@ class GroupRuntime:
     definition: Definition
     state: GroupState
     deleting: bool = False
+    quarantined: str = ""
+    """Why its declaration over the API cannot be judged: its members are kept, and nothing is evaluated."""
     kept_builds: Builds = field(default_factory=Builds)
     """How builds went, perhaps of an earlier definition; `builds` is what counts."""
     seen: LastPass | None = None

@@ -118,6 +118,7 @@ def messages_of(runtime: GroupRuntime, now: Instant) -> tuple[str, ...]:
     seen = (*runtime.seen.failures, *runtime.seen.retries) if runtime.seen else ()
     older = (say_older(runtime.id, runtime.state.older),) if runtime.state.older is not None else ()
     return (
+        *_in_quarantine(runtime),
         *older,
         *lost,
         *_down(runtime),
@@ -127,6 +128,14 @@ def messages_of(runtime: GroupRuntime, now: Instant) -> tuple[str, ...]:
         *_halted(runtime),
         *silent,
     )
+
+
+def _in_quarantine(runtime: GroupRuntime) -> tuple[str, ...]:
+    """Return why a group's declaration over the API is not in force."""
+    if not runtime.quarantined:
+        return ()
+    how = "its members are kept and nothing is evaluated until the declaration is changed over the API"
+    return (f"quarantined: {runtime.quarantined}; {how}",)
 
 
 def _spent(runtime: GroupRuntime) -> tuple[str, ...]:
@@ -197,6 +206,7 @@ def condition_of(runtime: GroupRuntime, now: Instant) -> GroupCondition:
     unlisted = runtime.seen is None or (runtime.state.desired is None and (acting or not runtime.seen.world.complete))
     checks = (
         (runtime.deleting, GroupCondition.DELETING),
+        (bool(runtime.quarantined), GroupCondition.ERROR),
         (runtime.state.orphaned, GroupCondition.ORPHANED),
         (_is_in_error(runtime), GroupCondition.ERROR),
         (bool(messages_of(runtime, now)), GroupCondition.WARNING),

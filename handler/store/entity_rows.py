@@ -61,10 +61,8 @@ class EntityRows(StoreSession):
             rows = connection.execute(every(entities).order_by(entities.c.section, entities.c.id)).mappings()
             return tuple(Entity(**named(row)) for row in rows)
 
-    def entity_revisions(self, limit: int | None = None, *, before: int | None = None) -> tuple[EntityRevision, ...]:
-        """Return the newest revisions, newest first; ``before``: only those with a lower number."""
+    def entity_revisions(self, limit: int | None = None) -> tuple[EntityRevision, ...]:
+        """Return the newest revisions, newest first; ``None``: all."""
         wanted = every(entity_revisions).order_by(entity_revisions.c.number.desc()).limit(limit)
-        if before is not None:
-            wanted = wanted.where(entity_revisions.c.number < before)
         with self._snapshot() as connection:
             return tuple(EntityRevision(**named(row)) for row in connection.execute(wanted).mappings())

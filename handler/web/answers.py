@@ -7,6 +7,7 @@ import asyncio
 from fastapi.responses import JSONResponse, Response
 
 from handler.engine.assembly import Reloaded
+from handler.engine.declaring import Redeclared
 from handler.operations.address import Address
 from handler.operations.outcomes import Asked, Done, MemberPass
 from handler.operations.size_tags import size_tag
@@ -14,6 +15,7 @@ from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
 from handler.snapshots.writing import written
+from handler.web.declarations import redeclared
 from handler.web.problems import MEDIA, TYPES, Problem, details
 from handler.web.render import Json, carried_out, closed_up, plain, planned, text_of
 from trigger.explain.words import sentence_of
@@ -48,12 +50,18 @@ def _body(done: object) -> Json:
             return execution_told(done)
         case Plan():
             return planned(done)
-        case CloseUp():
-            return closed_up(done)
-        case MemberPass():
-            return {"group": done.group, "member": done.member, "done": [carried_out(each) for each in done.outcomes]}
+        case CloseUp() | MemberPass():
+            return _of_member(done)
+        case Redeclared():
+            return redeclared(done)
         case _:
             return plain(done)
+
+
+def _of_member(done: CloseUp | MemberPass) -> Json:
+    if isinstance(done, CloseUp):
+        return closed_up(done)
+    return {"group": done.group, "member": done.member, "done": [carried_out(each) for each in done.outcomes]}
 
 
 def _status(done: object) -> int | None:
@@ -65,6 +73,8 @@ def _status(done: object) -> int | None:
             return 202 if _is_accepted(done) else 200
         case Reloaded():
             return 200
+        case Redeclared():
+            return 200 if done.dry_run or not done.changes else None
         case _:
             return None
 
@@ -81,6 +91,8 @@ def _problem(done: object) -> Problem | None:
             return None if kept or _is_accepted(done) else Problem.NO_CHANGE
         case Reloaded():
             return Problem.FILE_REFUSED if done.problems else None
+        case Redeclared():
+            return Problem.DECLARATION_REFUSED if done.problems else None
         case _:
             return None
 
@@ -93,7 +105,7 @@ def _detail(done: object) -> str:
             return f"the size of {done.group} has changed since the caller read it, and is {done.desired_to} now"
         case Decision():
             return "; ".join(sentence_of(answer.reason) for answer in done.answers)
-        case Reloaded():
+        case Reloaded() | Redeclared():
             return "; ".join(str(problem) for problem in done.problems)
         case _:
             return ""

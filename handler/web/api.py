@@ -15,6 +15,7 @@ from handler.operations.authorising import Forbidden, may
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.web.conditional import Conditional
+from handler.web.declarations import declaration_routes
 from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
@@ -37,6 +38,7 @@ def build(operations: Operations) -> FastAPI:
         _problems(),
         operation_routes(operations),
         reading_routes(operations),
+        declaration_routes(operations),
         build_recent(operations),
     ):
         app.include_router(router, prefix=BASE)

@@ -40,6 +40,7 @@ class Problem(enum.Enum):
     TOO_SLOW = "too-slow"
     REFUSED = "refused"
     FILE_REFUSED = "file-refused"
+    DECLARATION_REFUSED = "declaration-refused"
     STILL_RUNNING = "still-running"
     OUTCOME_UNKNOWN = "outcome-unknown"
     ANSWER_NOT_KEPT = "answer-not-kept"
@@ -76,6 +77,7 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
         Problem.TOO_SLOW: ProblemType(408, "The request did not arrive in time"),
         Problem.REFUSED: ProblemType(409, "The daemon will not do it, and nothing has changed"),
         Problem.FILE_REFUSED: ProblemType(409, "The file has problems, so the one before stays in force"),
+        Problem.DECLARATION_REFUSED: ProblemType(409, "The declaration has problems, and nothing has changed"),
         Problem.STILL_RUNNING: ProblemType(409, "The first request with this idempotency key is being carried out"),
         Problem.OUTCOME_UNKNOWN: ProblemType(409, "It is not known whether the first request with this key was done"),
         Problem.ANSWER_NOT_KEPT: ProblemType(409, "The request with this key was done, and its answer is not kept"),

@@ -6,12 +6,16 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast, get_type_hints
 
+from config.document.entities import Entity
+from handler.engine.declaring import Redeclared
 from handler.identity.actors import local
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.member_admin import MemberAdmin
@@ -19,6 +23,7 @@ from handler.operations.roll_admin import RollAdmin
 from handler.operations.store_admin import StoreAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
+from handler.ports.declarations import EntityChange, EntityRevision
 from handler.runtime.series import SeriesRecorder
 from handler.snapshots.writing import laid_out
 from handler.users.attempts import RefusedAttempts
@@ -36,6 +41,9 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/groups/{group}/members/{member}/protect": {"protected": True},
     "PUT /api/v1/groups/{group}/balancers/{balancer}": {"port": 8080},
     "POST /api/v1/pause": {},
+    "POST /api/v1/declarations": {"sections": {"policies": {"more": {"add": 1}}}},
+    "POST /api/v1/declarations/{section}": {"name": "more", "declared": {"add": 1}},
+    "PUT /api/v1/declarations/{section}/{id}": {"declared": {"add": 1}},
     "POST /api/v1/hooks": {"name": "grafana"},
     "POST /api/v1/hooks/{name}/rotate": {},
     "POST /api/v1/member-tokens/rotate": {},
@@ -57,6 +65,7 @@ PARTS: Final[Mapping[str, type]] = {
     "garbage": GarbageAdmin,
     "stores": StoreAdmin,
     "webhooks": WebhookAdmin,
+    "declarations": DeclarationAdmin,
     "users": UserAdmin,
     "authorising": Authorising,
     "attempts": RefusedAttempts,
@@ -82,7 +91,8 @@ class Filled:
         if isinstance(member, property):
             return Filled(get_type_hints(member.fget)["return"])
         kind = get_type_hints(member)["return"]
-        value = _series() if kind is SeriesRecorder else filled(kind)
+        made = {SeriesRecorder: _series, tuple[EntityRevision, ...]: _revisions, Redeclared: _redeclared}
+        value = made[kind]() if kind in made else filled(kind)
         return _later(value) if inspect.iscoroutinefunction(member) else lambda *_, **__: value
 
 
@@ -98,6 +108,19 @@ def _series() -> SeriesRecorder:
     series.sized(explained.at, desired=3, in_service=2, minimum=1, maximum=4)
     series.judged(explained)
     return series
+
+
+def _change() -> EntityChange:
+    made = replace(filled(Entity), text='{"profile": "word"}')
+    return EntityChange(key=made.key, before=None, after=made)
+
+
+def _revisions() -> tuple[EntityRevision, ...]:
+    return (replace(filled(EntityRevision), changes=(_change(),)),)
+
+
+def _redeclared() -> Redeclared:
+    return replace(filled(Redeclared), problems=(), changes=(_change(),))
 
 
 def answers() -> str:
@@ -124,7 +147,7 @@ async def _answer(app: Any, method: str, path: str) -> dict[str, object]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    spelt = path.translate({ord("{"): None, ord("}"): None})
+    spelt = path.replace("{section}", "groups").replace("{number}", "1").translate({ord("{"): None, ord("}"): None})
     scope = {
         "type": "http",
         "method": method,

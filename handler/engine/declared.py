@@ -1,0 +1,139 @@
+"""What is declared: the file as it was taken last, and the entities of the API over it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from config.document.entities import Entity, Section, key_at
+from config.document.places import ParsedText
+from config.errors import DeclarationError, Problem
+from config.load import read
+from config.merge import Merged, losses, merge
+from config.model.catalogue import Catalogue
+from config.model.where import Where
+from config.units import GroupId
+from handler.ports.declarations import EntityChange
+from handler.ports.store import Store
+from handler.runtime.definitions import definitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The declaration in force, or one that is proposed."""
+
+    file: ParsedText
+    """As it was taken, whatever was written into it since."""
+    entities: Mapping[Where, Entity]
+    """Everything that is declared over the API, the quarantined included."""
+    revision: int
+    """Number of the newest revision of the entities; 0: there is none."""
+    merged: Merged
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Return the catalogue of both."""
+        return self.merged.catalogue
+
+    @property
+    def quarantined(self) -> Mapping[GroupId, str]:
+        """Return the groups in quarantine, and why; not those whose id the file has taken."""
+        return {
+            GroupId(name): "; ".join(map(str, problems))
+            for (section, name), problems in self.merged.quarantined.items()
+            if section == Section.GROUPS.value and GroupId(name) not in self.catalogue.groups
+        }
+
+    @property
+    def groups_of_api(self) -> frozenset[GroupId]:
+        """Return the groups that are declared over the API and nowhere else."""
+        return frozenset(
+            GroupId(name)
+            for section, name in self.entities
+            if section == Section.GROUPS.value and (section, name) not in self.file.keys
+        )
+
+
+def at_start(path: Path, store: Store) -> Declared:
+    """Read the file and the store. An entity of the API that is unsound is quarantined, and never fatal.
+
+    Raises:
+        DeclarationError: the file is refused.
+        StoreError: the store cannot be read.
+    """
+    file, entities = read(path), {entity.key: entity for entity in store.entities()}
+    newest = store.entity_revisions(1)
+    kept, unsound = dict(entities), dict[Where, tuple[Problem, ...]]()
+    while True:
+        merged = merge(file, kept.values(), kept.keys())
+        problems = _misplaced(merged.catalogue, store, path, kept.keys())
+        if not problems:
+            break
+        for key, each in problems.items():
+            unsound[key] = each
+            del kept[key]
+    return Declared(
+        file=file,
+        entities=MappingProxyType(entities),
+        revision=newest[0].number if newest else 0,
+        merged=replace(merged, quarantined=MappingProxyType({**unsound, **merged.quarantined})),
+    )
+
+
+def _misplaced(
+    catalogue: Catalogue, store: Store, path: Path, suspects: Collection[Where]
+) -> Mapping[Where, tuple[Problem, ...]]:
+    """Return the groups of the API whose members are on another cloud than the one that is declared now.
+
+    Raises:
+        DeclarationError: there is such a group of the file.
+    """
+    try:
+        definitions(catalogue, store, path)
+    except DeclarationError as error:
+        found: dict[Where, tuple[Problem, ...]] = {}
+        for problem in error.problems:
+            key = key_at(problem.file)
+            if key is None or key not in suspects:
+                raise
+            found[key] = (*found.get(key, ()), problem)
+        return found
+    return {}
+
+
+def taken_again(path: Path, before: Declared) -> Declared:
+    """Read the file again. The entities of the API stay, and an edit may take away nothing that they use.
+
+    Raises:
+        DeclarationError: the file is refused, also for what it would do to entities of the API.
+    """
+    file, quarantined = read(path), before.merged.quarantined
+    lost = [
+        problem for key, problem in losses(before.catalogue, file, before.entities.values()) if key not in quarantined
+    ]
+    if lost:
+        raise DeclarationError(tuple(sorted(lost)))
+    return replace(before, file=file, merged=merge(file, before.entities.values(), quarantined.keys()))
+
+
+def changed(before: Declared, changes: Collection[EntityChange]) -> Declared:
+    """Return the declaration that changes over the API lead to, one revision on.
+
+    Raises:
+        DeclarationError: it is refused whole; each problem has its place.
+    """
+    entities = dict(before.entities)
+    for change in changes:
+        if change.after is None:
+            entities.pop(change.key, None)
+        else:
+            entities[change.key] = change.after
+    suspects = before.merged.quarantined.keys() - {change.key for change in changes}
+    return Declared(
+        file=before.file,
+        entities=MappingProxyType(entities),
+        revision=before.revision + 1,
+        merged=merge(before.file, entities.values(), suspects),
+    )

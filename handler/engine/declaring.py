@@ -1,0 +1,212 @@
+"""Bring declarations into force: the file again, or a change over the API. There is one way to apply a catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from config.document.entities import Entity
+from config.errors import DeclarationError, Problem, Refused
+from config.model.edits import Edit
+from config.model.where import Where
+from config.units import GroupId
+from handler import logs
+from handler.engine.assembly import Reloaded, words_of
+from handler.engine.declared import Declared, changed, taken_again
+from handler.identity.actors import Actor, Origin
+from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision, changes_between
+from handler.runtime.definitions import definitions, edited_by
+
+if TYPE_CHECKING:
+    from handler.engine.engine import Engine
+
+_TOLD = 20
+"""Problems of a refused file that the log repeats; the reload's answer has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a request wants to be declared over the API."""
+
+    entities: Mapping[Where, Entity]
+    """All of them, as they are to be."""
+    restored: int | None = None
+    """The revision that they are taken from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedGroup:
+    """What a change of the declaration does to one group that runs, or will."""
+
+    group: GroupId
+    act: str
+    """``added``, ``changed`` or ``removed``."""
+    members: int
+    desired_from: int | None
+    desired_to: int | None
+    """The bounds move it at once; ``None``: not known before the first listing, or the group is removed."""
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redeclared:
+    """What a change over the API did or would do; with problems, nothing."""
+
+    problems: tuple[Problem, ...] = ()
+    dry_run: bool
+    revision: int
+    """The newest revision, this change included unless it is a dry run or changes nothing."""
+    changes: tuple[EntityChange, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    """What differs in the whole declaration."""
+    groups: tuple[AffectedGroup, ...] = ()
+
+
+def redeclared_words(done: Redeclared) -> str:
+    """Return what a change did as one line: its revision, and each edit as ``key: before → after``."""
+    if not done.changes:
+        return "nothing changes"
+    said = "dry run" if done.dry_run else f"revision {done.revision}"
+    return f"{said}: {words_of(done.edits)}"
+
+
+class Declaring:
+    """Changes of the declaration, one at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def reload(self, *, by: str) -> Reloaded:
+        """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
+        engine = self._engine
+        async with engine.changing:
+            before = engine.declared()
+            try:
+                after = await asyncio.to_thread(taken_again, engine.parts.file, before)
+                found = await engine.take(after, by=by)
+            except DeclarationError as error:
+                engine.reports.metrics.refused()
+                logs.warn("reload_refused", problems=len(error.problems))
+                for problem in error.problems[:_TOLD]:
+                    logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
+                return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
+            await engine.ingest.hooks.load()
+        old, new = before.catalogue.groups.keys(), after.catalogue.groups.keys()
+        return Reloaded(
+            problems=(),
+            added=tuple(sorted(new - old)),
+            changed=tuple(sorted(old & new & {group for edit in found for group in edit.groups})),
+            orphaned=tuple(sorted(old - new)),
+            edits=found,
+        )
+
+    async def change(
+        self, propose: Callable[[Declared], Proposal], by: Actor, *, members: bool = False, dry_run: bool = False
+    ) -> Redeclared:
+        """Change what is declared over the API: all of it or nothing, as one revision.
+
+        Args:
+            propose: returns what is to be declared, given what is; it may read the store, in a thread.
+            by: the revision keeps its name, and where the request came from.
+            members: groups that are deleted may have members, which are removed.
+            dry_run: only say what would change.
+
+        Raises:
+            Refused: a group that has members would be deleted; or whatever ``propose`` raises.
+            StoreError: the store cannot be read or written, and nothing has changed.
+        """
+        engine = self._engine
+        async with engine.changing:
+            before = engine.declared()
+            number = before.revision + 1
+            proposal = await asyncio.to_thread(propose, before)
+            changes = tuple(
+                change if change.after is None else replace(change, after=replace(change.after, revision=number))
+                for change in changes_between(before.entities, proposal.entities)
+            )
+            if not changes:
+                return Redeclared(dry_run=dry_run, revision=before.revision)
+            try:
+                after = await asyncio.to_thread(changed, before, changes)
+                edits = await self._applied(before, after, changes, proposal, by, members=members, dry_run=dry_run)
+            except DeclarationError as error:
+                return Redeclared(problems=error.problems, dry_run=dry_run, revision=before.revision)
+        return Redeclared(
+            dry_run=dry_run,
+            revision=before.revision if dry_run else after.revision,
+            changes=changes,
+            edits=edits,
+            groups=tuple(self._affected(before, after, edits)),
+        )
+
+    async def _applied(  # noqa: PLR0913  # one change, whole
+        self,
+        before: Declared,
+        after: Declared,
+        changes: tuple[EntityChange, ...],
+        proposal: Proposal,
+        by: Actor,
+        *,
+        members: bool,
+        dry_run: bool,
+    ) -> tuple[Edit, ...]:
+        engine, store, file = self._engine, self._engine.parts.store, self._engine.parts.file
+        deleted = before.groups_of_api - after.groups_of_api
+        async with contextlib.AsyncExitStack() as still:
+            for group in sorted(deleted):
+                await still.enter_async_context(self._settled(group, members=members))
+            if dry_run:
+                await asyncio.to_thread(definitions, after.catalogue, store, file)
+                return (await asyncio.to_thread(edited_by, by.name, after.catalogue, store, file)).edits
+            revision = EntityRevision(
+                number=after.revision,
+                at=engine.parts.clock().wall,
+                by=by.name,
+                origin=_words_of(by.origin),
+                restored=proposal.restored,
+                changes=changes,
+            )
+            return await engine.take(after, by=by.name, over=DeclaredOverApi(revision=revision, deleted=deleted))
+
+    @contextlib.asynccontextmanager
+    async def _settled(self, group: GroupId, *, members: bool) -> AsyncIterator[None]:
+        """Hold off the passes of a group that is to be deleted.
+
+        Raises:
+            Refused: it has members, and the request does not say that they are to be removed.
+        """
+        runtime = self._engine.runtimes.get(group)
+        if runtime is None:
+            yield
+            return
+        async with self._engine.keeper.between(runtime):
+            count = len(await asyncio.to_thread(self._engine.parts.store.members, group))
+            if count and not members:
+                have = "1 member" if count == 1 else f"{count} members"
+                raise Refused(f"group {group} has {have}: to have them leave first, ask with members=true (--members)")
+            yield
+
+    def _affected(self, before: Declared, after: Declared, edits: tuple[Edit, ...]) -> Iterator[AffectedGroup]:
+        old, new = before.catalogue.groups, after.catalogue.groups
+        touched = {group for edit in edits for group in edit.groups} & {*old, *new}
+        for group in sorted(touched | (before.groups_of_api - after.groups_of_api)):
+            runtime = self._engine.runtimes.get(group)
+            size = None if runtime is None else runtime.state.desired
+            wanted = new.get(group)
+            clamped = None if size is None or wanted is None else min(max(size, wanted.minimum), wanted.maximum)
+            seen = None if runtime is None else runtime.seen
+            yield AffectedGroup(
+                group=group,
+                act="removed" if wanted is None else "changed" if group in old else "added",
+                members=0 if seen is None else len(seen.world.members),
+                desired_from=size,
+                desired_to=clamped,
+                changes=tuple(edit.words for edit in edits if group in edit.groups),
+            )
+
+
+def _words_of(origin: Origin) -> str:
+    return " ".join(filter(None, (origin.way.value, origin.credential, origin.peer)))

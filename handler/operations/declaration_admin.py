@@ -1,0 +1,196 @@
+"""Make, replace, delete and restore what is declared over the API, and show it beside what the file declares."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from config.checks.references import users
+from config.document.entities import Entity, Section
+from config.document.overlay import overlaid, told
+from config.document.places import Plain
+from config.model.where import Where, dotted
+from handler.engine.declared import Declared
+from handler.engine.declaring import Proposal, Redeclared
+from handler.engine.engine import Engine
+from handler.identity.actors import Actor
+from handler.operations.declaration_proposals import (
+    Body,
+    applied,
+    deleted,
+    entries,
+    made,
+    owned,
+    replaced,
+    require,
+    unchanged,
+)
+from handler.operations.lookup import NoSuch
+from handler.ports.declarations import EntityRevision, rewound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredEntry:
+    """One entity as it is declared, by whichever owner."""
+
+    section: Section
+    id: str
+    name: str
+    """The display name; of an entry of the file, its id."""
+    owner: str
+    """``file`` or ``api``."""
+    at: str
+    """``FILE:LINE``, or ``api/SECTION/ID:REVISION``."""
+    revision: int | None
+    """The revision that wrote it; ``None``: the file did."""
+    declared: Mapping[str, Plain]
+    """Its document, secrets included; who may not see those is shown a veiled one."""
+    quarantined: tuple[str, ...]
+    """Why it is not in force; empty: it is."""
+    used_by: tuple[str, ...]
+    """The entities that name it, sorted."""
+
+
+class DeclarationAdmin:
+    """Proposes changes to the engine, which judges and applies them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # Reading
+
+    def all(self, section: Section | None = None) -> tuple[DeclaredEntry, ...]:
+        """Return what is declared, in the order of sections and ids."""
+        declared = self._engine.declared()
+        used_by = users(declared.catalogue)
+        sections = tuple(Section) if section is None else (section,)
+        keys = [(each.value, name) for each in sections for name in sorted(entries(declared, each))]
+        return tuple(_shown(declared, key, used_by) for key in keys)
+
+    def one(self, section: Section, id: str) -> DeclaredEntry:
+        """Return one entity.
+
+        Raises:
+            NoSuch: there is none.
+        """
+        declared = self._engine.declared()
+        require(declared, section, id)
+        return _shown(declared, (section.value, id), users(declared.catalogue))
+
+    def document(self) -> Mapping[str, Plain]:
+        """Return everything that is in force as one file would say it, secrets that it writes out included."""
+        declared = self._engine.declared()
+        kept = [entity for key, entity in declared.entities.items() if key not in declared.merged.quarantined]
+        return overlaid(declared.file, kept).data
+
+    async def revisions(self) -> tuple[EntityRevision, ...]:
+        """Return every revision, newest first."""
+        return await asyncio.to_thread(self._engine.parts.store.entity_revisions)
+
+    # Changing
+
+    async def make(self, section: Section, name: str, body: Body, by: Actor, *, dry_run: bool) -> Redeclared:
+        """Declare a new entity.
+
+        Raises:
+            Refused: the name or the document is none, or the name is taken.
+            StoreError: the store cannot be written, and nothing has changed.
+        """
+        return await self._change(lambda declared: made(declared, section, name, body, self._ids()), by, dry_run)
+
+    async def replace(  # noqa: PLR0913  # an entity's parts
+        self,
+        section: Section,
+        id: str,
+        name: str | None,
+        body: Body,
+        by: Actor,
+        *,
+        if_match: str | None,
+        dry_run: bool,
+    ) -> Redeclared:
+        """Replace the document of an entity, and its display name if one is given.
+
+        Raises:
+            NoSuch: there is none.
+            ChangedSince: it is no longer what an entity tag of ``if_match`` says.
+            Refused: the file owns it; or as `make`.
+            StoreError: as `make`.
+        """
+
+        def propose(declared: Declared) -> Mapping[Where, Entity]:
+            return replaced(declared, unchanged(owned(declared, section, id), if_match), name, body)
+
+        return await self._change(propose, by, dry_run)
+
+    async def delete(
+        self, section: Section, id: str, by: Actor, *, members: bool, if_match: str | None, dry_run: bool
+    ) -> Redeclared:
+        """Delete an entity; the members of a group leave first, if ``members`` allows it.
+
+        Raises:
+            NoSuch: there is none.
+            ChangedSince: it is no longer what an entity tag of ``if_match`` says.
+            Refused: the file owns it, another entity uses it, or it has members that may not be removed.
+            StoreError: as `make`.
+        """
+
+        def propose(declared: Declared) -> Mapping[Where, Entity]:
+            return deleted(declared, unchanged(owned(declared, section, id), if_match))
+
+        return await self._change(propose, by, dry_run, members=members)
+
+    async def apply(self, sections: Mapping[Section, Mapping[str, Body]], by: Actor, *, dry_run: bool) -> Redeclared:
+        """Make or replace several entities at once, each by its display name or its id. Raises as `replace`."""
+        return await self._change(lambda declared: applied(declared, sections, self._ids()), by, dry_run)
+
+    async def restore(self, number: int, by: Actor, *, members: bool, dry_run: bool) -> Redeclared:
+        """Declare again over the API what was declared after a revision; 0: nothing.
+
+        Raises:
+            NoSuch: there is no such revision.
+            Refused: a group that goes has members that may not be removed.
+            StoreError: as `make`.
+        """
+
+        def propose(declared: Declared) -> Proposal:
+            if not 0 <= number <= declared.revision:
+                raise NoSuch(f"there is no revision {number}: the newest is {declared.revision}")
+            store = self._engine.parts.store
+            later = tuple(each for each in store.entity_revisions() if each.number > number)
+            return Proposal(entities=rewound(declared.entities, later), restored=number)
+
+        return await self._engine.declaring.change(propose, by, members=members, dry_run=dry_run)
+
+    async def _change(
+        self, propose: Callable[[Declared], Mapping[Where, Entity]], by: Actor, dry_run: bool, *, members: bool = False
+    ) -> Redeclared:
+        def proposal(declared: Declared) -> Proposal:
+            return Proposal(entities=propose(declared))
+
+        return await self._engine.declaring.change(proposal, by, members=members, dry_run=dry_run)
+
+    def _ids(self) -> Collection[str]:
+        """Return the groups that there are or that are still being deleted: their ids are not given again."""
+        return frozenset(self._engine.runtimes)
+
+
+def _shown(declared: Declared, key: Where, used_by: Mapping[Where, Mapping[Where, Where]]) -> DeclaredEntry:
+    section, name = key
+    entity = declared.entities.get(key)
+    if key in declared.file.keys:
+        entity = None  # the file has taken its id
+    site = declared.file.key_site(key) if entity is None else entity.site
+    found = entries(declared, Section(section))[name]
+    return DeclaredEntry(
+        section=Section(section),
+        id=name,
+        name=name if entity is None else entity.name,
+        owner="file" if entity is None else "api",
+        at=told(site),
+        revision=None if entity is None else entity.revision,
+        declared=found,
+        quarantined=() if entity is None else tuple(map(str, declared.merged.quarantined.get(key, ()))),
+        used_by=tuple(dotted(user) for user in sorted(used_by.get(key, ()))),
+    )

@@ -1,0 +1,186 @@
+"""What requests want to be declared over the API, given what is declared. Pure: the engine judges and applies it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from config.checks.references import users
+from config.document.entities import Entity, Section, canonical, checked_name, derived_id
+from config.document.naming import with_ids
+from config.document.overlay import told
+from config.document.places import Plain
+from config.errors import Refused
+from config.model.where import Where, dotted
+from handler.engine.declared import Declared
+from handler.operations.lookup import NoSuch, nearest
+from handler.operations.size_tags import ChangedSince, matches_revision
+
+Body: TypeAlias = Mapping[str, object]
+"""A document, as JSON has it."""
+Entities: TypeAlias = Mapping[Where, Entity]
+
+
+def entries(declared: Declared, section: Section) -> Mapping[str, Mapping[str, Plain]]:
+    """Return the documents of a section by id: the file's, and those of the API."""
+    of_file = declared.file.data.get(section.value)
+    found: dict[str, Mapping[str, Plain]] = {
+        entity.id: entity.body for entity in declared.entities.values() if entity.section is section
+    }
+    if isinstance(of_file, dict):
+        found.update((name, entry) for name, entry in of_file.items() if isinstance(entry, dict))
+    return found
+
+
+def require(declared: Declared, section: Section, id: str) -> None:
+    """Check that something is declared.
+
+    Raises:
+        NoSuch: it is not.
+    """
+    known = entries(declared, section)
+    if id not in known:
+        raise NoSuch(f"{section.value} has no {id}{nearest(id, known)}")
+
+
+def owned(declared: Declared, section: Section, id: str) -> Entity:
+    """Return an entity of the API.
+
+    Raises:
+        NoSuch: there is none.
+        Refused: the file owns it; the message has the place.
+    """
+    require(declared, section, id)
+    _refuse_of_file(declared, section, id, "change it there, and reload")
+    return declared.entities[section.value, id]
+
+
+def _refuse_of_file(declared: Declared, section: Section, id: str, remedy: str) -> None:
+    site = declared.file.keys.get((section.value, id))
+    if site is not None:
+        raise Refused(f"{section.value}.{id} belongs to the file, at {told(site)}: {remedy}")
+
+
+def made(declared: Declared, section: Section, name: str, body: Body, reserved: Collection[str]) -> Entities:
+    """Return what is declared with one entity more.
+
+    Args:
+        declared: what is declared.
+        section: where it goes.
+        name: its display name.
+        body: its document.
+        reserved: groups that exist, whether declared or not: a new one does not take their id.
+
+    Raises:
+        Refused: the name or the document is none, or the name is taken.
+    """
+    return _with(declared, declared.entities, {(section, name): body}, reserved)
+
+
+def unchanged(entity: Entity, if_match: str | None) -> Entity:
+    """Return an entity that is still what its caller has read.
+
+    Raises:
+        ChangedSince: another revision wrote it since.
+    """
+    if not matches_revision(if_match, entity.revision):
+        raise ChangedSince(
+            f"{dotted(entity.key)} has changed since the caller read it: {told(entity.site)} wrote it now"
+        )
+    return entity
+
+
+def replaced(declared: Declared, before: Entity, name: str | None, body: Body) -> Entities:
+    """Return what is declared with another document for one entity, and another name if one is given.
+
+    Raises:
+        Refused: the name or the document is none, or the name is taken.
+    """
+    section = before.section
+    wanted = before.name if name is None else checked_name(name)
+    if wanted != before.name:
+        _refuse_taken(declared, declared.entities, section, wanted)
+    text = _text(declared.entities, section, body, declared)
+    entity = replace(before, name=wanted, text=text)
+    return {**declared.entities, entity.key: entity}
+
+
+def deleted(declared: Declared, entity: Entity) -> Entities:
+    """Return what is declared without one entity.
+
+    Raises:
+        Refused: another entity uses it.
+    """
+    users_of = users(declared.catalogue).get(entity.key, {})
+    if users_of:
+        named = ", ".join(f"{dotted(user)} ({told(declared.catalogue.sites[user])})" for user in sorted(users_of))
+        raise Refused(f"{dotted(entity.key)} is used by {named}: change or delete that first")
+    return {key: each for key, each in declared.entities.items() if key != entity.key}
+
+
+def applied(declared: Declared, sections: Mapping[Section, Mapping[str, Body]], reserved: Collection[str]) -> Entities:
+    """Return what is declared with several entities made or replaced.
+
+    A key that is the id or the display name of an entity of the API replaces its document; any other makes a new one,
+    of that display name. References among them may be display names, in any order.
+
+    Raises:
+        Refused: as `made`.
+    """
+    wanted = {(section, name): body for section, bodies in sections.items() for name, body in bodies.items()}
+    return _with(declared, declared.entities, wanted, reserved, replacing=True)
+
+
+def _with(
+    declared: Declared,
+    before: Entities,
+    wanted: Mapping[tuple[Section, str], Body],
+    reserved: Collection[str],
+    *,
+    replacing: bool = False,
+) -> Entities:
+    """Give every entity its id first, since they may name each other; then write their documents."""
+    found, bodies = dict(before), dict[Where, Body]()
+    for (section, given), body in wanted.items():
+        name = checked_name(given)
+        entity = _known(found, section, name) if replacing else None
+        if entity is None:
+            _refuse_taken(declared, found, section, name)
+            taken = {*entries(declared, section), *(key[1] for key in found if key[0] == section.value)}
+            made_id = derived_id(section, name, taken | ({*reserved} if section is Section.GROUPS else set()))
+            entity = Entity(section=section, id=made_id, name=name, text="{}", revision=0)
+        if entity.key in bodies:
+            raise Refused(f"{dotted(entity.key)} is given twice, by its id and by its name: give it once")
+        found[entity.key], bodies[entity.key] = entity, body
+    for key, body in bodies.items():
+        entity = found[key]
+        text = _text(found, entity.section, body, declared)
+        found[key] = replace(entity, text=text)
+    return found
+
+
+def _known(entities: Entities, section: Section, name: str) -> Entity | None:
+    """Return the entity with this id, or else with this display name."""
+    by_id = entities.get((section.value, name))
+    named = (each for each in entities.values() if each.section is section and each.name == name)
+    return by_id if by_id is not None else next(named, None)
+
+
+def _refuse_taken(declared: Declared, entities: Entities, section: Section, name: str) -> None:
+    _refuse_of_file(declared, section, name, "use another name")
+    holder = _known(entities, section, name)
+    if holder is not None:
+        raise Refused(f"the name {name!r} is taken, by {told(holder.site)}: use another name, or replace that one")
+
+
+def _text(entities: Entities, section: Section, body: Body, declared: Declared) -> str:
+    """Return a document as it is kept, with ids for display names. Raises as `made`."""
+
+    def id_of(named: Section, name: str) -> str:
+        entity = None if (named.value, name) in declared.file.keys else _known(entities, named, name)
+        return name if entity is None else entity.id
+
+    plain = cast("Mapping[str, Plain]", body)
+    canonical(plain)  # within bounds, before anything walks through it
+    return canonical(with_ids(section, plain, id_of))
