@@ -17,6 +17,7 @@ from handler.cli.check import check
 from handler.cli.commands import Commands, Program
 from handler.cli.completion import completion
 from handler.cli.counters import counters
+from handler.cli.declare import declare
 from handler.cli.doctor import doctor
 from handler.cli.eval import evaluate
 from handler.cli.export import export
@@ -80,7 +81,7 @@ class _ByTask(Commands):
             "delete",
         ),
         "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
-        "Roll out a change": ("reload", "definitions", "roll", "rollback"),
+        "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
         "Run the daemon": ("run", "demo", "user", "token", "audit", "hook", "backup", "restore", "store", "completion"),
     }
@@ -92,6 +93,7 @@ app = Program(
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
 app.add_typer(user, name="user")
+app.add_typer(declare, name="declare")
 app.add_typer(token, name="token")
 app.add_typer(audit, name="audit")
 app.add_typer(record, name="record")

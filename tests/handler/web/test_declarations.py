@@ -59,8 +59,11 @@ class Client:
     def __post_init__(self) -> None:
         self.app = build(self.up.operations)
 
-    async def send(self, method: str, path: str = "", body: object = None, *, query: str = "") -> Reply:
-        return await asked(self.app, method, API + path, self.actor, body, query)
+    async def send(
+        self, method: str, path: str = "", body: object = None, *, query: str = "", tag: str | None = None
+    ) -> Reply:
+        headers = None if tag is None else {"If-Match": tag}
+        return await asked(self.app, method, API + path, self.actor, body, query, headers)
 
     async def get(self, path: str = "", query: str = "") -> Any:
         reply = await self.send("GET", path, query=query)
@@ -313,6 +316,20 @@ def test_a_restart_has_the_same_declaration(bed: EngineBed) -> None:
 
     play(bed, first)
     play(bed, second)
+
+
+def test_of_two_writers_that_have_read_the_same_one_changes_it(bed: EngineBed) -> None:
+    async def scene(client: Client) -> None:
+        path = "/policies/" + await client.make("policies", "More", A_POLICY)
+        tag = (await client.send("GET", path)).headers["etag"]
+        assert (await client.send("PUT", path, {"declared": A_POLICY | {"add": 3}}, tag=tag)).status == 200
+        assert (await client.send("PUT", path, {"declared": A_POLICY | {"add": 4}}, tag=tag)).status == 412
+        assert (await client.send("DELETE", path, tag=tag)).status == 412
+        assert (await client.get(path))["declared"]["add"] == 3
+        tag = (await client.send("GET", path)).headers["etag"]
+        assert (await client.send("DELETE", path, tag=tag)).status == 200
+
+    play(bed, scene)
 
 
 # Reloads
