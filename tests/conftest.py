@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -26,6 +27,9 @@ _PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "sn
 
 _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
 """Where Debian keeps daemons; not on every account's path."""
+
+# Typer makes the tree of all our commands anew at every call: five sixths of what a command costs in a test.
+typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 gc.disable()  # what collection makes lives as long as the worker: see pytest_collection_finish
 
@@ -44,8 +48,10 @@ class _Parts(LoadScopeScheduling):
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path, _, _ = nodeid.partition("::")
-        return path if _shares(path) else f"{path}#{zlib.crc32(nodeid.encode()) % _PARTS}"
+        path, _, name = nodeid.partition("::")
+        shared, together, _ = name.rpartition("[")[2].partition("@")  # `[shared@rest]`: what these share is made once
+        part = shared if together else zlib.crc32(nodeid.encode()) % _PARTS
+        return path if _shares(path) else f"{path}#{part}"
 
 
 @functools.cache

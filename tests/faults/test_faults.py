@@ -100,9 +100,11 @@ CASES = [
     if not isinstance(column.cell(fault, kind), Impossible | None)
 ]
 each_case = pytest.mark.parametrize(
-    "case", CASES, ids=lambda case: f"{case.column}-{case.fault.value}-{case.kind.value}".replace(" ", "-")
+    "case", CASES, ids=lambda case: f"{case.column}@{case.fault.value}-{case.kind.value}".replace(" ", "-")
 )
-each_column = pytest.mark.parametrize("column", COLUMNS.values(), ids=lambda column: column.name.replace(" ", "-"))
+each_column = pytest.mark.parametrize(
+    "column", COLUMNS.values(), ids=lambda column: f"{column.name}@".replace(" ", "-")
+)
 
 
 @cache

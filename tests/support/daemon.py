@@ -25,8 +25,9 @@ from config.units import BalancerId
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
 from handler.cli.main import app
 from handler.orchestrators.process import procfs
+from tests.support.forking import forked
 from tests.support.orchestrators import bearing
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import PATIENT, Process, until
 
 TRIMTAB = Path(sys.executable).with_name("trimtab")
 _LISTENING = re.compile(r"event=listening url=http://127\.0\.0\.1:(\d+)")
@@ -64,7 +65,7 @@ class Daemon:
 
     place: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     port: int = 0
 
     @property
@@ -102,14 +103,8 @@ class Daemon:
         """Start it, and wait until it listens."""
         with self.log.open("ab") as log:
             told = log.tell()
-            self.process = subprocess.Popen(
-                [TRIMTAB, "run", self.file, "--state", self.state, "--port", "0"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **self.environment},
-                start_new_session=True,
-            )
+            command = ("run", self.file, "--state", self.state, "--port", "0")
+            self.process = forked(command, {**os.environ, **self.environment}, log)
 
         def listens() -> bool:
             found = _LISTENING.search(self.log.read_text()[told:])

@@ -8,10 +8,23 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 PATIENT = 180.0
 """Seconds that a test waits at most for what must happen. On a quiet machine it happens at once; a busy one takes its
 time, and that is no defect of what is tested. Only what must *not* happen in time has a short deadline of its own."""
+
+
+class Process(Protocol):
+    """A process that we started: what `subprocess.Popen` and `tests.support.forking.Forked` have in common."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
 
 
 _PART_OF_THE_WAIT = 0.05
@@ -28,7 +41,7 @@ def until(
     *,
     within: float = PATIENT,
     every: float = 0.01,
-    process: subprocess.Popen[bytes] | None = None,
+    process: Process | None = None,
     log: Path | None = None,
 ) -> None:
     """Wait until the condition holds; fail with the log when the deadline passes or the process ends before.
@@ -51,7 +64,7 @@ def until(
 
 
 @contextlib.contextmanager
-def stopped(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def stopped(process: Process) -> Iterator[None]:
     """Stop a process that we started when the block ends, however it ends."""
     try:
         yield
@@ -59,7 +72,7 @@ def stopped(process: subprocess.Popen[bytes]) -> Iterator[None]:
         stop(process)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: Process) -> None:
     """Ask it to end, then end it."""
     process.terminate()
     try:

@@ -1,0 +1,176 @@
+"""`trimtab` as a shell starts it, but forked from a process that has its modules: they take seconds of processor time.
+
+The arguments, the environment, the folder and the outputs are the test's, the process leads a session of its own, and
+its interpreter ends as any other. What starts for a person's sake, from nothing, has tests of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+_LONGEST = 2**20
+"""Bytes of what a fork is asked for."""
+_MODULES = ("handler.command", "handler.daemon.run", "alembic.command", "pydantic.v1")
+"""What a daemon imports before it listens, with all that these import."""
+
+
+@dataclass(slots=True)
+class Forked:
+    """A process that the fork server has started: as `subprocess.Popen`, though no child of ours."""
+
+    pid: int
+    _told: socket.socket = field(repr=False)
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its exit code, as `subprocess` counts them; ``None``: it runs."""
+        return self._ended(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; the exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended in time.
+        """
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("trimtab", timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, within: float | None) -> int | None:
+        if self.returncode is None:
+            self._told.settimeout(within)
+            with contextlib.suppress(TimeoutError, BlockingIOError):
+                said = self._told.recv(64)
+                self.returncode = int(said) if said else -signal.SIGKILL  # the fork server has ended, and told no code
+                self._told.close()
+        return self.returncode
+
+
+def forked(arguments: Iterable[object], environment: Mapping[str, str], output: IO[bytes]) -> Forked:
+    """Start ``trimtab`` with these arguments; all that it writes goes to one file."""
+    ours, theirs = socket.socketpair()
+    wish = {"arguments": [*map(str, arguments)], "environment": dict(environment), "folder": str(Path.cwd())}
+    with theirs:
+        socket.send_fds(_server(), [json.dumps(wish).encode()], [output.fileno(), theirs.fileno()])
+    ours.settimeout(None)
+    return Forked(pid=int(ours.recv(64)), _told=ours)
+
+
+@functools.cache
+def _server() -> socket.socket:
+    """What asks the server of this process, which ends with it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(theirs.fileno())],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+
+    def end() -> None:
+        ours.close()
+        server.wait()
+
+    atexit.register(end)
+    return ours
+
+
+# The server
+
+
+def _serve(asked: socket.socket) -> None:
+    """Fork as often as asked; returns in each fork, never in the server."""
+    wakes, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken)
+    running: dict[int, socket.socket] = {}
+    while True:
+        ready, _, _ = select.select([asked, wakes], [], [])
+        if wakes in ready:
+            os.read(wakes, 4096)
+            _tell_ends(running)
+        if asked not in ready:
+            continue
+        wish, handles, _, _ = socket.recv_fds(asked, _LONGEST, 2)
+        if not wish:
+            sys.exit()
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for mine in (*running.values(), asked):
+                mine.close()
+            os.close(wakes)
+            os.close(woken)
+            _become(json.loads(wish), *handles)
+            return
+        output, told = handles
+        os.close(output)
+        running[pid] = socket.socket(fileno=told)
+        running[pid].sendall(str(pid).encode())
+
+
+def _tell_ends(running: dict[int, socket.socket]) -> None:
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        with running.pop(pid) as told, contextlib.suppress(OSError):  # its test may be over
+            told.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(wish: dict[str, object], output: int, told: int) -> None:
+    """Be what was asked for: all that a new process would be given."""
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.close(told)
+    os.chdir(str(wish["folder"]))
+    os.environ.clear()
+    os.environ.update(wish["environment"])  # type: ignore[call-overload]
+    time.tzset()
+    sys.argv = ["trimtab", *wish["arguments"]]  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    for module in _MODULES:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
+    sys.modules["handler.command"].main()
