@@ -28,6 +28,8 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|[\s/])trimtab (?=[a-z-])")
 _END = {"&&", "||", "|", ";", "#", ">", ">>", "&"}
 
+_COMMANDS: Any = typer.main.get_command(app)
+
 
 def fences(document: Path, *languages: str) -> list[str]:
     return [text for language, text in _FENCE.findall(document.read_text()) if language in languages]
@@ -62,7 +64,7 @@ def words_of(line: str) -> list[str]:
 
 def options_of(words: list[str]) -> set[str]:
     """The options of the command that these words name."""
-    command: Any = typer.main.get_command(app)
+    command = _COMMANDS
     while hasattr(command, "commands"):
         assert words, "a command is missing"
         if words[0].startswith("-"):  # an option of the program itself

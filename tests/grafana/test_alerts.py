@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from tests.support.grafana import ROOM, RULES_FILE, promtool, rules
 
 _TESTS_FILE = RULES_FILE.with_name("trimtab.tests.yaml")
+_TESTED = YAML(typ="safe").load(_TESTS_FILE)["tests"]
 _RULES = [pytest.param(rule, id=rule["alert"]) for rule in rules()]
 _every_rule = pytest.mark.parametrize("rule", _RULES)
 
@@ -25,10 +26,9 @@ def test_every_alert_fires_when_it_must_and_only_then() -> None:
 
 @_every_rule
 def test_an_alert_is_seen_to_fire_and_to_stay_silent(rule: dict[str, Any]) -> None:
-    told = YAML(typ="safe").load(_TESTS_FILE)
     mine = [
         bool(check["exp_samples"])
-        for test in told["tests"]
+        for test in _TESTED
         for check in test["promql_expr_test"]
         if f'"{rule["alert"]}"' in check["expr"]
     ]

@@ -19,6 +19,7 @@ from config.model.access import AuthProtocol, PrivProtocol, SecretRef, SnmpAcces
 from config.model.counters import Counter, CounterKind, SnmpObject
 from config.model.reductions import Reduce
 from config.units import CounterId
+from tests.support import quick_pysnmp  # noqa: F401 what it does is done by importing it
 from tests.support.collector import a_poller
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD
 from tests.support.waiting import PATIENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from pysnmp.carrier.asyncio.dgram import udp  # type: ignore[import-untyped]
@@ -13,9 +13,16 @@ from pysnmp.entity import config, engine  # type: ignore[import-untyped]
 from pysnmp.entity.rfc3413 import cmdrsp, context  # type: ignore[import-untyped]
 from pysnmp.proto import rfc1902  # type: ignore[import-untyped]
 
+from tests.support import quick_pysnmp  # noqa: F401 what it does is done by importing it
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD
 
 OPEN, SIGNED, ENCRYPTED = "open", "signed", "encrypted"
+_SHA = (config.USM_AUTH_HMAC96_SHA, AUTH_PASSWORD)
+_USERS: Mapping[str, tuple[Any, ...]] = {
+    OPEN: ("noAuthNoPriv",),
+    SIGNED: ("authNoPriv", *_SHA),
+    ENCRYPTED: ("authPriv", *_SHA, config.USM_PRIV_CFB128_AES, PRIV_PASSWORD),
+}
 Answer = Callable[[Sequence[str]], Sequence[tuple[str, Any]]]
 """What is answered to a question for these OIDs: whatever it likes."""
 
@@ -38,20 +45,16 @@ def _value(value: object) -> object:
 
 
 @contextlib.asynccontextmanager
-async def lying(answer: Answer) -> AsyncIterator[int]:
-    """Run an agent on a port of 127.0.0.1 until the block ends; its users are OPEN, SIGNED (SHA), ENCRYPTED (AES)."""
+async def lying(answer: Answer, user: str) -> AsyncIterator[int]:
+    """Run an agent on a port of 127.0.0.1 until the block ends; its user is OPEN, SIGNED (SHA) or ENCRYPTED (AES)."""
     receiving = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiving.setblocking(False)
     receiving.bind(("127.0.0.1", 0))
     snmp = engine.SnmpEngine()
     config.add_transport(snmp, udp.DOMAIN_NAME, udp.UdpTransport().open_server_mode(sock=receiving))
-    config.add_v3_user(snmp, OPEN)
-    config.add_v3_user(snmp, SIGNED, config.USM_AUTH_HMAC96_SHA, AUTH_PASSWORD)
-    config.add_v3_user(
-        snmp, ENCRYPTED, config.USM_AUTH_HMAC96_SHA, AUTH_PASSWORD, config.USM_PRIV_CFB128_AES, PRIV_PASSWORD
-    )
-    for user, level in ((OPEN, "noAuthNoPriv"), (SIGNED, "authNoPriv"), (ENCRYPTED, "authPriv")):
-        config.add_vacm_user(snmp, 3, user, level, (1,))
+    level, *keys = _USERS[user]
+    config.add_v3_user(snmp, user, *keys)
+    config.add_vacm_user(snmp, 3, user, level, (1,))
     here = context.SnmpContext(snmp)
     here.unregister_context_name(b"")
     here.register_context_name(b"", _Liar(answer))

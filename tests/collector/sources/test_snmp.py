@@ -42,7 +42,7 @@ from tests.support.snmp import a_column as a_table_column
 from tests.support.snmp import scripted
 from tests.support.snmp_relay import relayed
 from tests.support.snmpd import Snmpd, running_snmpd
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import PATIENT, scaled, until
 
 pytestmark = pytest.mark.real("snmpd")
 
@@ -198,10 +198,10 @@ def test_a_closed_port_is_refused_at_once_and_not_tried_again(snmpd: Snmpd) -> N
     catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, port=free_udp_port()))
     began = real_clock().steady
 
-    scrape = asyncio.run(polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[5.0, 5.0])))
+    scrape = asyncio.run(polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[PATIENT, PATIENT])))
 
     assert answers(scrape) == {("a", FORTY_TWO): Reply.REFUSED}
-    assert real_clock().steady - began < 2.0
+    assert real_clock().steady - began < PATIENT
 
 
 def test_an_agent_whose_address_is_not_known_is_unheard_and_one_that_cannot_be_is_unreachable(snmpd: Snmpd) -> None:
@@ -218,7 +218,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(snmpd: Snmpd) -> None:
     async def scene() -> tuple[Answers, int]:
         async with relayed(snmpd, lose=1) as (port, relay):
             catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd, port=port))
-            scrape = await polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[0.1, 2.0]))
+            scrape = await polled(catalogue, {"a": "127.0.0.1"}, source=a_source(patience=[0.1, PATIENT]))
             return answers(scrape), relay.requests
 
     found, requests = asyncio.run(scene())
@@ -254,8 +254,10 @@ def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(sn
     }
     catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
 
+    patience = scaled(2.0)
+
     async def scene() -> list[Scrape]:
-        polling = poller(a_source(patience=[4.0]))
+        polling = poller(a_source(patience=[patience]))
         scrapes = [await polling.poll(catalogue, rosters(members), timeout=PATIENT) for _ in range(2)]
         await polling.close()
         return scrapes
@@ -266,17 +268,17 @@ def test_silent_agents_do_not_delay_the_others_even_when_they_fill_the_window(sn
     for scrape in (first, second):
         live = scrape.reply == Reply.OK
         assert live.sum() == len(MANY)
-        assert (scrape.replied_at[live] - scrape.at.steady).max() < 4.0
+        assert (scrape.replied_at[live] - scrape.at.steady).max() < patience
         assert set(scrape.reply[~live]) == {Reply.TIMEOUT}
 
 
 def test_a_poll_that_runs_out_of_time_keeps_what_came_and_leaves_nothing_behind(snmpd: Snmpd) -> None:
-    source = a_source(patience=[30.0])
+    source = a_source(patience=[PATIENT])
 
     async def scene() -> tuple[Answers, float, int]:
         polling = poller(source)
         began = real_clock().steady
-        scrape = await polling.poll(catalogue, rosters({"a": "127.1.0.1", "b": snmpd.address}), timeout=0.3)
+        scrape = await polling.poll(catalogue, rosters({"a": "127.1.0.1", "b": snmpd.address}), timeout=scaled(0.3))
         took = real_clock().steady - began
         assert source.sessions == 2  # also that of the agent which was cut short
         await polling.close()
@@ -288,7 +290,7 @@ def test_a_poll_that_runs_out_of_time_keeps_what_came_and_leaves_nothing_behind(
         found, took, tasks = asyncio.run(scene())
 
     assert found == {("a", FORTY_TWO): Reply.TIMEOUT, ("b", FORTY_TWO): 42.0}
-    assert took < 1.0
+    assert took < PATIENT
     assert tasks == 1
     assert open_files() == before
 
@@ -388,9 +390,9 @@ def test_an_agent_that_comes_back_is_heard_at_the_next_poll(tmp_path: Path) -> N
 def test_an_answer_that_comes_after_the_poll_is_not_taken_for_the_next_one(snmpd: Snmpd) -> None:
     async def scene() -> list[Answers]:
         async with relayed(snmpd, hold=1) as (port, _):
-            polling = poller(a_source(patience=[5.0]))
+            polling = poller(a_source(patience=[PATIENT]))
             found = []
-            for oid, timeout in ((FORTY_TWO, 0.2), (TEXT, 5.0)):
+            for oid, timeout in ((FORTY_TWO, 0.2), (TEXT, PATIENT)):
                 catalogue = a_catalogue([an_object(oid)], snmp=access(snmpd, port=port))
                 found.append(answers(await polling.poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=timeout)))
             await polling.close()
@@ -515,7 +517,7 @@ def test_a_name_is_resolved_and_one_that_takes_long_delays_no_other(
     catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
     try:
         members = {"a": "slow.example", "b": "quick.example", "c": "127.0.0.2"}
-        scrape = asyncio.run(polled(catalogue, members, source=a_source(patience=[0.5])))
+        scrape = asyncio.run(polled(catalogue, members, source=a_source(patience=[scaled(0.5)])))
     finally:
         released.set()
 

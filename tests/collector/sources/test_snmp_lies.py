@@ -16,6 +16,7 @@ from config.model.counters import Counter
 from tests.support.collector import Answers, a_catalogue, an_object, answers, rosters
 from tests.support.snmp import V2C, Ask, a_column, a_source, a_user, an_access, scripted, snmp_poller
 from tests.support.snmp_users import ENCRYPTED, OPEN, SIGNED, lying
+from tests.support.waiting import PATIENT
 
 BASE = "1.3.6.1.4.1.8072.9999.1"
 ZERO, SEVEN, TWO, COLUMN = f"{BASE}.0", f"{BASE}.7", f"{BASE}.2", "1.3.6.1.2.1.2.2.1.10"
@@ -30,10 +31,10 @@ USERS: Mapping[str, tuple[AuthProtocol | None, PrivProtocol | None]] = {
 NitroAnswer = Callable[[Sequence[str]], Sequence[tuple[str, Any]]]
 
 
-async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float = 5.0) -> tuple[Answers, str]:
+async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float = PATIENT) -> tuple[Answers, str]:
     """Patient where an answer is expected, since a busy machine answers late."""
     polling = snmp_poller(a_source(patience))
-    scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=30.0)
+    scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=PATIENT)
     await polling.close()
     return answers(scrape), " ".join(scrape.said.values())
 
@@ -50,7 +51,7 @@ def of_community(
 
 def of_user(said: NitroAnswer, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
-        async with lying(said) as port:
+        async with lying(said, user) as port:
             auth, priv = USERS[user]
             return await told(a_user(port, user, auth=auth, priv=priv, engine=engine), counters)
 

@@ -19,7 +19,7 @@ from tests.support.ports import free_udp_port
 from tests.support.snmp import a_column, a_source, a_user, snmp_poller
 from tests.support.snmp_relay import Spoil, relayed
 from tests.support.snmpd import Snmpd, running_snmpd, user_lines
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, scaled
 
 pytestmark = pytest.mark.real("snmpd")
 
@@ -80,7 +80,7 @@ def test_every_way_to_sign_and_encrypt_is_understood(
     everyone = {key: value for name in access for key, value in rosters({name: snmpd.address}, group=name).items()}
 
     async def scene() -> Answers:
-        polling = snmp_poller(a_source(2.0, 2.0))
+        polling = snmp_poller()
         scrape = await polling.poll(catalogue, everyone, timeout=PATIENT)
         await polling.close()
         return answers(scrape)
@@ -163,7 +163,7 @@ def test_an_agent_that_restarts_is_heard_at_the_next_poll(
     access = a_user(port, "pshaaes", auth=SHA, priv=AES, engine=engine)
 
     async def scene() -> list[Answers]:
-        source = a_source(0.5, 2.0, 8.0)
+        source = a_source(0.5, scaled(2.0), PATIENT)
         found = []
         for place, lines in lives:
             (tmp_path / place).mkdir(exist_ok=True)
@@ -191,7 +191,7 @@ def test_what_the_agent_has_not_signed_is_not_believed(snmpd: Snmpd, spoil: Spoi
     async def scene() -> list[Answers]:
         async with relayed(snmpd) as (port, relay):
             access = a_user(port, "asha", auth=SHA, engine=engine)
-            source = a_source(1.0)
+            source = a_source(scaled(1.0))
             found = [await polled(access, [an_object(FORTY_TWO)], source)]
             relay.spoil = spoil
             found.append(await polled(access, [an_object(FORTY_TWO)], source))
@@ -208,7 +208,7 @@ def test_a_forged_answer_does_not_stand_in_the_way_of_the_true_one(snmpd: Snmpd)
     async def scene() -> Answers:
         async with relayed(snmpd) as (port, relay):
             access = a_user(port, "asha", auth=SHA)
-            source = a_source(1.0)
+            source = a_source(scaled(1.0))
             await polled(access, [an_object(FORTY_TWO)], source)
 
             def before(answer: bytes) -> bytes:
@@ -234,7 +234,7 @@ def test_a_forged_answer_behind_an_old_signed_one_is_not_believed(snmpd: Snmpd) 
     async def scene() -> Answers:
         async with relayed(snmpd) as (port, relay):
             access = a_user(port, "asha", auth=SHA)
-            source = a_source(1.0)
+            source = a_source(scaled(1.0))
             relay.spoil = keep
             await polled(access, [an_object(FORTY_TWO)], source)
 
@@ -254,7 +254,7 @@ def test_first_contact_takes_two_requests_and_later_ones_one(snmpd: Snmpd) -> No
     async def scene() -> list[int]:
         async with relayed(snmpd) as (port, relay):
             access = a_user(port, "pshaaes", auth=SHA, priv=AES)
-            source = a_source(1.0)
+            source = a_source(scaled(1.0))
             counts = []
             for _ in range(3):
                 await polled(access, [an_object(FORTY_TWO)], source)
