@@ -40,7 +40,7 @@ from handler.runtime.deciding import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
 from tests.support.ports import free_tcp_port, free_udp_port
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, running_snmpd, user_lines
-from tests.support.waiting import stopped, until
+from tests.support.waiting import scaled, stopped, until
 
 OIDS = tuple(f"1.3.6.1.4.1.8072.9999.9999.{number}.0" for number in range(1, 9))
 USER = SnmpUser(
@@ -255,7 +255,7 @@ async def _paced(port: int, agents: int, every: float, rounds: int) -> float:
     _settle()
     began, used = time.monotonic(), time.process_time()
     for number in range(rounds):
-        _whole(await poller.poll(catalogue, listed, timeout=every))
+        _whole(await poller.poll(catalogue, listed, timeout=_PATIENT))
         await asyncio.sleep(max(began + (number + 1) * every - time.monotonic(), 0.0))
     await poller.close()
     return (time.process_time() - used) / (rounds * agents) * 1000
@@ -306,7 +306,7 @@ def _listens(port: int) -> bool:
 
 async def _silence(port: int, deaf_ones: int) -> Figures:
     """One agent in ten does not answer: a socket is open there, and no program reads it."""
-    deadline = 4.0
+    deadline = scaled(4.0)
     loud = _members(9 * deaf_ones)
     silent = {f"s{number:05}": f"127.34.0.{number + 1}" for number in range(deaf_ones)}
     with contextlib.ExitStack() as deaf:

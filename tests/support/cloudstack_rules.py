@@ -21,6 +21,7 @@ from handler.balancers.exchange import Address
 from handler.planning.launches import LaunchId
 from tests.support.cloudstack import a_cloudstack
 from tests.support.cloudstack_wire import KEY, SECRET, Answer, ApiError, CloudstackWire, Vm
+from tests.support.waiting import scaled
 
 RULE = "wéb 网"
 
@@ -166,7 +167,7 @@ class RuleStage:
     def driver_at(self, address: Address, circuits: Circuits | None = None) -> CloudstackRuleDriver:
         assert not isinstance(address, Path)
         endpoint = f"http://{address[0]}:{address[1]}/client/api"
-        return self.driver(circuits, cloud=a_cloudstack(endpoint, timeout=1.0))
+        return self.driver(circuits, cloud=a_cloudstack(endpoint, timeout=scaled(1.0)))
 
     def member(self, name: MemberName) -> tuple[str, int]:
         return "127.0.0.1", int(self.rule.privateport)

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests.support.ports import free_tcp_port
-from tests.support.waiting import stop, until
+from tests.support.waiting import PATIENT, stop, until
 
 _CONFIG = """
 global
@@ -80,7 +80,7 @@ class Haproxy:
     def ask(self, command: str) -> str:
         """Run one runtime command and return its whole answer."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conversation:
-            conversation.settimeout(5.0)
+            conversation.settimeout(PATIENT)
             conversation.connect(str(self.socket))
             conversation.sendall(command.encode() + b"\n")
             return b"".join(iter(lambda: conversation.recv(65536), b"")).decode()

@@ -15,7 +15,7 @@ from handler.balancers.exchange import Address
 from handler.balancers.netscaler.driver import NetscalerDriver
 from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, in_the_background
 from tests.support.netscaler_config import Configuration, Member
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, scaled
 
 GROUP = "wéb 网/1"
 """A name that has to be escaped."""
@@ -49,7 +49,7 @@ class NetscalerStage:
 
     def driver_at(self, address: Address, circuits: Circuits | None = None) -> NetscalerDriver:
         assert not isinstance(address, Path)
-        return self.driver(circuits, url=f"http://{address[0]}:{address[1]}", timeout=1.0)
+        return self.driver(circuits, url=f"http://{address[0]}:{address[1]}", timeout=scaled(1.0))
 
     @property
     def members(self) -> dict[tuple[str, int], Member]:

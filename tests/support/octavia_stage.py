@@ -19,6 +19,7 @@ from tests.support.openstack import an_access
 from tests.support.openstack_octavia_wire import Octavia, PoolWire
 from tests.support.openstack_wire import SECRET, OpenstackWire
 from tests.support.orchestrators import Clock
+from tests.support.waiting import scaled
 
 
 @dataclass
@@ -49,7 +50,7 @@ class OctaviaStage:
         """One that finds this address in the catalogue, whichever way it is found."""
         assert not isinstance(address, Path)
         self.wire.url = f"http://{address[0]}:{address[1]}"
-        return self.driver(circuits, access=an_access(f"{self.wire.url}/identity/v3", timeout=1.5))
+        return self.driver(circuits, access=an_access(f"{self.wire.url}/identity/v3", timeout=scaled(1.5)))
 
     def _secret(self, ref: SecretRef) -> str:
         assert ref.env == "SECRET"

@@ -66,7 +66,7 @@ class Prometheus:
     def has(self, query: str) -> bool:
         """Whether a query finds anything."""
         try:
-            with urllib.request.urlopen(f"{self.url}/api/v1/query?query={quote(query)}", timeout=5) as answer:
+            with urllib.request.urlopen(f"{self.url}/api/v1/query?query={quote(query)}", timeout=PATIENT) as answer:
                 return bool(json.load(answer)["data"]["result"])
         except OSError:
             return False

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import cast
 
 from tests.support.snmpd import Snmpd
+from tests.support.waiting import PATIENT
 
 Spoil = Callable[[bytes], bytes]
 
@@ -25,7 +26,7 @@ class Relay(asyncio.DatagramProtocol):
         self._hold = hold
         self._answers: list[bytes] = []
         self._agent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._agent.settimeout(2.0)
+        self._agent.settimeout(PATIENT)
         self._agent.connect((agent.address, agent.port))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -16,6 +16,7 @@ from collector.snmp.engine import Raw, Trouble
 from collector.snmp.plain_codec import GARBAGE, Question, number_of
 from tests.support.fuzz import CHANGES, Change, damaged
 from tests.support.snmp import V2C, Ask
+from tests.support.waiting import PATIENT
 
 V2C_VERSION = 1
 ASKED = tuple(f"1.3.6.1.4.1.8072.9999.{place}.0" for place in range(4))
@@ -87,7 +88,7 @@ class Gufo:
     def __init__(self) -> None:
         self._agent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._agent.bind(("127.0.0.1", 0))
-        self._agent.settimeout(5.0)
+        self._agent.settimeout(PATIENT)
         address = f"127.0.0.1:{self._agent.getsockname()[1]}"
         self._caller = SnmpV2cClientSocket(address, "public", 0, 0, 0, 0)
 

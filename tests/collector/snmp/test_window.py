@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 from collector.snmp.window import RequestWindow, Turns
+from tests.support.waiting import PATIENT
 
 
 def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> None:
@@ -23,7 +24,8 @@ def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> 
         seen = [len(entered)]
         for gate in gates:
             gate.set()
-            await asyncio.sleep(0.001)
+            for _ in range(10):  # turns of the loop: more than a place takes to its next holder
+                await asyncio.sleep(0)
             seen.append(len(entered))
         await asyncio.gather(*visits)
         window.close()
@@ -37,7 +39,7 @@ def test_a_place_is_free_again_soon_even_if_it_is_not_left() -> None:
     async def scene() -> None:
         window = RequestWindow(1)
         first = await window.enter()
-        async with asyncio.timeout(2.0):
+        async with asyncio.timeout(PATIENT):
             second = await window.enter()
         assert (first.left, second.left) == (True, False)
         window.close()

@@ -20,7 +20,7 @@ from config.units import CounterId
 from tests.collector.sources.test_poll import puts
 from tests.support.collector import a_catalogue, a_poller, an_object, answers, real_clock, rosters
 from tests.support.plugins import a_plugin, built
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, scaled
 
 SOURCES = Path(__file__).parents[3] / "docs" / "sources.md"
 Told = list[tuple[str, str | None]]
@@ -195,7 +195,9 @@ def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: 
     install("wrong", body)
 
     began = time.monotonic()
-    (scrape,) = polled([a_value("fine", id="fine"), a_value("wrong", id="wrong")], timeout=3.0, members=["a"])
+    (scrape,) = polled(
+        [a_value("fine", id="fine"), a_value("wrong", id="wrong")], timeout=min(scaled(3.0), 30.0), members=["a"]
+    )
 
     assert answers(scrape) == {("a", "fine"): 42.0, ("a", "wrong"): reply}
     assert scrape.said[1].startswith(said)
@@ -207,7 +209,7 @@ def test_what_a_plugin_wrote_before_it_failed_or_was_cut_off_counts(install: Ins
     install("raises", doing(first, "raise RuntimeError('boom')"))
     install("hangs", doing(first, "await asyncio.sleep(60)"))
 
-    (scrape,) = polled([a_value("hangs", id="hangs"), a_value("raises", id="raises")], timeout=3.0)
+    (scrape,) = polled([a_value("hangs", id="hangs"), a_value("raises", id="raises")], timeout=min(scaled(3.0), 30.0))
 
     assert answers(scrape) == {
         ("a", "hangs"): 7.0,

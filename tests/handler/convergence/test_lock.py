@@ -9,6 +9,7 @@ import pytest
 
 from handler.convergence.lock import InstallationLock
 from handler.planning.launches import Claim
+from tests.support.waiting import PATIENT
 
 LOW, HIGH = Claim(counter=3, nonce="aaaaaaaa"), Claim(counter=4, nonce="bbbbbbbb")
 
@@ -47,7 +48,7 @@ def test_what_makes_no_sense_is_answered_with_the_claim_and_changes_nothing(inst
     assert first.take(LOW) is None
     for nonsense in (b"", b"adopt", b"adopt 99", b"\xff\xfe", b"adopt 99-UPPER123"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-            asking.settimeout(5.0)
+            asking.settimeout(PATIENT)
             asking.connect(f"\0trimtab-{installation}")
             asking.sendall(nonsense)
             asking.shutdown(socket.SHUT_WR)

@@ -20,7 +20,7 @@ def a_member_that_says(answer: bytes | None) -> Iterator[tuple[ReadyProbe, list[
     asked: list[bytes] = []
     over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(10.0)
+        listener.settimeout(PATIENT)
 
         def serve() -> None:
             connection, _ = listener.accept()

@@ -22,7 +22,7 @@ from handler.web import gate
 from handler.web.admission import WaitPhase
 from tests.support.daemon import Daemon
 from tests.support.engines import EngineBed
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import PATIENT, scaled, until
 
 GROUPS = "/api/v1/groups"
 
@@ -42,7 +42,7 @@ def raw(daemon: Daemon, text: str, patience: float = PATIENT) -> str:
         with contextlib.suppress(TimeoutError, ConnectionError):
             while piece := connection.recv(65536):
                 answer += piece
-                connection.settimeout(2.0)  # an answer that began goes on
+                connection.settimeout(scaled(2.0))  # an answer that began goes on
                 if b"\r\n\r\n" in answer and b'"}' in answer:
                     break
         return answer.decode("latin-1")
@@ -241,7 +241,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
     monkeypatch.setattr(connections, "_SWEPT_EVERY", 0.02)
     monkeypatch.setattr(gate, "BODY_WITHIN", 0.1)
     within = {
-        WaitPhase.HEAD: 1.0,  # a client of a busy machine sends its head a while after it has connected
+        WaitPhase.HEAD: scaled(1.0),  # a client of a busy machine sends its head a while after it has connected
         WaitPhase.BODY: PATIENT,  # the gate's deadline comes first, however busy the machine
         WaitPhase.ANSWER: None,
         WaitPhase.STALLED: 0.2,
@@ -264,7 +264,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
 
 def all_of(connection: socket.socket) -> bytes:
     """What is answered until the other side closes."""
-    connection.settimeout(10.0)
+    connection.settimeout(PATIENT)
     answer = b""
     with contextlib.suppress(ConnectionError):
         while piece := connection.recv(65536):
@@ -363,7 +363,7 @@ def test_a_client_that_never_reads_its_answers_is_let_go(monkeypatch: pytest.Mon
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.connect(("127.0.0.1", daemon.port))
-            connection.settimeout(10.0)
+            connection.settimeout(PATIENT)
             with contextlib.suppress(ConnectionError):
                 while True:
                     connection.sendall(wanted)

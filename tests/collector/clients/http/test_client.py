@@ -27,7 +27,7 @@ from tests.support.http_servers import (
     running_nginx,
     says,
 )
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, scaled
 
 TOKEN = SecretRef(env="TOKEN")
 
@@ -350,10 +350,11 @@ def test_a_server_that_always_closes_is_asked_twice_and_no_more() -> None:
 def test_a_question_that_waits_for_silent_servers_has_all_its_time_left() -> None:
     async def scene() -> HttpResponse | HttpFailure:
         async with a_server(silent) as mute, a_server(says(a_response(b"42"))) as port, a_client() as client:
-            silence = [client.ask(a_question(f"http://127.0.0.1:{mute}/", timeout=2.5)) for _ in range(600)]
+            patience = scaled(2.0)
+            silence = [client.ask(a_question(f"http://127.0.0.1:{mute}/", timeout=patience)) for _ in range(600)]
             waiting = asyncio.gather(*silence)
             await asyncio.sleep(0)  # they have taken every slot
-            answer = await client.ask(a_question(f"http://127.0.0.1:{port}/", timeout=2.4))
+            answer = await client.ask(a_question(f"http://127.0.0.1:{port}/", timeout=patience * 0.95))
             await waiting
             return answer
 

@@ -44,7 +44,7 @@ def begin(auth_url: str, **more: object) -> Grant | HttpFailure:
 
 def begin_with(file: Path, text: str) -> Grant | HttpFailure:
     file.write_text(text, encoding="utf-8")
-    return granted(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=5.0), lambda _: "")
+    return granted(OpenstackAccess(credentials=CloudsYaml(cloud="x", file=str(file)), timeout=60.0), lambda _: "")
 
 
 def reply_of(found: Grant | HttpFailure) -> Reply:
