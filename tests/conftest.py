@@ -19,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.support.real_clouds import NAMES, is_here
 
 # A busy machine is no defect of the code under test.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 _PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "snmp"}

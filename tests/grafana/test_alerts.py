@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -9,9 +10,15 @@ from ruamel.yaml import YAML
 from tests.support.grafana import ROOM, RULES_FILE, promtool, rules
 
 _TESTS_FILE = RULES_FILE.with_name("trimtab.tests.yaml")
-_TESTED = YAML(typ="safe").load(_TESTS_FILE)["tests"]
 _RULES = [pytest.param(rule, id=rule["alert"]) for rule in rules()]
 _every_rule = pytest.mark.parametrize("rule", _RULES)
+
+
+@functools.cache
+def _tested() -> list[dict[str, Any]]:
+    """What promtool is to find out of the rules."""
+    told: list[dict[str, Any]] = YAML(typ="safe").load(_TESTS_FILE)["tests"]
+    return told
 
 
 @pytest.mark.real("promtool")
@@ -28,7 +35,7 @@ def test_every_alert_fires_when_it_must_and_only_then() -> None:
 def test_an_alert_is_seen_to_fire_and_to_stay_silent(rule: dict[str, Any]) -> None:
     mine = [
         bool(check["exp_samples"])
-        for test in _TESTED
+        for test in _tested()
         for check in test["promql_expr_test"]
         if f'"{rule["alert"]}"' in check["expr"]
     ]
