@@ -7,6 +7,8 @@ import gc
 import os
 import re
 import shutil
+import sys
+import typing
 import zlib
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin
 
 # Typer makes the tree of all our commands anew at every call: five sixths of what a command costs in a test.
 typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
+
+# Before 3.12, Python gathers the names of a protocol anew at every isinstance(): a tenth of what a pass costs.
+if hasattr(typing, "_get_protocol_attrs") and sys.version_info < (3, 12):
+    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)
 
 gc.disable()  # what collection makes lives as long as the worker: see pytest_collection_finish
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import TRIMTAB
+from tests.support.daemon import typed
 from tests.support.demo import listening
+from tests.support.forking import forked
 from tests.support.orchestrators import bearing
 from tests.support.ports import free_tcp_port
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, Process, until
 
-_WITHIN = 60.0
 _UNDER_LOAD = r"\d members, load +[1-9]"
 
 
@@ -30,7 +28,7 @@ class Demo:
 
     place: Path
     options: tuple[str, ...]
-    process: subprocess.Popen[bytes]
+    process: Process
 
     @property
     def log(self) -> Path:
@@ -48,15 +46,20 @@ class Demo:
 
     def says(self, pattern: str) -> None:
         """Wait until it has printed this."""
-        until(lambda: self.has_said(pattern), within=_WITHIN, every=0.05, process=self.process, log=self.log)
+        until(lambda: self.has_said(pattern), every=0.05, process=self.process, log=self.log)
 
     def has_said(self, pattern: str) -> bool:
         return re.search(pattern, self.log.read_text()) is not None
 
+    @property
+    def lines(self) -> int:
+        """How often it has told of the fleet."""
+        return len(re.findall(r"\d members, load", self.log.read_text()))
+
     def end(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
         """Its exit code after this signal, and all that it printed."""
         self.process.send_signal(number)
-        return self.process.wait(_WITHIN), self.log.read_text()
+        return self.process.wait(PATIENT), self.log.read_text()
 
     def leaves_nothing(self) -> bool:
         """Whether neither a member, nor a listener, nor a load of it is left."""
@@ -77,9 +80,8 @@ def _with_word(word: str) -> list[int]:
 def a_demo(place: Path, *options: str, load: int | None = None) -> Iterator[Demo]:
     place.mkdir()
     chosen = ("--port", "0", "--load-port", str(load or free_tcp_port()), *options)
-    command = [TRIMTAB, "demo", "--state", place / "state", *chosen]
     with (place / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = forked(("demo", "--state", place / "state", *chosen), os.environ, log)
     demo = Demo(place, chosen, process)
     try:
         yield demo
@@ -97,7 +99,9 @@ def test_two_demos_run_side_by_side_and_ctrl_c_after_a_killed_member_ends_with_0
             demo.says(_UNDER_LOAD)
         victim = _leader(one)
         os.kill(victim, signal.SIGKILL)
-        until(lambda: "forget" in _history(one), within=_WITHIN, every=0.2)
+        until(lambda: "forget" in _history(one), every=0.2)
+        told = one.lines
+        until(lambda: one.lines > told + 1, process=one.process, log=one.log)  # it reads the history before each line
         code, said = one.end()
 
         assert code == 0, said
@@ -110,10 +114,7 @@ def test_two_demos_run_side_by_side_and_ctrl_c_after_a_killed_member_ends_with_0
 
 
 def _leader(demo: Demo) -> int:
-    told = subprocess.run(
-        [TRIMTAB, "status", "web", "--json", "--state", demo.state], capture_output=True, check=True, timeout=_WITHIN
-    )
-    name = json.loads(told.stdout)["members"][0]["name"]
+    name = typed("status", "web", "--json", "--state", str(demo.state)).json["members"][0]["name"]
     return next(pid for pid in demo.members if f"TRIMTAB_MEMBER={name}" in _environment(pid))
 
 
@@ -122,8 +123,7 @@ def _environment(pid: int) -> str:
 
 
 def _history(demo: Demo) -> str:
-    command = [TRIMTAB, "history", "web", "--state", demo.state]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=_WITHIN).stdout
+    return typed("history", "web", "--state", str(demo.state)).out
 
 
 def test_a_demo_whose_daemon_was_killed_is_taken_over_by_the_next_one(tmp_path: Path) -> None:
@@ -132,9 +132,8 @@ def test_a_demo_whose_daemon_was_killed_is_taken_over_by_the_next_one(tmp_path: 
         first.process.kill()
         first.process.wait()
         before = set(first.members)
-        command = [TRIMTAB, "demo", "--state", first.state, *first.options]
         with first.log.open("wb") as log:
-            first.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            first.process = forked(("demo", "--state", first.state, *first.options), os.environ, log)
         first.says(_UNDER_LOAD)
 
         assert before <= set(first.members)
@@ -163,7 +162,7 @@ def test_a_demo_that_is_ended_leaves_nothing(
     tmp_path: Path, stage: Callable[[Demo], bool], number: signal.Signals
 ) -> None:
     with a_demo(tmp_path / "place") as demo:
-        until(lambda: stage(demo), within=_WITHIN, every=0.005, process=demo.process, log=demo.log)
+        until(lambda: stage(demo), every=0.005, process=demo.process, log=demo.log)
         code, said = demo.end(number)
 
         assert code == 0, said
@@ -173,7 +172,7 @@ def test_a_demo_that_is_ended_leaves_nothing(
 def test_a_load_port_that_is_taken_is_told_at_once_and_nothing_is_started(tmp_path: Path) -> None:
     own, (_, port) = listening()
     with own, a_demo(tmp_path / "place", load=port) as demo:
-        code, said = demo.process.wait(_WITHIN), demo.log.read_text()
+        code, said = demo.process.wait(PATIENT), demo.log.read_text()
 
         assert code == 1
         assert f"127.0.0.1:{port}" in said
@@ -184,7 +183,7 @@ def test_a_load_port_that_is_taken_is_told_at_once_and_nothing_is_started(tmp_pa
 def test_a_console_port_that_is_taken_is_told_at_once_and_nothing_is_started(tmp_path: Path) -> None:
     own, (_, port) = listening()
     with own, a_demo(tmp_path / "place", "--port", str(port)) as demo:
-        code, said = demo.process.wait(_WITHIN), demo.log.read_text()
+        code, said = demo.process.wait(PATIENT), demo.log.read_text()
 
         assert code == 1
         assert f"127.0.0.1:{port}" in said

@@ -26,7 +26,14 @@ from typing import IO
 
 _LONGEST = 2**20
 """Bytes of what a fork is asked for."""
-_MODULES = ("handler.command", "handler.daemon.run", "alembic.command", "pydantic.v1")
+_MODULES = (
+    "handler.command",
+    "handler.daemon.run",
+    "handler.demo.day",
+    "handler.demo.place",
+    "alembic.command",
+    "pydantic.v1",
+)
 """What a daemon imports before it listens, with all that these import."""
 
 
@@ -126,7 +133,9 @@ def _serve(asked: socket.socket) -> None:
         if asked not in ready:
             continue
         wish, handles, _, _ = socket.recv_fds(asked, _LONGEST, 2)
-        if not wish:
+        if not wish:  # the tests are over, perhaps in the middle of one
+            for pid in running:
+                os.kill(pid, signal.SIGTERM)
             sys.exit()
         pid = os.fork()
         if not pid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 import shutil
@@ -126,6 +127,7 @@ def chosen(expression: str) -> str:
     return expression
 
 
+@functools.cache
 def rules() -> list[dict[str, Any]]:
     """Every alert rule."""
     told = YAML(typ="safe").load(RULES_FILE)
