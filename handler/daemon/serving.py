@@ -21,7 +21,7 @@ from handler.ingest.addresses import is_capability
 from handler.ingest.alerts.receiver import AlertReceiver
 from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import PushReceiver, is_push
-from handler.ingest.request_rates import RequestRates
+from handler.ingest.request_rates import API_TOKEN, Allowances, RequestRates
 from handler.operations.facade import Operations
 from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
@@ -167,12 +167,13 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     known, attempts = operations.users.known, operations.attempts
     access = Access(trusted=False, port=port, token=token, names=protection.names)
     tls = None if protection.certificate is None else protection.certificate.context
+    clock, tokens = asyncio.get_running_loop().time, Allowances(API_TOKEN)
     edge = Edge(
-        Gate(app, access, hooks, known, attempts),
+        Gate(app, access, hooks, known, attempts, token_wait=lambda token: tokens.wait(token, clock())),
         trusted=protection.listen.trusted,
         encrypted=tls is not None,
         rates=RequestRates(),
-        clock=asyncio.get_running_loop().time,
+        clock=clock,
     )
     kind = ProxiedConnection if protection.listen.trusted else TrackedConnection
     servers = [

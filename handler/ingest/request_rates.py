@@ -38,6 +38,10 @@ TOKEN = Rate(per_second=2_000.0, burst=4_000.0)
 """Of one webhook for alerts or events: twice the flood that the whole daemon is measured with."""
 
 
+API_TOKEN = Rate(per_second=1_000.0, burst=2_000.0)
+"""Of one token of a user, reading included: a third of what a core answers."""
+
+
 class Allowances:
     """What is left of a rate for each key."""
 

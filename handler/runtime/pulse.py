@@ -39,10 +39,10 @@ class PulseListener:
         """Look whether it is all over."""
         self._woken.set()
 
-    async def news(self) -> frozenset[GroupId] | None:
-        """Wait for news and take them; none after a heartbeat's time without any; ``None`` once it is all over."""
+    async def news(self, within: Seconds | None = None) -> frozenset[GroupId] | None:
+        """Wait so long, or a heartbeat, for news and take them, if there are any; ``None`` once all is over."""
         try:
-            async with asyncio.timeout(self._pulse.heartbeat):
+            async with asyncio.timeout(self._pulse.heartbeat if within is None else within):
                 await self._woken.wait()
         except TimeoutError:
             return frozenset()

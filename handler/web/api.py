@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
 
 from config.errors import Refused, StoreError
 from handler.identity.actors import Way
@@ -16,6 +20,7 @@ from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.web.conditional import Conditional
 from handler.web.declarations import declaration_routes
+from handler.web.description import describe, measuring, reading
 from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import operation_routes
@@ -27,21 +32,21 @@ from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
 from handler.web.render import plain
 
+_METHODS = ("GET", "PUT", "POST", "DELETE")
+
 
 def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
     app.state.authorising, app.state.attempts = operations.authorising, operations.attempts
-    for router in (_health(operations), build_discovery(operations), build_pages(operations)):
-        app.include_router(router)
-    for router in (
-        _problems(),
-        operation_routes(operations),
-        reading_routes(operations),
-        declaration_routes(operations),
-        build_recent(operations),
-    ):
-        app.include_router(router, prefix=BASE)
+    # Each request is compared with one route after the other: those that are read most come first.
+    for router in (reading_routes(operations), build_recent(operations), declaration_routes(operations), _problems()):
+        app.include_router(router, prefix=BASE, responses=reading())
+    app.include_router(operation_routes(operations), prefix=BASE)
+    for router in (_health(operations), build_discovery(operations)):
+        app.include_router(router, responses=measuring())
+    app.include_router(build_pages(operations))
+    describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):
         app.add_exception_handler(kind, _refused)
     app.add_exception_handler(Forbidden, _forbidden)
@@ -70,11 +75,26 @@ async def _misread(_: Request, error: Exception) -> JSONResponse:
     return problem_response(Problem.INVALID, words.encode("ascii", "backslashreplace").decode())
 
 
-async def _unserved(_: Request, error: Exception) -> JSONResponse:
+async def _unserved(request: Request, error: Exception) -> JSONResponse:
     """Answer a path that does not exist, or a method that the path does not take."""
     if not isinstance(error, HTTPException):
         return problem_response(Problem.NOT_FOUND, "not served")
-    return problem_response(problem_of_status(error.status_code), error.detail, error.headers or {})
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request.app, request.scope))
+    return problem_response(problem_of_status(error.status_code), error.detail, headers)
+
+
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """Return all methods of a path: the framework names those of its first route only."""
+    described = app.openapi()["paths"].get(scope["path"])  # a path of its own, though a pattern may fit it, too
+    if described is not None:
+        return [method.upper() for method in described]
+    return [method for method in _METHODS if _fits(app, {**scope, "method": method})]
+
+
+def _fits(app: FastAPI, scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-from collections.abc import Awaitable, Callable, MutableMapping
+import re
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
@@ -20,13 +22,13 @@ from handler.ingest.addresses import is_ingest, kinds_of
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
-from handler.web.problems import Problem, send_problem
+from handler.web.problems import Header, Problem, send_problem
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = tuple[Problem, str]
+Refusal = tuple[Problem, str] | tuple[Problem, str, Header]
 """Why a request goes no further, in general and in detail."""
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -43,6 +45,15 @@ PAYLOAD_AT_MOST = 256 * 1024
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems"})
+"""Routes that need nothing: whether the daemon is well, without names, files of pages, and the table of problems."""
+AGAIN = "trimtab.again"
+"""Key of the scope: returns the actor as it is now, for answers that last; ``None``: its token is not accepted now."""
+DEPTH_AT_MOST = 32
+"""Arrays and objects within each other in a body of the API."""
+_API = "/api/v1/"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class _Unread(enum.Enum):
@@ -63,12 +74,16 @@ class Gate:
         hooks: App | None = None,
         users: KnownUsers | None = None,
         attempts: RefusedAttempts | None = None,
+        *,
+        token_wait: Callable[[Hashable], int | None] = lambda token: None,
     ) -> None:
+        """Make a gate; ``token_wait`` takes a request of a token, and returns the seconds that it has to wait."""
         self._app = app
         self._access = access
         self._hooks = hooks
         self._callers = Callers(access, users)
         self._attempts = attempts
+        self._token_wait = token_wait
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or read its body and pass it on."""
@@ -90,17 +105,12 @@ class Gate:
             self._note(scope, actor)
             await send_problem(send, *actor)
             return
-        try:
-            async with asyncio.timeout(BODY_WITHIN):
-                body = await _read(receive, at_most)
-        except TimeoutError:
-            await send_problem(send, Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s")
+        body = await _wanted_body(scope, receive, at_most)
+        if not isinstance(body, bytes):
+            if body is not None:
+                await send_problem(send, *body)
             return
-        if body is _Unread.CUT_OFF:
-            return  # the client is gone, and half a body may mean something else
-        if body is _Unread.TOO_LONG:
-            await send_problem(send, Problem.TOO_LONG, f"the body is longer than {at_most} bytes")
-            return
+        scope[AGAIN] = partial(self._actor, scope, headers.get("authorization", ""), hooked=hooked)
         scope[BEARER] = actor.origin.way is not Way.NONE
         scope[ACTOR] = replace(actor, because=headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
         app = self._hooks if hooked and self._hooks is not None else self._app
@@ -115,7 +125,11 @@ class Gate:
         actor = self._actor(scope, headers.get("authorization", ""), hooked=hooked)
         if actor is None:
             return Problem.UNAUTHENTICATED, NOT_ACCEPTED
-        if scope["method"] in READING:
+        if actor.origin.way is Way.TOKEN:
+            wait = self._token_wait((actor.name, actor.origin.credential))
+            if wait is not None:
+                return Problem.TOO_MANY, "too many requests with this token", (b"retry-after", str(wait).encode())
+        if scope["method"] in READING or scope["path"] in PUBLIC:
             return actor
         if actor.origin.way is Way.NONE and not hooked:
             return Problem.UNAUTHENTICATED, self._callers.needs
@@ -130,7 +144,7 @@ class Gate:
 
     def _note(self, scope: Scope, refusal: Refusal) -> None:
         """Have the audit trail tell of a caller without an accepted credential."""
-        problem, error = refusal
+        problem, error, *_ = refusal
         if problem is Problem.UNAUTHENTICATED and self._attempts is not None:
             self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
@@ -157,6 +171,38 @@ def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str] | N
     if not (length.isascii() and length.isdigit()) or int(length) > at_most:
         return Problem.TOO_LONG, f"the body is longer than {at_most} bytes"
     return None
+
+
+def is_deep(body: bytes) -> bool:
+    r"""Tell whether JSON has more arrays and objects within each other than a body may; of other text, anything.
+
+    >>> is_deep(b"[" * 33), is_deep(b"[" * 32), is_deep(b"[]" * 99), is_deep(b'"' + b"[" * 99 + b'\\""')
+    (True, False, False, False)
+    """
+    if body.count(b"[") + body.count(b"{") <= DEPTH_AT_MOST:
+        return False
+    depth = 0
+    for found in _BRACKET.finditer(_STRING.sub(b"", body)):
+        depth += 1 if found[0] in b"[{" else -1
+        if depth > DEPTH_AT_MOST:
+            return True
+    return False
+
+
+async def _wanted_body(scope: Scope, receive: Receive, at_most: int) -> bytes | Refusal | None:
+    """Return the body; or why the request goes no further; ``None``: its client is gone."""
+    try:
+        async with asyncio.timeout(BODY_WITHIN):
+            body = await _read(receive, at_most)
+    except TimeoutError:
+        return Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"
+    if body is _Unread.CUT_OFF:
+        return None  # half a body may mean something else
+    if body is _Unread.TOO_LONG:
+        return Problem.TOO_LONG, f"the body is longer than {at_most} bytes"
+    if scope["path"].startswith(_API) and is_deep(body):
+        return Problem.MALFORMED, f"the body is nested more than {DEPTH_AT_MOST} deep"
+    return body
 
 
 async def _read(receive: Receive, at_most: int) -> bytes | _Unread:

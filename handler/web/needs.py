@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from fastapi import Depends, Request
+from fastapi.openapi.models import HTTPBase
+from fastapi.security.base import SecurityBase
 
 from config.units import GroupId
 from handler.identity.actors import Actor
-from handler.identity.grants import Grants
+from handler.identity.grants import READING, Grants
 from handler.identity.rights import INSTALLATION, OWN, Reach, Right, Verb, on_groups
 from handler.operations.authorising import Authorising, Forbidden
 from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
 from handler.web.gate import ACTOR
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems"})
-"""Routes that need nothing: whether the daemon is well, without names, files of pages, and the table of problems."""
+BEARER, ANYONE = "bearer", "anyone"
+"""Schemes of security: a credential is needed; or only if requests without one may not read (`trimtab user init`)."""
 
 
-class Needs:
+class Needs(SecurityBase):
     """A dependency of a route: the caller is refused unless it has the verb for what the route shows."""
 
     def __init__(self, verb: Verb, reach: Reach | None = None) -> None:
+        self.model, self.scheme_name = HTTPBase(scheme="bearer"), ANYONE if verb in READING.verbs else BEARER
         self.verb = verb
         self.reach = reach
         """``None``: the group in the path, or the one in the query; without one, whatever is the caller's."""

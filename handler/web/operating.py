@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from inspect import Parameter, Signature
-from typing import Annotated, Any, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Strict, create_model
 from pydantic import Field as Described
 
 from config.document.rolling import Allowed
@@ -22,7 +23,9 @@ from handler.operations.lookup import NoSuch
 from handler.operations.registry import OPERATIONS, Operation, perform
 from handler.operations.repeats import KEY_AT_MOST
 from handler.web.answers import answered
+from handler.web.description import acting
 from handler.web.gate import ACTOR
+from handler.web.needs import BEARER
 from handler.web.problems import Problem, problem_response
 from handler.web.repeating import KEY, KEY_NAME, Repeats, is_keyed
 
@@ -60,7 +63,15 @@ def operation_routes(operations: Operations) -> APIRouter:
         if address.body and address.body not in models:
             models[address.body] = _model(kind, address)
         endpoint = _endpoint(performing, kind, address, models.get(address.body))
-        routes.add_api_route(address.path, endpoint, methods=[address.method], tags=[address.tag])
+        routes.add_api_route(
+            address.path,
+            endpoint,
+            methods=[address.method],
+            tags=[address.tag],
+            status_code=address.status,
+            responses=acting(kind, address),
+            openapi_extra={"security": [{BEARER: []}]},
+        )
     return routes
 
 
@@ -142,11 +153,23 @@ def _model(kind: type[Operation], address: Address) -> _Model:
     module, _, name = address.body.rpartition(".")
     placed = address.placed
     described = {
-        each.name: (hint, _described(each))
+        each.name: (_strict(hint), _described(each))
         for each, hint in _typed(kind)
         if each.name not in placed and HEADER not in each.metadata
     }
     return create_model(name, __config__=ConfigDict(extra="forbid"), __module__=module or __name__, **described)  # type: ignore[call-overload,no-any-return]
+
+
+def _strict(hint: Any) -> Any:  # noqa: ANN401  # any type
+    """Return a type whose numbers and truths are no text: what the schema refuses is refused."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint in {bool, int, float}:
+        return Annotated[hint, Strict()]
+    if origin is Annotated:
+        return Annotated[(_strict(inner[0]), *inner[1:])]
+    if origin in {Union, UnionType}:
+        return Union[tuple(_strict(each) for each in inner)]  # noqa: UP007  # of types that are known only now
+    return hint
 
 
 def _described(each: Field[Any]) -> Any:  # noqa: ANN401  # as pydantic has it

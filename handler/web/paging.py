@@ -25,10 +25,12 @@ T = TypeVar("T")
 Key: TypeAlias = tuple[str | int | float, ...]
 """What items are sorted by; no two of a list have the same."""
 _LONGEST = 1000
+_USUAL = 100
+"""Items of a page that is asked for by its cursor alone."""
 _GREATEST = 2**62
 """Numbers beyond it do not fit into the store's integers."""
 LIMIT = Query(ge=1, le=1000, description="Items of one page; Link in the answer has the next one. Left out: all.")
-CURSOR = Query(max_length=_LONGEST, description="The cursor of a page, as Link has it; only with limit.")
+CURSOR = Query(max_length=_LONGEST, description="The cursor of a page, as Link has it.")
 
 
 class BadCursor(Exception):
@@ -78,9 +80,7 @@ class Paging:
 
 
 async def _paging(limit: Annotated[int | None, LIMIT] = None, cursor: Annotated[str | None, CURSOR] = None) -> Paging:
-    if cursor is not None and limit is None:
-        raise BadCursor("a cursor needs a limit")
-    return Paging(limit=limit, cursor=cursor)
+    return Paging(limit=_USUAL if limit is None and cursor is not None else limit, cursor=cursor)
 
 
 Paged = Annotated[Paging, Depends(_paging)]

@@ -97,7 +97,7 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
 
 _OF_STATUS = MappingProxyType({404: Problem.NOT_FOUND, 405: Problem.WRONG_METHOD, 422: Problem.INVALID})
 RETRY: Mapping[Problem, int] = MappingProxyType(
-    {Problem.STILL_RUNNING: 1, Problem.STORE: 5, Problem.UNKNOWN_YET: 5, Problem.BUSY: 2}
+    {Problem.TOO_MANY: 1, Problem.STILL_RUNNING: 1, Problem.STORE: 5, Problem.UNKNOWN_YET: 5, Problem.BUSY: 2}
 )
 """After how many seconds a request may be tried again, unless the answer knows better."""
 

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -16,12 +17,14 @@ from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
 from config.units import GroupId, Seconds
+from handler.identity.actors import Actor, Way
 from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
 from handler.planning.status import GroupStatus
 from handler.runtime.pulse import PulseListener
-from handler.web.needs import READS, READS_OWN, grants_of
+from handler.web.gate import AGAIN
+from handler.web.needs import READS, READS_OWN, actor_of, grants_of
 from handler.web.pages.facts import Glance, PageGatherer
 from handler.web.pages.frame import Parts, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
@@ -34,6 +37,10 @@ News = frozenset[GroupId]
 _TOGETHER: Seconds = 0.25
 """Changes within this time are one event."""
 _RETRY_MS = 2000
+_LOOKS: Seconds = 1.0
+"""How often a stream looks whether its caller may still see it."""
+STREAMS_OF_TOKEN = 8
+"""Streams of events with one token."""
 _GLANCES_AT_ONCE = 25
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = {
@@ -59,7 +66,7 @@ def build_pages(operations: Operations) -> APIRouter:
 
     @routes.get("/events", dependencies=[READS])
     async def events(request: Request, group: str | None = None) -> Response:
-        return console.events(GroupId(group) if group is not None else None, grants_of(request))
+        return console.events(GroupId(group) if group is not None else None, request)
 
     @routes.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -76,6 +83,7 @@ class Console:
         self._gatherer = PageGatherer(operations)
         self._assets = _read(Path(__file__).with_name("static"))
         self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
+        self._streams = Counter[tuple[str, str]]()
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
     async def overview(self, grants: Grants) -> Response:
@@ -95,8 +103,13 @@ class Console:
         main = await asyncio.to_thread(group_page, facts)
         return self._page(f"{group} · Trimtab", group, main, f"/events?group={facts.status.group}")
 
-    def events(self, group: GroupId | None, grants: Grants) -> Response:
-        """Return a stream that ends when the group or the daemon ends."""
+    def events(self, group: GroupId | None, request: Request) -> Response:
+        """Return a stream that ends when the group or the daemon ends, or soon after its caller's rights."""
+        actor, grants = actor_of(request), grants_of(request)
+        token = (actor.name, actor.origin.credential)
+        if actor.origin.way is Way.TOKEN and self._streams[token] >= STREAMS_OF_TOKEN:
+            words = f"this token has {STREAMS_OF_TOKEN} streams of events already: close a page"
+            return problem_response(Problem.TOO_MANY, words, {"Retry-After": "10"})
         try:
             if group is not None:
                 self._operations.group(group)
@@ -105,8 +118,19 @@ class Console:
             return problem_response(Problem.NOT_FOUND, str(error))
         except Refused as error:
             return problem_response(Problem.BUSY, str(error), {"Retry-After": "10"})
-        told = self._told(listener, self._news_of_all(grants) if group is None else lambda _: self._group(group))
-        return _Stream(listener, told)
+        parts = self._news_of_all(grants) if group is None else lambda _: self._group(group)
+        told = self._told(listener, parts, request.scope.get(AGAIN, lambda: actor), grants)
+        return _Stream(listener, told, self._counted(token))
+
+    @contextlib.contextmanager
+    def _counted(self, token: tuple[str, str]) -> Iterator[None]:
+        self._streams[token] += 1
+        try:
+            yield
+        finally:
+            self._streams[token] -= 1
+            if not self._streams[token]:
+                del self._streams[token]
 
     def asset(self, name: str) -> Response:
         """Return a file of the pages; its path changes with its content."""
@@ -120,11 +144,24 @@ class Console:
         page = page_of(title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version)
         return HTMLResponse(document(page, main), status, _HEADERS)
 
-    async def _told(self, listener: PulseListener, parts_of: Callable[[News], Awaitable[Parts]]) -> AsyncIterator[str]:
+    async def _told(
+        self,
+        listener: PulseListener,
+        parts_of: Callable[[News], Awaitable[Parts]],
+        again: Callable[[], Actor | None],
+        grants: Grants,
+    ) -> AsyncIterator[str]:
         every = self._operations.pulse.heartbeat
+        look, quiet = min(_LOOKS, every), 0.0
         yield f"retry: {_RETRY_MS}\n\n"
         yield _event("beat", {"now": self._operations.now(), "every": every})
-        while (news := await listener.news()) is not None:
+        while (news := await listener.news(look)) is not None:
+            now = again()
+            if now is None or now.grants != grants:
+                return  # the token, the user, or its role is gone: a new request has what it may see now
+            quiet = 0.0 if news or quiet >= every else quiet + look
+            if not news and quiet < every:
+                continue
             try:
                 on_all = {"fleet": banner(self._operations.fleet_pause())}
                 told = {"parts": await parts_of(news) | on_all} if news else {"every": every}
@@ -177,12 +214,15 @@ class Console:
 class _Stream(StreamingResponse):
     """A stream of events; however it ends, the listener's place is free again."""
 
-    def __init__(self, listener: PulseListener, told: AsyncIterator[str]) -> None:
+    def __init__(
+        self, listener: PulseListener, told: AsyncIterator[str], counted: contextlib.AbstractContextManager[None]
+    ) -> None:
         super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
         self._listener = listener
+        self._counted = counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._listener:
+        with self._listener, self._counted:
             await super().__call__(scope, receive, send)
 
 

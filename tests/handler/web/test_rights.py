@@ -22,7 +22,7 @@ from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.address import address_of, call_of, right_of
 from handler.operations.registry import OPERATIONS, Operation
 from handler.web.api import build
-from handler.web.needs import PUBLIC
+from handler.web.gate import PUBLIC
 from tests.support.asked import Reply, asked
 from tests.support.engines import MODEL, EngineBed, Up
 from tests.support.filled import filled
