@@ -24,14 +24,14 @@ from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.launches import LaunchId
 from handler.planning.plan import plan
 from handler.planning.world import (
+    BalancerView,
     Leaving,
     Listing,
     Member,
     Phase,
     Record,
-    Seat,
-    Seating,
-    SeatState,
+    Registration,
+    RegistrationState,
     Server,
     ServerState,
     World,
@@ -103,8 +103,8 @@ class _Cloud:
 
 @dataclass
 class _Edge(_Cloud):
-    def seats(self) -> Mapping[MemberName, Seat]:
-        return self.world.seatings[_EDGE].seats or {}
+    def registrations(self) -> Mapping[MemberName, Registration]:
+        return self.world.balancer_views[_EDGE].registrations or {}
 
 
 def _gathered(world: World, definition: Definition) -> tuple[Cost, ...]:
@@ -156,14 +156,17 @@ def _definition() -> Definition:
 
 def _world(size: int, *, leaving: int = 0) -> World:
     members = tuple(_member(sequence, leaving=sequence <= leaving) for sequence in range(1, size + 1))
-    seats = {member.name: Seat(member=member.name, state=SeatState.SERVING, connections=3) for member in members}
+    registrations = {
+        member.name: Registration(member=member.name, state=RegistrationState.SERVING, connections=3)
+        for member in members
+    }
     return World(
         group=_WEB,
         at=_NOW,
         complete=True,
         because="",
         members=members,
-        seatings={_EDGE: Seating(seats=seats)},
+        balancer_views={_EDGE: BalancerView(registrations=registrations)},
     )
 
 

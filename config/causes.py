@@ -33,7 +33,7 @@ class FailureCause(enum.Enum):
     BALANCER_BUSY = "balancer_busy"
     BALANCER_FULL = "balancer_full"
     POOL = "pool"
-    SEAT = "seat"
+    REGISTRATION = "seat"
     """A member's registration with a balancer."""
     HEALTH_MONITOR = "health_monitor"
 
@@ -57,7 +57,7 @@ MENDING: Mapping[FailureCause, str] = MappingProxyType(
         FailureCause.BALANCER_BUSY: "wait: it takes one change at a time",
         FailureCause.BALANCER_FULL: "raise the balancer's limit, or lower max",
         FailureCause.POOL: "put the pool back, or detach the group from its balancer",
-        FailureCause.SEAT: "nothing: it is looked for again",
+        FailureCause.REGISTRATION: "nothing: it is looked for again",
         FailureCause.HEALTH_MONITOR: "put the health monitor back, or let the balancer do without",
     }
 )

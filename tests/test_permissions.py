@@ -296,10 +296,10 @@ def test_the_policy_for_a_netscaler_allows_what_is_called_and_no_more() -> None:
         name = a_name()
         for call in (lambda: driver.join(name, "10.0.0.1", 80), lambda: driver.enable(name)):
             call()
-        driver.seats()
+        driver.registrations()
         driver.drain(name)
         driver.leave(name)
-        driver.seats()
+        driver.registrations()
         asked(driver.checks("ns"), 10.0)
     calls = zip(appliance.methods, appliance.asked, strict=True)
     commands = {typed(method, path) for method, path in calls if path != "config/login"}

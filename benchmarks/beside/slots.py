@@ -144,7 +144,7 @@ def _runtime(definition: Definition, count: int) -> GroupRuntime:
     """A group whose members all serve, as its last pass of convergence saw it."""
     group = definition.group.id
     members = tuple(_member(group, sequence) for sequence in range(1, count + 1))
-    world = World(group=group, at=Instant(START), complete=True, because="", members=members, seatings={})
+    world = World(group=group, at=Instant(START), complete=True, because="", members=members, balancer_views={})
     runtime = GroupRuntime(id=group, definition=definition, state=GroupState(desired=count, revision=1))
     runtime.addresses = {member.name: "127.0.0.1" for member in members}
     runtime.seen = LastPass(

@@ -251,7 +251,7 @@ def name_of(field: Field[Any]) -> str:
     >>> @dataclass
     ... class Record:
     ...     leaving: bool
-    ...     registrations: int = field(metadata={"wire": "seats"})
+    ...     registrations: int = field(metadata={"wire": "registrations"})
     >>> [name_of(each) for each in fields(Record)]
     ['leaving', 'seats']
     """

@@ -16,10 +16,10 @@ from typing import Any
 from config.errors import Permanent, Transient
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import Instant, MemberName, Seconds
-from handler.balancers.seats import ours
+from handler.balancers.registrations import ours
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus, Provision, needed_parts
-from handler.planning.world import Seat, SeatState
+from handler.planning.world import Registration, RegistrationState
 
 _MAKING: Seconds = 3.0
 
@@ -36,7 +36,7 @@ class SimulatedBalancerState:
 
     parts: dict[str, str] = field(default_factory=dict)
     """The id of each created part."""
-    seats: dict[str, list[Any]] = field(default_factory=dict)
+    registrations: dict[str, list[Any]] = field(default_factory=dict)
     """State, address and port of each registration, foreign ones included."""
     made: int = 0
     """How many parts were ever created."""
@@ -114,7 +114,7 @@ class SimulatedBalancer:
             with self._changed(part.value, self._changing):
                 del self.scene.parts[part.value]
                 if part is ManagedPart.POOL:
-                    self.scene.seats.clear()
+                    self.scene.registrations.clear()
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
         """Return whether there is no such part."""
@@ -124,53 +124,53 @@ class SimulatedBalancer:
     def strangers(self) -> tuple[str, ...]:
         """Return registrations whose name is not a launch id."""
         with self._turn:
-            return tuple(sorted(name for name in self.scene.seats if LaunchId.parse(name) is None))
+            return tuple(sorted(name for name in self.scene.registrations if LaunchId.parse(name) is None))
 
     # Registrations
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return all registrations under launch ids."""
         with self._turn:
             return {
-                MemberName(name): Seat(
-                    member=MemberName(name), state=SeatState(state), connections=0, id=f"seat-{name}"
+                MemberName(name): Registration(
+                    member=MemberName(name), state=RegistrationState(state), connections=0, id=f"seat-{name}"
                 )
-                for name, (state, *_) in self.scene.seats.items()
+                for name, (state, *_) in self.scene.registrations.items()
                 if LaunchId.parse(name) is not None
             }
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Return all registrations."""
         with self._turn:
-            return {(address, port): name for name, (_, address, port) in self.scene.seats.items()}
+            return {(address, port): name for name, (_, address, port) in self.scene.registrations.items()}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Register a member, parked."""
         with self._turn:
             if self._id(ManagedPart.POOL) is None:
                 raise Transient(f"balancer {self._declared.id} has no pool yet")
-            state = self.scene.seats.get(ours(member), [SeatState.PARKED.value])[0]
-            self._seat(member, [state, address, port])
+            state = self.scene.registrations.get(ours(member), [RegistrationState.PARKED.value])[0]
+            self._registration(member, [state, address, port])
 
     def enable(self, member: MemberName) -> None:
         """Give it work."""
         with self._turn:
-            if ours(member) not in self.scene.seats:
+            if ours(member) not in self.scene.registrations:
                 raise Transient(f"{member} is not registered: it must join first")
-            self._seat(member, [SeatState.SERVING.value, *self.scene.seats[member][1:]])
+            self._registration(member, [RegistrationState.SERVING.value, *self.scene.registrations[member][1:]])
 
     def drain(self, member: MemberName) -> None:
         """Give it no new work."""
         with self._turn:
-            if ours(member) in self.scene.seats:
-                self._seat(member, [SeatState.DRAINING.value, *self.scene.seats[member][1:]])
+            if ours(member) in self.scene.registrations:
+                self._registration(member, [RegistrationState.DRAINING.value, *self.scene.registrations[member][1:]])
 
     def leave(self, member: MemberName) -> None:
         """Deregister it."""
         with self._turn:
-            if ours(member) in self.scene.seats:
+            if ours(member) in self.scene.registrations:
                 with self._changed("", self._changing):
-                    del self.scene.seats[member]
+                    del self.scene.registrations[member]
 
     def incarnation(self) -> str:
         """Return the pool's id."""
@@ -179,10 +179,10 @@ class SimulatedBalancer:
 
     # Inside
 
-    def _seat(self, member: MemberName, seat: list[Any]) -> None:
-        if self.scene.seats.get(member) != seat:
+    def _registration(self, member: MemberName, registration: list[Any]) -> None:
+        if self.scene.registrations.get(member) != registration:
             with self._changed("", self._changing):
-                self.scene.seats[member] = seat
+                self.scene.registrations[member] = registration
 
     def _id(self, part: ManagedPart) -> str | None:
         given = {

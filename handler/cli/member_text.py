@@ -19,8 +19,8 @@ def closeup_lines(seen: dict[str, Any]) -> Iterator[str]:
     if seen["ready"] is not None:
         because = f": {seen['unready']}" if seen["unready"] else ""
         yield f"probe: {'ready' if seen['ready'] else 'not ready'}{because}"
-    for balancer, seat in seen["seats"].items():
-        yield f"{balancer}: {_seat(seat)}" if seat else f"{balancer}: not registered"
+    for balancer, registration in seen["seats"].items():
+        yield f"{balancer}: {_registration(registration)}" if registration else f"{balancer}: not registered"
     for balancer, because in seen["unread"].items():
         yield f"{balancer}: cannot be read: {because}"
     for step in seen["steps"]:
@@ -50,11 +50,11 @@ def _server(server: dict[str, Any]) -> str:
     return f"{server['state']} ({server['raw_state']}), {server['id']}{where}{zone}"
 
 
-def _seat(seat: dict[str, Any]) -> str:
-    connections = "" if seat["connections"] is None else f", {seat['connections']} connections"
-    health = "" if seat["health"] is None else f", health {seat['health']}"
-    note = f"; {seat['note']}" if seat["note"] else ""
-    return f"{seat['state']}{connections}{health}{note}"
+def _registration(registration: dict[str, Any]) -> str:
+    connections = "" if registration["connections"] is None else f", {registration['connections']} connections"
+    health = "" if registration["health"] is None else f", health {registration['health']}"
+    note = f"; {registration['note']}" if registration["note"] else ""
+    return f"{registration['state']}{connections}{health}{note}"
 
 
 def outcome_lines(answer: dict[str, Any]) -> Iterator[str]:

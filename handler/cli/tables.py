@@ -255,11 +255,11 @@ def _in_cloud(member: Row) -> str:
     return "gone" if member["disproved"] else "not listed"
 
 
-def _seats(seatings: Row, member: Row) -> str:
+def _registrations(balancer_views: Row, member: Row) -> str:
     held = (
-        f"{balancer} {seating['seats'][member['name']]['state']}"
-        for balancer, seating in seatings.items()
-        if seating["seats"] is not None and member["name"] in seating["seats"]
+        f"{balancer} {balancer_view['seats'][member['name']]['state']}"
+        for balancer, balancer_view in balancer_views.items()
+        if balancer_view["seats"] is not None and member["name"] in balancer_view["seats"]
     )
     return ", ".join(held) or "–"
 
@@ -271,7 +271,7 @@ def world_table(world: Row) -> RenderableType:
         Column("REMEMBERED", lambda member: member["record"]["phase"] if member["record"] else "–"),
         Column("CLOUD", _in_cloud),
         Column("READY", lambda member: {True: "yes", False: "no", None: "–"}[member["ready"]]),
-        Column("SEATS", partial(_seats, world["seatings"])),
+        Column("SEATS", partial(_registrations, world["seatings"])),
     )
     whole = "the listing is complete" if world["complete"] else f"the listing is partial: {world['because']}"
     return Group(table(columns, world["members"]), Text(printable(whole)))

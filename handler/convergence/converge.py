@@ -31,7 +31,7 @@ from handler.convergence.passes import (
 )
 from handler.convergence.provisions import Provisions, Tended
 from handler.convergence.quotas import QuotaReading, Quotas, remarks_of
-from handler.convergence.stale_backends import unseat
+from handler.convergence.stale_backends import deregister
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.causes import told
 from handler.planning.claims import inventory_of
@@ -303,7 +303,7 @@ class Converger:
         world, planned, tools = seen.snapshot.world, seen.plan, self._tools(stored.definition, seen.snapshot.world)
         try:
             settled = settled and stored.state.older is None
-            seated = () if not settled else unseat(self._gatherer.reverted[stored.id], stored.id, tools)
+            registered = () if not settled else deregister(self._gatherer.reverted[stored.id], stored.id, tools)
         except StoreError as error:
             return halted(seen.only(stored), str(error))
         execution = Execution(tools, world, minted, goes_on=goes_on)
@@ -312,7 +312,7 @@ class Converger:
         for wait, members in execution.waits.items():
             planned = planned.waiting(wait, members)
         done = self._concluded(stored, replace(seen, plan=planned), outcomes)
-        done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *seated))
+        done = replace(done, unread=self._quotas.news(reading), retries=(*done.retries, *registered))
         return done if execution.halted is None else halted(done, execution.halted)
 
     def _goes_on(self, stored: StoredGroup, latest: Callable[[], GroupState] | None) -> Callable[[], bool]:
@@ -343,7 +343,11 @@ class Converger:
         return self._store.intend(stored.id, cloud, count, balancers, self._clock(), made_of)
 
     def _tools(self, definition: Definition, world: World) -> Tools:
-        readable = [balancer for balancer, seating in world.seatings.items() if seating.seats is not None]
+        readable = [
+            balancer
+            for balancer, balancer_view in world.balancer_views.items()
+            if balancer_view.registrations is not None
+        ]
         return Tools(
             installation=self._installation,
             store=self._store,

@@ -223,8 +223,16 @@ class Witnesses:
     def _is_heard_otherwise(self, world: World, interval: Seconds) -> bool:
         if any(hearing.hears(world.at, interval) for hearing in self._heard.get(world.group, ())):
             return True
-        seatings = (seating.seats for seating in world.seatings.values() if seating.seats is not None)
-        return any(seat.health is Health.HEALTHY for seats in seatings for seat in seats.values())
+        balancer_views = (
+            balancer_view.registrations
+            for balancer_view in world.balancer_views.values()
+            if balancer_view.registrations is not None
+        )
+        return any(
+            registration.health is Health.HEALTHY
+            for registrations in balancer_views
+            for registration in registrations.values()
+        )
 
 
 def _is_lost(member: Member, world: World, definition: Definition, memory: _Memory) -> bool:

@@ -23,13 +23,13 @@ from handler.planning.listing_sanity import ListingStreak, lengthened
 from handler.planning.provisioning import closed
 from handler.planning.roles import sequence_of
 from handler.planning.world import (
+    BalancerView,
     Listing,
     Member,
     Phase,
     Record,
-    Seat,
-    Seating,
-    SeatState,
+    Registration,
+    RegistrationState,
     Server,
     ServerState,
     World,
@@ -78,14 +78,14 @@ class Gatherer:
         records = {record.name: record for record in self.store.members(group)}
         listing = self.list(group, definition.cloud) if given is None else given.listing
         listed = self._ours(listing.servers, group)
-        seatings = self._seatings(definition, records.values(), mends=mends)
-        served = frozenset(name for name in _served(seatings) - records.keys() if self._is_ours(name, group))
+        balancer_views = self._balancer_views(definition, records.values(), mends=mends)
+        served = frozenset(name for name in _served(balancer_views) - records.keys() if self._is_ours(name, group))
         let_go = self._let_go(group, (listed.keys() | served) - records.keys())
         listed = {name: server for name, server in listed.items() if name not in let_go}
         unseen, lately = self._strangers(group, listed.keys() - records.keys(), served - let_go)
         gone = lately.keys()
         over = served - let_go - unseen - listed.keys() if listing.complete else frozenset()
-        self.reverted[group] = {balancer: names for balancer, names in _worked(seatings, over) if names}
+        self.reverted[group] = {balancer: names for balancer, names in _worked(balancer_views, over) if names}
         missing = unseen | (records.keys() - listed.keys()) if listing.complete else frozenset()
         found = self._found(orchestrator, definition.cloud, (listed.keys() - records.keys()) | missing)
         waited_for = (unseen - found.keys()) | {name for name in gone if found.get(name, _UNASKED) is not None}
@@ -102,7 +102,7 @@ class Gatherer:
             complete=listing.complete,
             because=listing.because,
             members=members,
-            seatings={balancer: _only(ours, seating) for balancer, seating in seatings.items()},
+            balancer_views={balancer: _only(ours, balancer_view) for balancer, balancer_view in balancer_views.items()},
             untraced=tuple(sorted(silent & unseen)),
             relisted=tuple(sorted(silent & gone)),
             profile=definition.profile_digest,
@@ -197,32 +197,34 @@ class Gatherer:
         answers = called([partial(ask, name) for name in sorted(names)], lanes)
         return dict(answer for said in answers for answer in said)
 
-    def _seatings(
+    def _balancer_views(
         self, definition: Definition, records: Iterable[Record], *, mends: bool
-    ) -> Mapping[BalancerId, Seating]:
+    ) -> Mapping[BalancerId, BalancerView]:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        look = partial(self._seating, definition, mends=mends)
+        look = partial(self._balancer_view, definition, mends=mends)
         answers = called([partial(look, balancer) for balancer in ids], self.workers)
         return dict(zip(ids, answers, strict=True))
 
-    def _seating(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> Seating:
+    def _balancer_view(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> BalancerView:
         declared = definition.balancers.get(balancer)
         if declared is None:
-            return Seating(seats=None, because=f"balancer {balancer} is no longer declared, and members are behind it")
+            return BalancerView(
+                registrations=None, because=f"balancer {balancer} is no longer declared, and members are behind it"
+            )
         whose = definition.group.id, balancer
         try:
             port = self.balancer_for(declared)
             shut = self._shut(definition.group.id, port) if isinstance(port, Provisioner) else ""
-            seating = Seating(seats=_seats(port, mends=mends), closed=shut)
+            balancer_view = BalancerView(registrations=_registrations(port, mends=mends), closed=shut)
         except NotFound as error:
             self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
             return _missing(balancer, error, absence, definition.group.interval)
         except DriverError as error:
-            seating = Seating(seats=None, because=f"balancer {balancer}: {error}")
+            balancer_view = BalancerView(registrations=None, because=f"balancer {balancer}: {error}")
         self._absences.pop(whose, None)
-        return seating
+        return balancer_view
 
     def _shut(self, group: GroupId, port: Provisioner) -> str:
         """Return why no member can join a balancer that Trimtab creates; empty: members can. Raises as `check_made`."""
@@ -274,43 +276,60 @@ def _members(
     return tuple(sorted(members, key=lambda member: (sequence_of(member), member.name)))
 
 
-def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: Seconds) -> Seating:
+def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: Seconds) -> BalancerView:
     """Return what is known of a missing balancer; until that is proved, it counts as unreadable."""
     if absence.is_proved(interval):
-        return Seating(seats=None, because=f"balancer {balancer} is not found: {error}", not_found=True)
+        return BalancerView(registrations=None, because=f"balancer {balancer} is not found: {error}", not_found=True)
     from_ = datetime.fromtimestamp(absence.proved_from(interval), UTC).strftime("%H:%M:%S")
     because = f"balancer {balancer} is missing, and counts as not found from {from_} UTC on: {error}"
-    return Seating(seats=None, because=because)
+    return BalancerView(registrations=None, because=because)
 
 
-def _seats(port: Balancer, *, mends: bool) -> Mapping[MemberName, Seat]:
+def _registrations(port: Balancer, *, mends: bool) -> Mapping[MemberName, Registration]:
     try:
-        return port.seats()
+        return port.registrations()
     except Permanent:
         if not mends or not isinstance(port, Mending):
             raise
     port.mend()
-    return port.seats()
+    return port.registrations()
 
 
-def _served(seatings: Mapping[BalancerId, Seating]) -> frozenset[MemberName]:
+def _served(balancer_views: Mapping[BalancerId, BalancerView]) -> frozenset[MemberName]:
     """Return all names that get work from balancers."""
-    seats = (seat for seating in seatings.values() if seating.seats is not None for seat in seating.seats.values())
-    return frozenset(seat.member for seat in seats if seat.works)
+    registrations = (
+        registration
+        for balancer_view in balancer_views.values()
+        if balancer_view.registrations is not None
+        for registration in balancer_view.registrations.values()
+    )
+    return frozenset(registration.member for registration in registrations if registration.works)
 
 
 def _worked(
-    seatings: Mapping[BalancerId, Seating], names: Set[MemberName]
+    balancer_views: Mapping[BalancerId, BalancerView], names: Set[MemberName]
 ) -> Iterator[tuple[BalancerId, Set[MemberName]]]:
     """Yield for each balancer those of these names that get work from it."""
-    for balancer, seating in seatings.items():
-        yield balancer, {seat.member for seat in (seating.seats or {}).values() if seat.works and seat.member in names}
+    for balancer, balancer_view in balancer_views.items():
+        yield (
+            balancer,
+            {
+                registration.member
+                for registration in (balancer_view.registrations or {}).values()
+                if registration.works and registration.member in names
+            },
+        )
 
 
-def _only(ours: frozenset[MemberName], seating: Seating) -> Seating:
-    if seating.seats is None:
-        return seating
-    return replace(seating, seats={name: seat for name, seat in seating.seats.items() if name in ours})
+def _only(ours: frozenset[MemberName], balancer_view: BalancerView) -> BalancerView:
+    if balancer_view.registrations is None:
+        return balancer_view
+    return replace(
+        balancer_view,
+        registrations={
+            name: registration for name, registration in balancer_view.registrations.items() if name in ours
+        },
+    )
 
 
 def _is_asked(member: Member, world: World) -> bool:
@@ -320,8 +339,8 @@ def _is_asked(member: Member, world: World) -> bool:
     if member.record.phase is not Phase.IN_SERVICE:
         return member.record.phase is not Phase.LEAVING
     for balancer, _ in member.record.balancers:
-        seats = world.seatings[balancer].seats
-        seat = None if seats is None else seats.get(member.name)
-        if seats is not None and (seat is None or seat.state is not SeatState.SERVING):
+        registrations = world.balancer_views[balancer].registrations
+        registration = None if registrations is None else registrations.get(member.name)
+        if registrations is not None and (registration is None or registration.state is not RegistrationState.SERVING):
             return True
     return False

@@ -59,7 +59,7 @@ def idle_group(stored: StoredGroup, done: Pass) -> IdleGroup | None:
     waits = stored.deleting or stored.state.orphaned or stored.state.older is not None or rolls
     if not as_planned or moved or waits or stored.state.desired is None:
         return None
-    if stored.definition.balancers or world.seatings or done.creates_left < group.maximum:
+    if stored.definition.balancers or world.balancer_views or done.creates_left < group.maximum:
         return None
     if not all(_is_settled(member) for member in world.members):
         return None

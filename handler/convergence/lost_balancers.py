@@ -5,7 +5,7 @@ A balancer is registered, unreadable or not found:
 ===========  ===========================================================  =============================================
 Answer       What the driver does                                         What convergence does
 ===========  ===========================================================  =============================================
-registered   returns the seats of its members                             registers, drains and removes as always
+registered   returns the registrations of its members                     registers, drains and removes as always
 unreadable   raises `Transient` or `Permanent`                            no member leaves: it may still get work there
 not found    raises `NotFound`, at every look for three intervals         members leave without draining there
 ===========  ===========================================================  =============================================

@@ -127,7 +127,11 @@ def _left(most: int | None, used: int, of: str, key: str, how: str) -> Left:
 def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:
     """Return a pass that only observed."""
     _, hourly = budgets_left(stored, used)
-    unread = [seating.because for seating in world.seatings.values() if seating.seats is None and not seating.not_found]
+    unread = [
+        balancer_view.because
+        for balancer_view in world.balancer_views.values()
+        if balancer_view.registrations is None and not balancer_view.not_found
+    ]
     return Pass(
         world=world,
         plan=planned,
@@ -155,9 +159,9 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
 def not_found(world: World) -> tuple[str, ...]:
     """Return for each balancer that does not exist what that means for members, and what to do."""
     return tuple(
-        f"{seating.because}; until it is back its members leave without draining there, and {_awaited(balancer, world)}"
-        for balancer, seating in world.seatings.items()
-        if seating.not_found
+        f"{view.because}; until it is back its members leave without draining there, and {_awaited(balancer, world)}"
+        for balancer, view in world.balancer_views.items()
+        if view.not_found
     )
 
 

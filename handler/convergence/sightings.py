@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from config.model.catalogue import ReadyProbe
 from config.units import BalancerId, Instant, MemberName, Seconds, format_span
 from handler.planning.evidence import Saying, Testimony
-from handler.planning.world import Health, Member, Seat, Seating, Server, World
+from handler.planning.world import BalancerView, Health, Member, Registration, Server, World
 
 _TIMEOUT: Seconds = 2.0
 _READY = range(200, 400)
@@ -54,7 +54,7 @@ def is_answer(said: str) -> bool:
 _SAYS = {Health.HEALTHY: Saying.HEARD, Health.FAILING: Saying.SILENT}
 _NEVER = Instant(float("-inf"))
 
-_Seat = tuple[BalancerId, MemberName]
+_Registration = tuple[BalancerId, MemberName]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +75,11 @@ class Sightings:
     """Its machines at the last look."""
     _addresses: dict[MemberName, str] = field(default_factory=dict)
     """Where members were that are not listed now."""
-    _looks: dict[BalancerId, tuple[Instant, Mapping[MemberName, Seat]]] = field(default_factory=dict)
+    _looks: dict[BalancerId, tuple[Instant, Mapping[MemberName, Registration]]] = field(default_factory=dict)
     """What each balancer answered last."""
-    _healthy: dict[_Seat, Instant] = field(default_factory=dict)
+    _healthy: dict[_Registration, Instant] = field(default_factory=dict)
     """When those members were found healthy last that are not now."""
-    _failing: dict[_Seat, Instant] = field(default_factory=dict)
+    _failing: dict[_Registration, Instant] = field(default_factory=dict)
     """Since when they have failed their checks, look by look."""
     _probed: dict[MemberName, _Asked] = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ class Sightings:
         """Take note of a look: where members are, and what balancers find."""
         before, self.listed = self.listed, listed
         self._addresses = dict(self._last_addresses(world, before))
-        self._see_seats(world)
+        self._read_registrations(world)
         if self._probed:
             here = {member.name for member in world.members}
             self._probed = {name: asked for name, asked in self._probed.items() if name in here}
@@ -119,15 +119,19 @@ class Sightings:
 
     def by_balancer(self, name: MemberName, balancer: BalancerId, world: World) -> Testimony:
         """Return a balancer's health check of a member as evidence."""
-        seating = world.seatings.get(balancer)
-        seats = None if seating is None else seating.seats
-        seat = None if seats is None else seats.get(name)
-        says = Saying.UNCLEAR if seat is None or seat.health is None else _SAYS.get(seat.health, Saying.UNCLEAR)
+        balancer_view = world.balancer_views.get(balancer)
+        registrations = None if balancer_view is None else balancer_view.registrations
+        registration = None if registrations is None else registrations.get(name)
+        says = (
+            Saying.UNCLEAR
+            if registration is None or registration.health is None
+            else _SAYS.get(registration.health, Saying.UNCLEAR)
+        )
         return Testimony(
             source=f"balancer {balancer}",
             heard_at=world.at if says is Saying.HEARD else self._healthy.get((balancer, name)),
             says=says,
-            answers=seats is not None,
+            answers=registrations is not None,
             silent_since=self._failing.get((balancer, name)),
         )
 
@@ -150,28 +154,32 @@ class Sightings:
                 if address is not None:
                     yield member.name, address
 
-    def _see_seats(self, world: World) -> None:
-        healthy: dict[_Seat, Instant] = {}
-        failing: dict[_Seat, Instant] = {}
-        for balancer, seating in world.seatings.items():
-            if seating.seats is None:
+    def _read_registrations(self, world: World) -> None:
+        healthy: dict[_Registration, Instant] = {}
+        failing: dict[_Registration, Instant] = {}
+        for balancer, balancer_view in world.balancer_views.items():
+            if balancer_view.registrations is None:
                 healthy |= {key: at for key, at in self._healthy.items() if key[0] == balancer}
                 continue
-            at, seats = self._looks.get(balancer, (world.at, {}))
-            for name in _not_healthy(seating, seats):
-                before, key = seats.get(name), (balancer, name)
+            at, registrations = self._looks.get(balancer, (world.at, {}))
+            for name in _not_healthy(balancer_view, registrations):
+                before, key = registrations.get(name), (balancer, name)
                 last = at if before is not None and before.health is Health.HEALTHY else self._healthy.get(key)
                 if last is not None:
                     healthy[key] = last
-                seat = seating.seats.get(name)
-                if seat is not None and seat.health is Health.FAILING:
+                registration = balancer_view.registrations.get(name)
+                if registration is not None and registration.health is Health.FAILING:
                     failing[key] = self._failing.get(key, world.at)
-            self._looks[balancer] = world.at, seating.seats
+            self._looks[balancer] = world.at, balancer_view.registrations
         self._healthy, self._failing = healthy, failing
 
 
-def _not_healthy(seating: Seating, before: Mapping[MemberName, Seat]) -> Iterator[MemberName]:
+def _not_healthy(balancer_view: BalancerView, before: Mapping[MemberName, Registration]) -> Iterator[MemberName]:
     """Yield the members that are not found healthy, including those without a registration."""
-    seats = seating.seats or {}
-    yield from (name for name, seat in seats.items() if seat.health is not None and seat.health is not Health.HEALTHY)
-    yield from before.keys() - seats.keys()
+    registrations = balancer_view.registrations or {}
+    yield from (
+        name
+        for name, registration in registrations.items()
+        if registration.health is not None and registration.health is not Health.HEALTHY
+    )
+    yield from before.keys() - registrations.keys()

@@ -21,7 +21,7 @@ Reverted = Mapping[BalancerId, Collection[MemberName]]
 _WHY = "it is gone, and the balancer came back with an earlier state"
 
 
-def unseat(reverted: Reverted, group: GroupId, tools: Tools) -> tuple[str, ...]:
+def deregister(reverted: Reverted, group: GroupId, tools: Tools) -> tuple[str, ...]:
     """Remove these registrations, with one line of history each; return the failures.
 
     Raises:
@@ -35,18 +35,18 @@ def unseat(reverted: Reverted, group: GroupId, tools: Tools) -> tuple[str, ...]:
             for balancer, names in sorted(reverted.items())
             for name in sorted(names)
             if may_change(balancer)
-            for failure in _unseated(balancer, name, group, tools)
+            for failure in _deregistered(balancer, name, group, tools)
         )
 
 
-def _unseated(balancer: BalancerId, name: MemberName, group: GroupId, tools: Tools) -> Iterator[str]:
+def _deregistered(balancer: BalancerId, name: MemberName, group: GroupId, tools: Tools) -> Iterator[str]:
     driver, cloud = tools.balancers.get(balancer), tools.definition.cloud.id
     if not isinstance(driver, Reverting):
         return
     line = tools.store.begin_step(group, "leave", name, tools.clock(), (), cloud)
     try:
         with waiting():
-            driver.unseat(name)
+            driver.deregister(name)
     except DriverError as error:
         tools.store.end_step(line, StepResult.LIMITED, str(error), tools.clock(), (), cloud)
         yield f"balancer {balancer}: {name} is gone, and is still registered: {error}"

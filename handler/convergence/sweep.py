@@ -47,18 +47,20 @@ class GarbageSweep:
         making = [each for each in clouds.values() if each.id in _with_parts(definitions.values(), catalogue)]
         shown = in_parallel([partial(self._parts, each) for each in making], _WORKERS)
         parts = {cloud.id: listing for cloud, listing in zip(making, shown, strict=True) if listing is not None}
-        read = in_parallel([partial(self._seated, each) for each in balancers.values()], _WORKERS)
-        seats = dict(zip(balancers, read, strict=True))
+        read = in_parallel([partial(self._registered, each) for each in balancers.values()], _WORKERS)
+        registrations = dict(zip(balancers, read, strict=True))
         items = garbage_of(
             self._known(definitions, listings.values()),
             {cloud: listing for cloud, listing in listings.items() if listing.complete or listing.servers},
             parts,
-            {balancer: names for balancer, names in seats.items() if not isinstance(names, str)},
+            {balancer: names for balancer, names in registrations.items() if not isinstance(names, str)},
             self.clock(),
         )
         partly = (f"cloud {cloud}: {listing.because}" for cloud, listing in listings.items() if not listing.complete)
         lacking = (f"parts on cloud {cloud}: {each.because}" for cloud, each in parts.items() if not each.complete)
-        unread = (f"balancer {balancer}: {because}" for balancer, because in seats.items() if isinstance(because, str))
+        unread = (
+            f"balancer {balancer}: {because}" for balancer, because in registrations.items() if isinstance(because, str)
+        )
         return GarbageReport(items=items, unseen=(*partly, *lacking, *unread))
 
     def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> Known:
@@ -92,10 +94,10 @@ class GarbageSweep:
         except DriverError as error:
             return PartListing(parts=(), complete=False, because=str(error))
 
-    def _seated(self, balancer: DeclaredBalancer) -> Collection[MemberName] | str:
+    def _registered(self, balancer: DeclaredBalancer) -> Collection[MemberName] | str:
         """Return the names registered there, or why they cannot be read."""
         try:
-            return tuple(self.balancer_for(balancer).seats())
+            return tuple(self.balancer_for(balancer).registrations())
         except DriverError as error:
             return str(error) or type(error).__name__
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.units import Seconds, parse_span
-from handler.balancers.shared_listener.seat import keep_seat
+from handler.balancers.shared_listener.member import keep_registered
 from handler.demo.http import MemberHttpServer, Response
 from handler.demo.meters import Busy, Trailing
 
@@ -123,7 +123,7 @@ async def run(options: MemberOptions) -> None:
             service.open(_listen(options.address, options.listen))
         closing.callback(await _open_agent(worker, options))
         worker.ready = True
-        await _until(told, worker.watch_cpu(), *_seats(service, options))
+        await _until(told, worker.watch_cpu(), *_registrations(service, options))
         service.close(last_call=options.listen is not None)
         await service.finished(within=_FINISH_WITHIN)
 
@@ -148,7 +148,7 @@ def _service(worker: Worker, options: MemberOptions) -> MemberHttpServer:
     return MemberHttpServer(worker.answer, room=options.slots if options.listener is not None else None)
 
 
-def _seats(service: MemberHttpServer, options: MemberOptions) -> tuple[Coroutine[None, None, None], ...]:
+def _registrations(service: MemberHttpServer, options: MemberOptions) -> tuple[Coroutine[None, None, None], ...]:
     if options.listener is None:
         return ()
 
@@ -159,7 +159,7 @@ def _seats(service: MemberHttpServer, options: MemberOptions) -> tuple[Coroutine
         service.close()
 
     control = options.state / "listeners" / f"{options.listener}.sock"
-    return (keep_seat(control, options.name, start=start, stop=stop, active=lambda: service.active),)
+    return (keep_registered(control, options.name, start=start, stop=stop, active=lambda: service.active),)
 
 
 def _listen(address: str, port: int) -> socket.socket:

@@ -61,8 +61,8 @@ def _refuse_undeclared(runtime: GroupRuntime, *, is_declared: bool) -> None:
 
 def _is_proved(runtime: GroupRuntime, balancer: BalancerId) -> bool:
     """Tell whether the last pass found the balancer missing for long enough."""
-    seating = None if runtime.seen is None else runtime.seen.world.seatings.get(balancer)
-    return seating is not None and seating.not_found
+    balancer_view = None if runtime.seen is None else runtime.seen.world.balancer_views.get(balancer)
+    return balancer_view is not None and balancer_view.not_found
 
 
 def _forced(runtime: GroupRuntime, balancer: BalancerId) -> str:
@@ -185,7 +185,7 @@ class BalancerAdmin:
             return _Hindered(words=f"balancer {balancer} is no longer declared{_forced(runtime, balancer)}")
         try:
             port = self._engine.parts.balancer_for(declared)
-            port.seats()
+            port.registrations()
             strangers = port.strangers() if isinstance(port, Provisioner) else ()
         except NotFound as error:
             if _is_proved(runtime, balancer):

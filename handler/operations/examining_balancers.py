@@ -63,13 +63,13 @@ def _inspected(balancer: Balancer, driver_for: Callable[[Balancer], Port]) -> It
 
 
 def _lists_members(driver_for: Callable[[Balancer], Port], balancer: Balancer) -> Look:
-    number = len(driver_for(balancer).seats())
+    number = len(driver_for(balancer).registrations())
     return fine(f"answers and lists {number} member{'' if number == 1 else 's'}")
 
 
 def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer, most: int) -> Look:
     try:
-        driver_for(balancer).seats()
+        driver_for(balancer).registrations()
     except DriverError:
         return untold("not checked, since it does not list its members")
     remarks = remarks_on(balancer, most)

@@ -86,7 +86,7 @@ def _unfit(name: MemberName, found: GarbageReport) -> Exception:
         return Refused(f"{name} is abandoned already")
     if GarbageKind.PART in kinds:
         return Refused(f"only parts of {name} are left: delete them in the cloud")
-    if GarbageKind.SEAT in kinds:
+    if GarbageKind.REGISTRATION in kinds:
         return Refused(f"only a registration of {name} is left: delete it at the balancer")
     names = [item.name for item in found.items if item.can_be_abandoned]
     return NoSuch(f"there is no garbage named {name}{nearest(name, names)}")

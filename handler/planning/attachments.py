@@ -180,7 +180,7 @@ def _without(record: Record, balancer: BalancerId) -> Record:
         record,
         balancers=tuple(each for each in record.balancers if each[0] != balancer),
         detaching=tuple(each for each in record.detaching if each != balancer),
-        seats=tuple(each for each in record.seats if each[0] != balancer),
+        registrations=tuple(each for each in record.registrations if each[0] != balancer),
         attempts=tuple(each for each in record.attempts if each.balancer != balancer),
     )
 
@@ -229,9 +229,13 @@ def hindrance(
         balancer: to be attached.
         occupants: the name registered there at each address and port, foreign ones too; where the balancer shows it.
     """
-    seating = world.seatings.get(balancer)
-    if seating is None or seating.seats is None:
-        return seating.because if seating is not None and seating.because else f"balancer {balancer} was not queried"
+    balancer_view = world.balancer_views.get(balancer)
+    if balancer_view is None or balancer_view.registrations is None:
+        return (
+            balancer_view.because
+            if balancer_view is not None and balancer_view.because
+            else f"balancer {balancer} was not queried"
+        )
     if not world.complete:
         return f"not every member could be checked: {world.because}"
     ports = {record.name: dict(record.balancers).get(balancer, 0) for record in change.records}

@@ -15,7 +15,7 @@ quota                       QUOTA                  Quota exceeded for instances:
 no such balancer            BALANCER               Load Balancer 71 could not be found. Load balancer does not exist
 balancer is being deleted   BALANCER_GOING         Load balancer 71 is PENDING_DELETE
 no more nodes               BALANCER_FULL          Nodes must not exceed 25 per load balancer
-no such node                SEAT                   Member 4 could not be found. Node 12 of load balancer 5 not found
+no such node                REGISTRATION           Member 4 could not be found. Node 12 of load balancer 5 not found
 no pool, or not active      POOL                   Pool 3 could not be found. There is no backend web
 no health monitor           HEALTH_MONITOR         Health monitor 8 could not be found
 no service in the catalog   SERVICE                Could not locate service compute in the service catalog
@@ -76,7 +76,7 @@ _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
     (FailureCause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
     (FailureCause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
     (FailureCause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
-    (FailureCause.SEAT, _lost(r"(?:node|member)")),
+    (FailureCause.REGISTRATION, _lost(r"(?:node|member)")),
     (FailureCause.POOL, _lost(r"(?:pool|backend|server ?farm|service ?group)")),
     (FailureCause.BALANCER, _lost(rf"(?:{_BALANCER}|listener|vserver)")),
     (FailureCause.IMAGE, _lost("(?:image|template|iso)")),

@@ -50,7 +50,7 @@ class GarbageKind(enum.Enum):
     """A machine that a person ordered to forget: never touched again."""
     PART = "part"
     """A volume, port or address that bears our mark, of an unknown member without a machine."""
-    SEAT = "seat"
+    REGISTRATION = "seat"
     """A registration on a balancer under one of our names, without a member."""
 
 
@@ -74,7 +74,7 @@ class Item:
     @property
     def can_be_abandoned(self) -> bool:
         """Whether there is a machine or an intent to forget."""
-        return self.kind not in {GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.SEAT}
+        return self.kind not in {GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.REGISTRATION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def garbage_of(
     known: Known,
     listings: Mapping[CloudId, Listing],
     parts: Mapping[CloudId, PartListing],
-    seated: Mapping[BalancerId, Collection[MemberName]],
+    registered: Mapping[BalancerId, Collection[MemberName]],
     now: Instant,
 ) -> tuple[Item, ...]:
     """Return the garbage among all machines, parts and registrations, by group and name.
@@ -113,7 +113,7 @@ def garbage_of(
         known: what is remembered.
         listings: of every cloud that answered, machines of all groups.
         parts: of members, of every cloud that answered for them.
-        seated: the names registered on each readable balancer, those of its other users included.
+        registered: the names registered on each readable balancer, those of its other users included.
         now: ages are measured up to this moment.
     """
     listed = {server.name: server for listing in listings.values() for server in listing.servers}
@@ -122,7 +122,7 @@ def garbage_of(
         *(item for cloud, listing in listings.items() for item in _machines(known, cloud, listing)),
         *_vanished(known, listings, listed),
         *(item for cloud, told in parts.items() for item in _parts(known, cloud, told, listings.get(cloud))),
-        *(item for balancer, names in seated.items() for item in _seats(known, balancer, names, listed)),
+        *(item for balancer, names in registered.items() for item in _registrations(known, balancer, names, listed)),
     ]
     return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
 
@@ -232,7 +232,7 @@ def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | 
         )
 
 
-def _seats(
+def _registrations(
     known: Known, balancer: BalancerId, names: Collection[MemberName], listed: Mapping[MemberName, Server]
 ) -> Iterator[Item]:
     for name in names:
@@ -242,7 +242,9 @@ def _seats(
         if name in listed and _judged(known, launch) is None:
             continue  # about to become a member again
         because = "registered there without a member: remove it at the balancer"
-        yield Item(kind=GarbageKind.SEAT, name=name, group=launch.group, where=balancer, since=None, because=because)
+        yield Item(
+            kind=GarbageKind.REGISTRATION, name=name, group=launch.group, where=balancer, since=None, because=because
+        )
 
 
 def _ours(known: Known, name: str) -> LaunchId | None:

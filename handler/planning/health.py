@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from config.model.repair import HealthRepair
 from config.units import BalancerId, Instant, MemberName
 from handler.planning.roles import MemberRole, Role
-from handler.planning.world import Health, Leaving, Member, Record, SeatState, World
+from handler.planning.world import Health, Leaving, Member, Record, RegistrationState, World
 
 _NAMED = 5
 """Members that a sentence names."""
@@ -72,7 +72,7 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
     marked = {name for name, begun in since.items() if begun is not None}
     if terms is None:
         return Checkup(over=frozenset(marked))
-    trusted = frozenset(balancer for balancer in world.seatings if _finds_healthy(world, balancer))
+    trusted = frozenset(balancer for balancer in world.balancer_views if _finds_healthy(world, balancer))
     serving = [(member, member.record) for member, seen in roles if seen is Role.SERVING and member.record is not None]
     judged = [(member, record) for member, record in serving if not _is_warming(record, terms)]
     said = {member.name: _said(member, record, world, trusted) for member, record in judged}
@@ -108,8 +108,10 @@ def _is_due(since: Instant | None, terms: HealthTerms) -> bool:
 
 
 def _finds_healthy(world: World, balancer: BalancerId) -> bool:
-    seats = world.seatings[balancer].seats
-    return seats is not None and any(seat.health is Health.HEALTHY for seat in seats.values())
+    registrations = world.balancer_views[balancer].registrations
+    return registrations is not None and any(
+        registration.health is Health.HEALTHY for registration in registrations.values()
+    )
 
 
 def _said(member: Member, record: Record, world: World, trusted: frozenset[BalancerId]) -> tuple[Health | None, bool]:
@@ -127,11 +129,13 @@ def _said(member: Member, record: Record, world: World, trusted: frozenset[Balan
 
 
 def _health(name: MemberName, world: World, balancer: BalancerId) -> Health | None:
-    seating = world.seatings.get(balancer)
-    seat = None if seating is None or seating.seats is None else seating.seats.get(name)
-    if seat is None or seat.state is not SeatState.SERVING:
+    balancer_view = world.balancer_views.get(balancer)
+    registration = (
+        None if balancer_view is None or balancer_view.registrations is None else balancer_view.registrations.get(name)
+    )
+    if registration is None or registration.state is not RegistrationState.SERVING:
         return Health.UNKNOWN  # not read, lost, or set aside
-    return seat.health
+    return registration.health
 
 
 def _answering(said: dict[MemberName, tuple[Health | None, bool]], marked: set[MemberName]) -> frozenset[MemberName]:

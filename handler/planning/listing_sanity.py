@@ -174,8 +174,12 @@ def _shrunk(roles: Sequence[MemberRole], settled: int, absent: Sequence[Member],
 
 
 def _is_served(member: Member, world: World) -> bool:
-    seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
-    return any(seat is not None and seat.works for seat in seats)
+    registrations = (
+        balancer_view.registrations.get(member.name)
+        for balancer_view in world.balancer_views.values()
+        if balancer_view.registrations is not None
+    )
+    return any(registration is not None and registration.works for registration in registrations)
 
 
 def _named(names: Sequence[MemberName]) -> str:

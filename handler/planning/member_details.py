@@ -14,7 +14,7 @@ from handler.planning.judgement import LossVerdict
 from handler.planning.plan import Snapshot, plan
 from handler.planning.roles import MemberRole, Role
 from handler.planning.steps import Step
-from handler.planning.world import Member, Record, Seat, Server, World
+from handler.planning.world import Member, Record, Registration, Server, World
 
 _WHY: Mapping[Role, str] = MappingProxyType(
     {
@@ -68,7 +68,7 @@ class CloseUp:
     """Its probe's result; ``None``: not probed."""
     unready: str
     """The probe's answer, where it is not *ready*."""
-    seats: Mapping[BalancerId, Seat | None]
+    registrations: Mapping[BalancerId, Registration | None]
     """On the balancers that it was made with, and on others that know it; ``None``: not registered."""
     unread: Mapping[BalancerId, str]
     """Those of them that could not be read, and why."""
@@ -85,7 +85,9 @@ def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
     context = context_of(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
     seen = next((seen for each, seen in context.roles if each.name == name), Role.SERVING)  # else it is settled
     places = _places(member, world)
-    seatings = {balancer: world.seatings[balancer] for balancer in places if balancer in world.seatings}
+    balancer_views = {
+        balancer: world.balancer_views[balancer] for balancer in places if balancer in world.balancer_views
+    }
     planned = plan(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
     return CloseUp(
         member=name,
@@ -96,17 +98,27 @@ def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
         disproved=member.disproved,
         ready=member.ready,
         unready=member.unready,
-        seats={
-            balancer: seating.seats.get(name) for balancer, seating in seatings.items() if seating.seats is not None
+        registrations={
+            balancer: balancer_view.registrations.get(name)
+            for balancer, balancer_view in balancer_views.items()
+            if balancer_view.registrations is not None
         },
-        unread={balancer: seating.because for balancer, seating in seatings.items() if seating.seats is None},
+        unread={
+            balancer: balancer_view.because
+            for balancer, balancer_view in balancer_views.items()
+            if balancer_view.registrations is None
+        },
         steps=planned.of(name).steps,
     )
 
 
 def _places(member: Member, world: World) -> tuple[BalancerId, ...]:
     own = () if member.record is None else tuple(balancer for balancer, _ in member.record.balancers)
-    others = (balancer for balancer, seating in world.seatings.items() if member.name in (seating.seats or {}))
+    others = (
+        balancer
+        for balancer, balancer_view in world.balancer_views.items()
+        if member.name in (balancer_view.registrations or {})
+    )
     return tuple(dict.fromkeys((*own, *others)))
 
 

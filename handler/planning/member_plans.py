@@ -22,8 +22,8 @@ from handler.planning.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteRegistration,
     NoteReturn,
-    NoteSeat,
     Step,
     TakeUp,
 )
@@ -41,12 +41,12 @@ Notice = (
     | NotePresence
     | NoteHealth
     | NoteReturn
-    | NoteSeat
+    | NoteRegistration
     | Forget
 )
 """Steps that only change what we remember."""
 
-UNTOLD = (NoteAbsence, NotePresence, NoteSeat)
+UNTOLD = (NoteAbsence, NotePresence, NoteRegistration)
 """Observations without consequences: they get no line of history."""
 
 Line = Sequence[tuple[MemberName, Step]]

@@ -18,12 +18,22 @@ from handler.planning.steps import (
     EnterService,
     Join,
     Leave,
-    NoteSeat,
+    NoteRegistration,
     Step,
     Unmark,
     Wait,
 )
-from handler.planning.world import Leaving, Member, Phase, Record, Seat, Seating, SeatState, ServerState, World
+from handler.planning.world import (
+    BalancerView,
+    Leaving,
+    Member,
+    Phase,
+    Record,
+    Registration,
+    RegistrationState,
+    ServerState,
+    World,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +86,16 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
 
 def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) -> Moves:
     """Return the steps to have a member serve on one balancer."""
-    seats = _seats(world, balancer)
-    if seats is None:
+    registrations = _registrations(world, balancer)
+    if registrations is None:
         return Moves(waits=_NOT_FOUND if _is_lost(world, balancer) else _UNREADABLE)
-    seat = seats.get(member.name)
-    if seat is not None and seat.state is SeatState.SERVING:
+    registration = registrations.get(member.name)
+    if registration is not None and registration.state is RegistrationState.SERVING:
         return Moves()
-    if not fit or not _may_join(member, seat, world.seatings[balancer]):
+    if not fit or not _may_join(member, registration, world.balancer_views[balancer]):
         return Moves(waits=frozenset({Wait.NOT_READY}))
     enabled = Enable(member=member.name, balancer=balancer)
-    return Moves((enabled,) if seat is not None else (Join(member=member.name, balancer=balancer), enabled))
+    return Moves((enabled,) if registration is not None else (Join(member=member.name, balancer=balancer), enabled))
 
 
 def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
@@ -96,14 +106,14 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
-        seats = _left_at(world, balancer)
-        if seats is None:
+        registrations = _left_at(world, balancer)
+        if registrations is None:
             waits.add(Wait.BALANCER_UNKNOWN)
             continue
-        seat = seats.get(member.name)
-        if seat is None:
+        registration = registrations.get(member.name)
+        if registration is None:
             continue
-        step = _unseat(seat, balancer, member, record, definition, now)
+        step = _deregister(registration, balancer, member, record, definition, now)
         if not isinstance(step, Leave):
             waits.add(Wait.DRAINING)
         if step is not None:
@@ -129,9 +139,13 @@ def keep(member: Member, record: Record, world: World, definition: Definition, n
 def _seen(member: Member, record: Record, world: World) -> Iterator[Step]:
     """Yield the registrations whose ids are to be recorded, where a balancer has ids besides the members' names."""
     for balancer in _lasting(record):
-        seat = (_seats(world, balancer) or {}).get(member.name)
-        if seat is not None and seat.id is not None and (balancer, seat.id) not in record.seats:
-            yield NoteSeat(member=member.name, balancer=balancer, id=seat.id)
+        registration = (_registrations(world, balancer) or {}).get(member.name)
+        if (
+            registration is not None
+            and registration.id is not None
+            and (balancer, registration.id) not in record.registrations
+        ):
+            yield NoteRegistration(member=member.name, balancer=balancer, id=registration.id)
 
 
 def withdraw(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:
@@ -139,15 +153,15 @@ def withdraw(member: Member, record: Record, world: World, definition: Definitio
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in record.detaching:
-        seats = _left_at(world, balancer)
-        if seats is None:
+        registrations = _left_at(world, balancer)
+        if registrations is None:
             waits.add(Wait.BALANCER_UNKNOWN)
             continue
-        seat = seats.get(member.name)
-        step = None if seat is None else _unseat(seat, balancer, member, record, definition, now)
+        registration = registrations.get(member.name)
+        step = None if registration is None else _deregister(registration, balancer, member, record, definition, now)
         if step is not None:
             steps.append(step)
-        if seat is None or isinstance(step, Leave):
+        if registration is None or isinstance(step, Leave):
             steps.append(Detach(member=member.name, balancer=balancer))
         else:
             waits.add(Wait.DRAINING)
@@ -159,10 +173,10 @@ def clear(member: Member, record: Record | None, world: World) -> Moves:
     steps: list[Step] = []
     waits: set[Wait] = set()
     for balancer in _places(member, record, world):
-        seats = _left_at(world, balancer)
-        if seats is None:
+        registrations = _left_at(world, balancer)
+        if registrations is None:
             waits.add(Wait.BALANCER_UNKNOWN)
-        elif member.name in seats:
+        elif member.name in registrations:
             steps.append(Leave(member=member.name, balancer=balancer))
     return Moves(tuple(steps), frozenset(waits))
 
@@ -171,16 +185,21 @@ def _lasting(record: Record) -> Iterator[BalancerId]:
     return (balancer for balancer, _ in record.balancers if balancer not in record.detaching)
 
 
-def _unseat(
-    seat: Seat, balancer: BalancerId, member: Member, record: Record, definition: Definition, now: Instant
+def _deregister(
+    registration: Registration,
+    balancer: BalancerId,
+    member: Member,
+    record: Record,
+    definition: Definition,
+    now: Instant,
 ) -> Drain | Leave | None:
     """Return the next step to end one registration; ``None``: it drains, and still has connections."""
     drain = definition.group.drain
-    if seat.state is SeatState.PARKED or not _is_worth_draining(member, record, drain):
+    if registration.state is RegistrationState.PARKED or not _is_worth_draining(member, record, drain):
         return Leave(member=member.name, balancer=balancer)
-    if seat.works or record.drained_at is None:
+    if registration.works or record.drained_at is None:
         return Drain(member=member.name, balancer=balancer)
-    if seat.connections == 0 or now - record.drained_at >= drain:
+    if registration.connections == 0 or now - record.drained_at >= drain:
         return Leave(member=member.name, balancer=balancer)
     return None
 
@@ -202,33 +221,33 @@ def _places(member: Member, record: Record | None, world: World) -> Iterator[Bal
     """Yield the balancers that the member was made with, then others where its name is registered."""
     own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
     yield from own
-    others = [balancer for balancer in world.seatings if balancer not in own]
+    others = [balancer for balancer in world.balancer_views if balancer not in own]
     for balancer in sorted(others) if others else ():
-        if member.name in (_seats(world, balancer) or ()):
+        if member.name in (_registrations(world, balancer) or ()):
             yield balancer
 
 
 def _is_lost(world: World, balancer: BalancerId) -> bool:
     """Return whether a balancer is not found."""
-    seating = world.seatings.get(balancer)
-    return seating is not None and seating.not_found
+    balancer_view = world.balancer_views.get(balancer)
+    return balancer_view is not None and balancer_view.not_found
 
 
-def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
+def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Registration] | None:
     """Return the registrations to end; none where the balancer is not found; ``None``: it cannot be read."""
-    return {} if _is_lost(world, balancer) else _seats(world, balancer)
+    return {} if _is_lost(world, balancer) else _registrations(world, balancer)
 
 
-def _seats(world: World, balancer: BalancerId) -> Mapping[MemberName, Seat] | None:
-    seating = world.seatings.get(balancer)
-    return None if seating is None else seating.seats
+def _registrations(world: World, balancer: BalancerId) -> Mapping[MemberName, Registration] | None:
+    balancer_view = world.balancer_views.get(balancer)
+    return None if balancer_view is None else balancer_view.registrations
 
 
 def _runs(member: Member) -> bool:
     return member.server is not None and member.server.state is ServerState.RUNNING
 
 
-def _may_join(member: Member, seat: Seat | None, seating: Seating) -> bool:
+def _may_join(member: Member, registration: Registration | None, balancer_view: BalancerView) -> bool:
     """Return whether a member can be enabled, with or without a registration so far."""
-    is_open = seat is not None or not seating.closed
+    is_open = registration is not None or not balancer_view.closed
     return is_open and member.server is not None and member.server.address is not None

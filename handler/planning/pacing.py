@@ -17,8 +17,8 @@ from handler.planning.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteRegistration,
     NoteReturn,
-    NoteSeat,
     Plan,
     RemovePart,
     Unmark,
@@ -65,7 +65,7 @@ _PACE: dict[Wait, Seconds | None] = {
 }
 """After how long each wait is checked again; ``None``: other passes notice its end, or only a person ends it."""
 
-_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteReturn, NoteSeat, Destroy, RemovePart, Unmark)
+_IDLE_STEPS = (NoteAbsence, NotePresence, NoteHealth, NoteReturn, NoteRegistration, Destroy, RemovePart, Unmark)
 """Steps after whose success nothing is due at once."""
 
 _TOLERATED = 2

@@ -40,8 +40,8 @@ from handler.planning.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteRegistration,
     NoteReturn,
-    NoteSeat,
     Plan,
     Step,
     TakeUp,
@@ -53,7 +53,7 @@ _STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
 _DEPARTING = (Role.LEAVING, Role.STUCK, Role.GONE, Role.DELETING)
 _LEAVING = (Role.LEAVING, Role.STUCK)
 
-_KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteSeat, Join, Enable, EnterService)
+_KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteRegistration, Join, Enable, EnterService)
 """Steps that neither remove nor create a member: the only ones while the store may be too old."""
 
 _DOUBTED = {LossVerdict.HEARD: Wait.UNCONFIRMED, LossVerdict.OTHERS_UNSEEN: Wait.UNCONFIRMED}

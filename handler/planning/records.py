@@ -23,8 +23,8 @@ from handler.planning.steps import (
     NoteAbsence,
     NoteHealth,
     NotePresence,
+    NoteRegistration,
     NoteReturn,
-    NoteSeat,
     PartStep,
     Step,
     Unmark,
@@ -42,8 +42,8 @@ def before(step: Step, record: Record, server: Server | None, now: Instant) -> R
             after = replace(record, phase=Phase.IN_SERVICE, in_service_at=now, attempts=())
         case MarkLeaving(why=why):
             after = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=now, attempts=())
-        case NoteSeat() | Detach():
-            after = _seated(step, record)
+        case NoteRegistration() | Detach():
+            after = _registered(step, record)
         case Drain() | Destroy() | Unmark():
             after = _asked(step, record, now)
         case NoteAbsence() | NotePresence() | NoteHealth() | NoteReturn():
@@ -72,14 +72,14 @@ def _noted(step: NoteAbsence | NotePresence | NoteHealth | NoteReturn, record: R
     return replace(record, absent_listings=record.absent_listings + 1, absent_at=first)
 
 
-def _seated(step: NoteSeat | Detach, record: Record) -> Record:
+def _registered(step: NoteRegistration | Detach, record: Record) -> Record:
     if isinstance(step, Detach):
         return detached(record, step.balancer)
-    return replace(record, seats=(*_elsewhere(record, step.balancer), (step.balancer, step.id)))
+    return replace(record, registrations=(*_elsewhere(record, step.balancer), (step.balancer, step.id)))
 
 
 def _elsewhere(record: Record, balancer: BalancerId) -> tuple[tuple[BalancerId, str], ...]:
-    return tuple(seat for seat in record.seats if seat[0] != balancer)
+    return tuple(registration for registration in record.registrations if registration[0] != balancer)
 
 
 def detached(record: Record, balancer: BalancerId) -> Record:
@@ -88,7 +88,7 @@ def detached(record: Record, balancer: BalancerId) -> Record:
     return replace(
         record,
         balancers=tuple(use for use in record.balancers if use[0] != balancer),
-        seats=_elsewhere(record, balancer),
+        registrations=_elsewhere(record, balancer),
         detaching=detaching,
         drained_at=record.drained_at if detaching else None,
     )
@@ -193,5 +193,9 @@ def _taken_up_parts(member: Member, definition: Definition) -> tuple[tuple[PartN
 
 
 def _is_served(member: Member, world: World) -> bool:
-    seats = (seating.seats.get(member.name) for seating in world.seatings.values() if seating.seats is not None)
-    return any(seat is not None and seat.works for seat in seats)
+    registrations = (
+        balancer_view.registrations.get(member.name)
+        for balancer_view in world.balancer_views.values()
+        if balancer_view.registrations is not None
+    )
+    return any(registration is not None and registration.works for registration in registrations)

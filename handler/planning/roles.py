@@ -10,7 +10,7 @@ from handler.planning.desired import Definition, Limits
 from handler.planning.launches import LaunchId
 from handler.planning.removals import is_stuck
 from handler.planning.status import MemberState
-from handler.planning.world import Leaving, Member, Phase, Record, SeatState, Server, ServerState, World
+from handler.planning.world import Leaving, Member, Phase, Record, RegistrationState, Server, ServerState, World
 
 
 class Role(enum.Enum):
@@ -194,8 +194,8 @@ def state_of(member: Member, world: World, definition: Definition, now: Instant)
 
 
 def _is_draining(member: Member, world: World) -> bool:
-    for seating in world.seatings.values():
-        seat = None if seating.seats is None else seating.seats.get(member.name)
-        if seat is not None and seat.state is SeatState.DRAINING:
+    for balancer_view in world.balancer_views.values():
+        registration = None if balancer_view.registrations is None else balancer_view.registrations.get(member.name)
+        if registration is not None and registration.state is RegistrationState.DRAINING:
             return True
     return False

@@ -113,8 +113,8 @@ def _fails(member: Member, seen: Role, world: World) -> bool:
     """Return whether a balancer's health check fails for the member; no repair follows from it here."""
     if seen is not Role.SERVING:
         return seen is Role.FAILING
-    own = ((seating.seats or {}).get(member.name) for seating in world.seatings.values())
-    return any(seat is not None and seat.health is Health.FAILING for seat in own)
+    own = ((balancer_view.registrations or {}).get(member.name) for balancer_view in world.balancer_views.values())
+    return any(registration is not None and registration.health is Health.FAILING for registration in own)
 
 
 def _oldest(members: Sequence[Member], most: int) -> Sequence[Member]:

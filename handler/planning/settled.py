@@ -11,7 +11,7 @@ from typing import assert_never
 
 from config.model.catalogue import Victims
 from config.units import BalancerId, MemberName
-from handler.planning.world import Health, Member, Phase, Seat, SeatState, ServerState, World
+from handler.planning.world import Health, Member, Phase, Registration, RegistrationState, ServerState, World
 
 
 def sifted(world: World) -> tuple[list[Member], list[Member]]:
@@ -20,15 +20,15 @@ def sifted(world: World) -> tuple[list[Member], list[Member]]:
     A settled member is SERVING (`handler.planning.roles`), and no rule of planning has a step or a wait for it while it
     stays.
     """
-    seats = {balancer: seating.seats for balancer, seating in world.seatings.items()}
+    registrations = {balancer: balancer_view.registrations for balancer, balancer_view in world.balancer_views.items()}
     settled: list[Member] = []
     others: list[Member] = []
     for member in world.members:
-        (settled if _is_settled(member, seats) else others).append(member)
+        (settled if _is_settled(member, registrations) else others).append(member)
     return settled, others
 
 
-def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, Seat] | None]) -> bool:
+def _is_settled(member: Member, registrations: Mapping[BalancerId, Mapping[MemberName, Registration] | None]) -> bool:
     """Return whether a member is in service, listed, not to be replaced, and works on all its balancers."""
     record, server = member.record, member.server
     if record is None or server is None or record.phase is not Phase.IN_SERVICE:
@@ -38,10 +38,14 @@ def _is_settled(member: Member, seats: Mapping[BalancerId, Mapping[MemberName, S
     if record.absent_at is not None or record.failing_since is not None or record.lost_at is not None:
         return False
     for balancer, _ in record.balancers:
-        seat = (seats.get(balancer) or {}).get(member.name)
-        if seat is None or seat.state is not SeatState.SERVING or seat.health is Health.FAILING:
+        registration = (registrations.get(balancer) or {}).get(member.name)
+        if (
+            registration is None
+            or registration.state is not RegistrationState.SERVING
+            or registration.health is Health.FAILING
+        ):
             return False
-        if seat.id is not None and (balancer, seat.id) not in record.seats:
+        if registration.id is not None and (balancer, registration.id) not in record.registrations:
             return False
     return True
 

@@ -88,7 +88,7 @@ class EnterService:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteSeat:
+class NoteRegistration:
     """*store*: the balancer's id of the member's registration."""
 
     member: MemberName
@@ -195,7 +195,7 @@ Step = (
     | Join
     | Enable
     | EnterService
-    | NoteSeat
+    | NoteRegistration
     | MarkLeaving
     | Drain
     | Leave
@@ -221,7 +221,7 @@ KINDS: Final[Mapping[type[Step], str]] = {
     Join: "join",
     Enable: "enable",
     EnterService: "enter_service",
-    NoteSeat: "note_seat",
+    NoteRegistration: "note_seat",
     MarkLeaving: "mark_leaving",
     Drain: "drain",
     Leave: "leave",

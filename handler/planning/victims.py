@@ -159,11 +159,15 @@ def connections_of(member: Member, world: World) -> int | None:
     balancers = () if member.record is None else member.record.balancers
     total = 0
     for balancer, _ in balancers:
-        seating = world.seatings.get(balancer)
-        seat = None if seating is None or seating.seats is None else seating.seats.get(member.name)
-        if seat is None or seat.connections is None:
+        balancer_view = world.balancer_views.get(balancer)
+        registration = (
+            None
+            if balancer_view is None or balancer_view.registrations is None
+            else balancer_view.registrations.get(member.name)
+        )
+        if registration is None or registration.connections is None:
             return None
-        total += seat.connections
+        total += registration.connections
     return total if balancers else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.causes import FailureCause
 from config.model.parts import OnDelete
@@ -91,7 +91,7 @@ class Listing:
     """Why it is partial."""
 
 
-class SeatState(enum.Enum):
+class RegistrationState(enum.Enum):
     """The state of a member's registration on a balancer."""
 
     PARKED = "parked"
@@ -113,11 +113,11 @@ class Health(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Registration:
     """A member's registration on one balancer."""
 
     member: MemberName
-    state: SeatState
+    state: RegistrationState
     connections: int | None
     """Open connections; ``None``: the balancer does not show them (which is not zero)."""
     health: Health | None = None
@@ -130,16 +130,16 @@ class Seat:
     @property
     def works(self) -> bool:
         """Whether it gets work, if only from a part of the balancer."""
-        return self.state in {SeatState.SERVING, SeatState.PARTLY}
+        return self.state in {RegistrationState.SERVING, RegistrationState.PARTLY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seating:
-    """The registrations on one balancer; ``seats`` is ``None`` if it could not be read: nothing is known then."""
+class BalancerView:
+    """The registrations on one balancer; `None` if it could not be read: nothing is known then."""
 
-    seats: Mapping[MemberName, Seat] | None
+    registrations: Mapping[MemberName, Registration] | None = field(metadata={"wire": "seats"})
     because: str = ""
-    """Why ``seats`` is ``None``."""
+    """Why ``registrations`` is ``None``."""
     not_found: bool = False
     """It is proved missing (`handler.convergence.lost_balancers`): no member can be registered or drained there."""
     closed: str = ""
@@ -216,7 +216,7 @@ class Record:
     in_service_at: Instant | None = None
     balancers: tuple[tuple[BalancerId, int], ...] = ()
     """(balancer, port) that it was made with, or attached to since: it stays on them whatever is declared later."""
-    seats: tuple[tuple[BalancerId, str], ...] = ()
+    registrations: tuple[tuple[BalancerId, str], ...] = field(default=(), metadata={"wire": "seats"})
     """(balancer, its own id of the registration) as last seen, where the balancer has ids."""
     detaching: tuple[BalancerId, ...] = ()
     """Those of its balancers that it has to leave while it stays in the group."""
@@ -289,7 +289,7 @@ class World:
     """Why it was not."""
     members: tuple[Member, ...]
     """Sorted by sequence, without unlisted members whose record is GONE."""
-    seatings: Mapping[BalancerId, Seating]
+    balancer_views: Mapping[BalancerId, BalancerView] = field(metadata={"wire": "seatings"})
     """Registrations on every balancer that a member was made with or that the group uses now."""
     untraced: tuple[MemberName, ...] = ()
     """Names of this group that get work from a balancer, without a record or a listed machine, and without proof that

@@ -11,13 +11,13 @@ from config.errors import DriverError
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import MemberName
 from handler.planning.provisioning import PartStatus
-from handler.planning.world import Seat
+from handler.planning.world import Registration
 
 
 class Balancer(Protocol):
     """Register and deregister members, always by name. Foreign registrations are never listed or touched."""
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return every registration under a name that is a launch id. Never partial: an incomplete answer raises.
 
         A balancer is registered, unreadable or not found (`handler.convergence.lost_balancers`): this returns
@@ -101,7 +101,7 @@ class Batched(Protocol):
 class Reverting(Protocol):
     """A balancer that may come back with earlier registrations, and send work to gone members."""
 
-    def unseat(self, member: MemberName) -> None:
+    def deregister(self, member: MemberName) -> None:
         """Deregister a member that is proved gone. Not registered is success."""
         ...
 

@@ -31,7 +31,7 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seats:
+class _Layout:
     """The columns that every tick of one layout shares; groups without series are rows at the end."""
 
     group: Ints
@@ -43,7 +43,7 @@ class _Seats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Tick:
-    seats: _Seats
+    layout: _Layout
     at: Moment
     value: Floats
     replied_at: Floats
@@ -59,7 +59,7 @@ class Chunker:
 
     def __init__(self) -> None:
         self._groups, self._members, self._counters = _Words(), _Words(), _Words()
-        self._layouts: dict[int, _Seats] = {}
+        self._layouts: dict[int, _Layout] = {}
         self._ticks: list[_Tick] = []
         self._rows = 0
         self.orphans = 0
@@ -81,26 +81,26 @@ class Chunker:
     def _tick(self, frame: Frame) -> _Tick | None:
         match frame:
             case Named():
-                self._layouts[frame.number] = self._seats(frame)
+                self._layouts[frame.number] = self._layout(frame)
                 return None
             case MissedTick():
                 return self._missed(frame)
             case RecordedScrape():
-                seats = self._layouts.get(frame.layout)
-                if seats is None or seats.polled != len(frame.value):
+                layout = self._layouts.get(frame.layout)
+                if layout is None or layout.polled != len(frame.value):
                     self.orphans += 1
                     return None
-                return _polled(seats, frame)
+                return _polled(layout, frame)
             case _:
                 assert_never(frame)
 
-    def _seats(self, frame: Named) -> _Seats:
+    def _layout(self, frame: Named) -> _Layout:
         lengths = [len(members) for _, _, members in frame.runs]
         groups = [self._groups.code(group) for group, _, _ in frame.runs]
         counters = [self._counters.code(counter) for _, counter, _ in frame.runs]
         members = [self._members.code(member) for _, _, run in frame.runs for member in run]
         idle = self._idle(frame.idle)
-        return _Seats(
+        return _Layout(
             group=np.concatenate([np.repeat(np.array(groups, dtype=np.int32), lengths), idle.group]),
             member=np.concatenate([np.array(members, dtype=np.int32), idle.member]),
             counter=np.concatenate([np.repeat(np.array(counters, dtype=np.int32), lengths), idle.counter]),
@@ -108,9 +108,9 @@ class Chunker:
             polled=len(frame.counted),
         )
 
-    def _idle(self, groups: Sequence[GroupId]) -> _Seats:
+    def _idle(self, groups: Sequence[GroupId]) -> _Layout:
         none = np.full(len(groups), -1, dtype=np.int32)
-        return _Seats(
+        return _Layout(
             group=np.array([self._groups.code(group) for group in groups], dtype=np.int32),
             member=none,
             counter=none,
@@ -121,7 +121,7 @@ class Chunker:
     def _missed(self, frame: MissedTick) -> _Tick:
         count = len(frame.groups)
         return _Tick(
-            seats=self._idle(frame.groups),
+            layout=self._idle(frame.groups),
             at=frame.at,
             value=nothing(count),
             replied_at=nothing(count),
@@ -131,9 +131,9 @@ class Chunker:
 
     def _drain(self) -> SampleRows:
         ticks, self._ticks, self._rows = self._ticks, [], 0
-        seats = [tick.seats for tick in ticks]
+        layouts = [tick.layout for tick in ticks]
         group, member, counter = (
-            np.concatenate([getattr(each, name) for each in seats]) for name in ("group", "member", "counter")
+            np.concatenate([getattr(each, name) for each in layouts]) for name in ("group", "member", "counter")
         )
         # The clock is the last key, since a stable sort keeps order, and ticks of a chunk are nearly always in order.
         lengths = [len(tick.value) for tick in ticks]
@@ -146,7 +146,7 @@ class Chunker:
             timestamp=timestamp,
             value=np.concatenate([tick.value for tick in ticks]),
             reply=np.concatenate([tick.reply for tick in ticks]),
-            counted=np.concatenate([each.counted for each in seats]),
+            counted=np.concatenate([each.counted for each in layouts]),
             steady=np.repeat([tick.at.steady for tick in ticks], lengths),
             replied_at=np.concatenate([tick.replied_at for tick in ticks]),
             uptime=np.concatenate([tick.uptime for tick in ticks]),
@@ -159,12 +159,12 @@ class Chunker:
         return rows.take(np.lexsort((timestamp, counter, member, group)))
 
 
-def _polled(seats: _Seats, frame: RecordedScrape) -> _Tick:
+def _polled(layout: _Layout, frame: RecordedScrape) -> _Tick:
     """Return the columns of a scrape; groups without series have rows without values."""
-    idle = len(seats.group) - seats.polled
+    idle = len(layout.group) - layout.polled
     heard = frame.reply == Reply.OK
     return _Tick(
-        seats=seats,
+        layout=layout,
         at=frame.at,
         value=_padded(np.where(heard, frame.value, np.nan), idle),
         replied_at=_padded(np.where(heard, frame.replied_at, np.nan), idle),

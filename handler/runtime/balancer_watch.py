@@ -50,7 +50,7 @@ def _balancers(runtimes: Iterable[GroupRuntime]) -> list[Balancer]:
         balancer: runtime.definition.balancers[balancer]
         for runtime in list(runtimes)
         if runtime.seen is not None
-        for balancer in runtime.seen.world.seatings
+        for balancer in runtime.seen.world.balancer_views
         if balancer in runtime.definition.balancers
     }
     return [declared[name] for name in sorted(declared)]

@@ -20,7 +20,7 @@ from handler.convergence.passes import Pass
 from handler.planning.evidence import Doubt
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
-from handler.planning.world import Record, Seating, World
+from handler.planning.world import BalancerView, Record, World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
@@ -243,18 +243,24 @@ class Keeper:
             await self._note(runtime, "quota_unread", done.unread)
 
     async def _tell_of_balancers(
-        self, runtime: GroupRuntime, before: Mapping[BalancerId, Seating], after: Mapping[BalancerId, Seating]
+        self, runtime: GroupRuntime, before: Mapping[BalancerId, BalancerView], after: Mapping[BalancerId, BalancerView]
     ) -> None:
         """Write down when a balancer begins to count as not found, and what it is afterwards."""
-        lost = {balancer for balancer, seating in after.items() if seating.not_found}
-        known = {balancer for balancer, seating in before.items() if seating.not_found}
+        lost = {balancer for balancer, balancer_view in after.items() if balancer_view.not_found}
+        known = {balancer for balancer, balancer_view in before.items() if balancer_view.not_found}
         for balancer in sorted(lost - known):
             await self._note(runtime, "balancer_not_found", after[balancer].because)
         for balancer in sorted(known - lost):
-            seating = after.get(balancer)
+            balancer_view = after.get(balancer)
             gone = f"balancer {balancer}: no member is behind it any more"
             back = f"balancer {balancer} is back: its members are registered there again"
-            told = gone if seating is None else back if seating.seats is not None else seating.because
+            told = (
+                gone
+                if balancer_view is None
+                else back
+                if balancer_view.registrations is not None
+                else balancer_view.because
+            )
             await self._note(runtime, "balancer_not_found_ended", told)
 
     async def _tell_of_budget(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
@@ -329,7 +335,7 @@ class Keeper:
         budget = runtime.seen.plan.budget if runtime.seen is not None else ""
         stopped = runtime.seen is not None and bool(runtime.seen.plan.repair_stopped)
         runtime.kept_builds = done.builds
-        seatings = runtime.seen.world.seatings if runtime.seen is not None else {}
+        balancer_views = runtime.seen.world.balancer_views if runtime.seen is not None else {}
         runtime.addresses = _addresses(done.world, runtime.addresses)
         states = {m.name: state_of(m, done.world, runtime.definition, now.wall) for m in done.world.members}
         states |= dict.fromkeys(done.plan.unproved, MemberState.UNKNOWN)  # so that they go on being polled
@@ -341,7 +347,7 @@ class Keeper:
             creates_left=done.creates_left,
             back_off_until=done.back_off_until,
             leaving=sum(state in _LEAVING for state in states.values()),
-            balancer_not_found=any(seating.not_found for seating in done.world.seatings.values()),
+            balancer_not_found=any(balancer_view.not_found for balancer_view in done.world.balancer_views.values()),
         )
         runtime.begun = state_begins(runtime.begun, done.world.members, states, now.wall)
         runtime.seen = LastPass(
@@ -360,7 +366,7 @@ class Keeper:
         await self._tell(runtime, doubted, done.plan.doubts)
         await self._tell_of_repair(runtime, stopped, done.plan.repair_stopped)
         await self._tell_of_quota(runtime, quota, done)
-        await self._tell_of_balancers(runtime, seatings, done.world.seatings)
+        await self._tell_of_balancers(runtime, balancer_views, done.world.balancer_views)
         await self._tell_of_budget(runtime, budget, done)
         self._saw(runtime, done)
         self._watch.watch(runtime, self._converger.idle(runtime.stored(), done))

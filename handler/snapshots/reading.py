@@ -18,13 +18,13 @@ from handler.planning.headroom import Headroom
 from handler.planning.plan import Snapshot
 from handler.planning.world import (
     Attempts,
+    BalancerView,
     Leaving,
     MadePart,
     Member,
     Phase,
     Record,
-    Seat,
-    Seating,
+    Registration,
     Server,
     ServerState,
     World,
@@ -154,21 +154,25 @@ def _headroom(limits: Part) -> Headroom | None:
 def _world(top: Part, group: GroupId) -> World:
     part = top.part("world") if top.needs("world", "{}") else None
     if part is None:
-        return World(group=group, at=top.at, complete=True, because="", members=(), seatings={})
-    seatings = _seatings(part.part("seatings"))
+        return World(group=group, at=top.at, complete=True, because="", members=(), balancer_views={})
+    balancer_views = _balancer_views(part.part("seatings"))
     given = part.fields(World, told=("group",), apart=("members", "seatings", "losses"))
     members: dict[MemberName, Member] = {}
     for each in part.parts("members"):
         for name in each.values("name", MemberName):
             if name in members:
                 each.wrong("name", "is given twice")
-            members[name] = _member(each, name, group, seatings)
+            members[name] = _member(each, name, group, balancer_views)
         each.needs("name", "web-k3f9ab-1")
-    _known_by_name(part, seatings, members)
+    _known_by_name(part, balancer_views, members)
     defaults = {"at": top.at, "complete": True, "because": ""}
     losses = _losses(part.part("losses"))
     return World(
-        **{**defaults, **given}, group=group, members=tuple(members.values()), seatings=seatings, losses=losses
+        **{**defaults, **given},
+        group=group,
+        members=tuple(members.values()),
+        balancer_views=balancer_views,
+        losses=losses,
     )
 
 
@@ -198,55 +202,57 @@ def _testimonies(loss: Part) -> Iterator[Testimony]:
             yield Testimony(**{"heard_at": None, "answers": True, **given})
 
 
-def _known_by_name(world: Part, seatings: Mapping[BalancerId, Seating], members: Mapping[MemberName, Member]) -> None:
+def _known_by_name(
+    world: Part, balancer_views: Mapping[BalancerId, BalancerView], members: Mapping[MemberName, Member]
+) -> None:
     """Note registrations without a member as problems: in a hand-written world, they are typing mistakes."""
-    for balancer, seating in seatings.items():
-        for name in (seating.seats or {}).keys() - members.keys():
+    for balancer, balancer_view in balancer_views.items():
+        for name in (balancer_view.registrations or {}).keys() - members.keys():
             where = (*world.where, "seatings", balancer, "seats", name)
             world.told.wrong(where, "no member has this name")
 
 
-def _seatings(part: Part | None) -> Mapping[BalancerId, Seating]:
+def _balancer_views(part: Part | None) -> Mapping[BalancerId, BalancerView]:
     if part is None:
         return {}
-    seatings: dict[BalancerId, Seating] = {}
+    balancer_views: dict[BalancerId, BalancerView] = {}
     for balancer in part.names():
         each = part.part(balancer)
         if each is None:
             part.wrong(balancer, 'is empty: write {"seats": {}}, or {"seats": null} if it could not be read')
             continue
-        given = each.fields(Seating, apart=("seats",))
-        seats = None if each.is_null("seats") else _seats(each.part("seats"))
-        seatings[BalancerId(balancer)] = Seating(**given, seats=seats)
-    return MappingProxyType(seatings)
+        given = each.fields(BalancerView, apart=("seats",))
+        registrations = None if each.is_null("seats") else _registrations(each.part("seats"))
+        balancer_views[BalancerId(balancer)] = BalancerView(**given, registrations=registrations)
+    return MappingProxyType(balancer_views)
 
 
-def _seats(part: Part | None) -> Mapping[MemberName, Seat]:
+def _registrations(part: Part | None) -> Mapping[MemberName, Registration]:
     if part is None:
         return {}
-    seats: dict[MemberName, Seat] = {}
+    registrations: dict[MemberName, Registration] = {}
     for name in part.names():
         each = part.part(name, short="state")
-        given = {} if each is None else each.fields(Seat, told=("member",))
+        given = {} if each is None else each.fields(Registration, told=("member",))
         if "state" in given:
             member = MemberName(name)
-            seats[member] = Seat(**{"connections": None, **given}, member=member)
+            registrations[member] = Registration(**{"connections": None, **given}, member=member)
         elif each is None:
             part.wrong(name, "is empty: write, for example, serving")
         else:
             each.needs("state", "serving")
-    return MappingProxyType(seats)
+    return MappingProxyType(registrations)
 
 
-def _member(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Member:
+def _member(part: Part, name: MemberName, group: GroupId, balancer_views: Mapping[BalancerId, BalancerView]) -> Member:
     given = part.fields(Member, apart=("name", "record", "server", "parts", "gone"))
     recorded, listed = part.part("record", short="phase"), part.part("server", short="state")
     if recorded is None and listed is None:
         part.wrong("name", "needs a record, a server, or both")
-    record = None if recorded is None else _record(recorded, name, group, seatings)
+    record = None if recorded is None else _record(recorded, name, group, balancer_views)
     server = None if listed is None else _server(listed, name, part.at if record is None else record.intended_at)
     before = part.part("gone", short="phase")
-    gone = None if before is None else _record(before, name, group, seatings)
+    gone = None if before is None else _record(before, name, group, balancer_views)
     defaults = {"disproved": False, "ready": None, "parts": tuple(_made(part.part("parts"))), "gone": gone}
     return Member(**{**defaults, **given}, name=name, record=record, server=server)
 
@@ -262,7 +268,9 @@ def _made(part: Part | None) -> Iterator[MadePart]:
             each.needs("state", "ready")
 
 
-def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[BalancerId, Seating]) -> Record | None:
+def _record(
+    part: Part, name: MemberName, group: GroupId, balancer_views: Mapping[BalancerId, BalancerView]
+) -> Record | None:
     """Read a member's record. An instant that its phase implies is by default the one before it."""
     given = part.fields(Record, told=("name", "group"), apart=("balancers", "seats", "attempts", "parts"))
     if "phase" not in given:
@@ -270,12 +278,12 @@ def _record(part: Part, name: MemberName, group: GroupId, seatings: Mapping[Bala
         return None
     phase = given["phase"]
     number = _ENDS_IN_A_NUMBER.search(name)
-    behind, seats = part.part("balancers"), part.part("seats")
+    behind, registrations = part.part("balancers"), part.part("seats")
     filled = {
         "sequence": int(number[0]) if number else 0,
         "intended_at": part.at,
-        "balancers": tuple((balancer, 0) for balancer in seatings) if behind is None else _behind(behind),
-        "seats": () if seats is None else _known_as(seats),
+        "balancers": tuple((balancer, 0) for balancer in balancer_views) if behind is None else _behind(behind),
+        "registrations": () if registrations is None else _known_as(registrations),
         "attempts": tuple(_attempts(part)),
         "parts": _kept(part.part("parts")),
         **given,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from config.build.wire import name_of
 from handler.planning.evidence import LossEvidence, Testimony
 from handler.planning.plan import Snapshot
-from handler.planning.world import Member, Record, Seating
+from handler.planning.world import BalancerView, Member, Record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,7 +43,9 @@ def written(snapshot: Snapshot) -> Mapping[str, object]:
         "world": {
             **_fields(world, besides=("group", "members", "seatings", "losses")),
             "members": [_member(member) for member in world.members],
-            "seatings": {balancer: _seating(seating) for balancer, seating in world.seatings.items()},
+            "seatings": {
+                balancer: _balancer_view(balancer_view) for balancer, balancer_view in world.balancer_views.items()
+            },
             "losses": _losses(world.losses),
         },
     }
@@ -76,17 +78,21 @@ def _record(record: Record) -> dict[str, object]:
     attempts = [_fields(one, besides=()) for one in record.attempts]
     lists = {
         "balancers": dict(record.balancers),
-        "seats": dict(record.seats),
+        "seats": dict(record.registrations),
         "attempts": attempts,
         "parts": dict(record.parts),
     }
     return {**_fields(record, besides=("name", "group")), **lists}
 
 
-def _seating(seating: Seating) -> dict[str, object]:
-    seats = seating.seats
-    said = None if seats is None else {name: _fields(seat, besides=("member",)) for name, seat in seats.items()}
-    return {**_fields(seating, besides=("seats",)), "seats": said}
+def _balancer_view(balancer_view: BalancerView) -> dict[str, object]:
+    registrations = balancer_view.registrations
+    said = (
+        None
+        if registrations is None
+        else {name: _fields(registration, besides=("member",)) for name, registration in registrations.items()}
+    )
+    return {**_fields(balancer_view, besides=("seats",)), "seats": said}
 
 
 def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Balancer
 from tests.support.balancer_columns import Behaviour, Column, asked
 from tests.support.balancers import Stage, a_name, state_of
@@ -36,7 +36,7 @@ def test_a_session_that_ends_is_renewed_before_any_call(column: Column, stage: S
     end(stage)
     stage.balancer.enable(name)
     end(stage)
-    assert state_of(stage.balancer, name) is SeatState.SERVING
+    assert state_of(stage.balancer, name) is RegistrationState.SERVING
     end(stage)
     stage.balancer.drain(name)
     end(stage)
@@ -45,11 +45,11 @@ def test_a_session_that_ends_is_renewed_before_any_call(column: Column, stage: S
     assert state_of(stage.balancer, name) is None
 
 
-@of(Behaviour.UNSEATED)
+@of(Behaviour.DEREGISTERED)
 def test_a_registration_that_another_client_removed_is_gone_and_can_be_taken_again(
     column: Column, stage: Stage
 ) -> None:
-    name, take_away = a_name(), column.acts[Behaviour.UNSEATED]
+    name, take_away = a_name(), column.acts[Behaviour.DEREGISTERED]
     for _ in range(2):
         stage.balancer.join(name, ADDRESS, PORT)
         stage.balancer.enable(name)
@@ -63,19 +63,19 @@ def test_a_registration_that_another_client_removed_is_gone_and_can_be_taken_aga
 
 
 @of(Behaviour.PAGED)
-def test_every_page_of_seats_is_read(column: Column, stage: Stage) -> None:
+def test_every_page_of_registrations_is_read(column: Column, stage: Stage) -> None:
     column.acts[Behaviour.PAGED](stage)
 
-    assert len(stage.balancer.seats()) == 250
+    assert len(stage.balancer.registrations()) == 250
 
 
 @of(Behaviour.AMBIGUOUS)
 def test_a_name_that_means_two_balancers_is_permanent(column: Column, stage: Stage) -> None:
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
     column.acts[Behaviour.AMBIGUOUS](stage)
     driver = stage.driver_at(stage.address)
 
-    for call in (driver.seats, lambda: driver.join(a_name(), ADDRESS, PORT)):
+    for call in (driver.registrations, lambda: driver.join(a_name(), ADDRESS, PORT)):
         with pytest.raises(Permanent, match="write the id"):
             call()
 
@@ -87,7 +87,7 @@ def test_its_name_need_not_be_ascii(column: Column, stage: Stage) -> None:
     balancer.join(name, ADDRESS, PORT)
     balancer.enable(name)
 
-    assert state_of(balancer, name) is SeatState.SERVING
+    assert state_of(balancer, name) is RegistrationState.SERVING
 
 
 def seen(stage: Stage) -> list[Balancer]:
@@ -104,21 +104,21 @@ def test_an_object_that_is_missing_beside_its_siblings_is_not_found_until_it_is_
 
     for driver in seen(stage) * 2:
         with pytest.raises(NotFound):
-            driver.seats()
+            driver.registrations()
     put_back()
     for driver in seen(stage):
-        driver.seats()
+        driver.registrations()
 
 
 def proves_nothing(stage: Stage, put_back: Callable[[], object]) -> None:
     """No driver says that the object is not found; once it is back it can be read."""
     for driver in seen(stage) * 2:
         with pytest.raises(DriverError) as failed:
-            driver.seats()
+            driver.registrations()
         assert not isinstance(failed.value, NotFound)
     put_back()
     for driver in seen(stage):
-        driver.seats()
+        driver.registrations()
 
 
 @of(Behaviour.ALONE)
@@ -140,6 +140,6 @@ def test_a_member_of_weight_0_drains_and_gets_its_weight_back_when_it_is_enabled
     stage.balancer.enable(name)
     column.acts[Behaviour.WEIGHTLESS](stage, name)
 
-    assert state_of(stage.balancer, name) is SeatState.DRAINING
+    assert state_of(stage.balancer, name) is RegistrationState.DRAINING
     stage.balancer.enable(name)
-    assert state_of(stage.balancer, name) is SeatState.SERVING
+    assert state_of(stage.balancer, name) is RegistrationState.SERVING

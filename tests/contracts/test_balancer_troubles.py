@@ -14,7 +14,7 @@ from config.errors import DriverError, Transient, Unsent
 from config.model.balancers import Balancer as Declared
 from config.model.managed import ManagedBalancer
 from config.units import MemberName
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Balancer
 from tests.support.balancer_columns import COLUMNS, Behaviour, Column, asked
 from tests.support.balancer_relay import Relay, Trouble, relayed
@@ -91,7 +91,12 @@ def test_whichever_request_goes_astray_the_call_may_be_repeated(
     bystander, driver = a_name(), stage.driver_at(relay.address)
     stage.balancer.join(bystander, "127.0.0.2", PORT)
     stage.balancer.enable(bystander)
-    after = {"join": SeatState.PARKED, "enable": SeatState.SERVING, "drain": column.idle, "leave": None}[what]
+    after = {
+        "join": RegistrationState.PARKED,
+        "enable": RegistrationState.SERVING,
+        "drain": column.idle,
+        "leave": None,
+    }[what]
     for request in range(1, MOST):
         name = a_name()
         for step in BEFORE[what]:
@@ -107,7 +112,7 @@ def test_whichever_request_goes_astray_the_call_may_be_repeated(
         if failed:
             call(driver, what, name)
         assert state_of(stage.balancer, name) is after
-        assert state_of(stage.balancer, bystander) is SeatState.SERVING
+        assert state_of(stage.balancer, bystander) is RegistrationState.SERVING
         stage.balancer.leave(name)
         if not befallen:
             assert request > 1
@@ -116,7 +121,7 @@ def test_whichever_request_goes_astray_the_call_may_be_repeated(
 
 
 @pytest.mark.parametrize("trouble", list(Trouble), ids=lambda each: each.value)
-def test_seats_that_cannot_be_read_whole_are_not_read_at_all(
+def test_registrations_that_cannot_be_read_whole_are_not_read_at_all(
     column: Column, stage: Stage, relay: Relay, trouble: Trouble
 ) -> None:
     if trouble not in column.cells:
@@ -127,14 +132,14 @@ def test_seats_that_cannot_be_read_whole_are_not_read_at_all(
     for request in range(1, MOST):
         relay.arm(trouble, request)
         try:
-            seats = driver.seats()
+            registrations = driver.registrations()
         except Transient as failed:
             assert relay.disarm()
             wish = failed.retry_after
             assert trouble is not Trouble.UNAVAILABLE or request > 1 or wish == 7.0
         else:
             befallen = relay.disarm()
-            assert seats[name].state is SeatState.SERVING
+            assert registrations[name].state is RegistrationState.SERVING
             if not befallen:
                 assert request > 1
                 return
@@ -153,10 +158,10 @@ def test_nothing_more_is_sent_to_a_balancer_that_answers_no_call_and_it_is_found
     relay.dead = True
     for _ in range(FAILURES + 1):
         with pytest.raises(Transient):
-            driver.seats()
+            driver.registrations()
     heard = relay.heard
 
-    for call in (driver.seats, partial(join, driver, name)):
+    for call in (driver.registrations, partial(join, driver, name)):
         with pytest.raises(Unsent, match="are held back: 5 calls in a row failed since"):
             call()
     assert relay.heard == heard
@@ -164,4 +169,4 @@ def test_nothing_more_is_sent_to_a_balancer_that_answers_no_call_and_it_is_found
     relay.dead = False
     clock.at += 60.0
     join(driver, name)
-    assert state_of(driver, name) is SeatState.PARKED
+    assert state_of(driver, name) is RegistrationState.PARKED

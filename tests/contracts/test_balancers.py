@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Balancer, ListsForeignMembers
 from tests.support.balancer_columns import Behaviour, Cell, Column, asked
 from tests.support.balancers import (
@@ -24,7 +24,7 @@ from tests.support.waiting import until
 
 ADDRESS, PORT = "127.0.0.1", 9
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 
 CALLS: dict[str, Callable[[Balancer, MemberName], None]] = {
     "join": lambda balancer, name: balancer.join(name, ADDRESS, PORT),
@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[Balancer, MemberName], None]] = {
     "leave": lambda balancer, name: balancer.leave(name),
 }
 
-WAY_TO: dict[SeatState | None, tuple[str, ...]] = {
+WAY_TO: dict[RegistrationState | None, tuple[str, ...]] = {
     None: (),
     PARKED: ("join",),
     SERVING: ("join", "enable"),
@@ -96,7 +96,7 @@ def serve(stage: Stage, name: MemberName) -> None:
     ],
 )
 def test_every_call_may_be_repeated(
-    column: Column, stage: Stage, before: SeatState | None, call: str, after: SeatState | None
+    column: Column, stage: Stage, before: RegistrationState | None, call: str, after: RegistrationState | None
 ) -> None:
     name, after = a_name(), column.idle if after is DRAINING else after
     for step in WAY_TO[before]:
@@ -107,7 +107,7 @@ def test_every_call_may_be_repeated(
     assert state_of(stage.balancer, name) is after
 
 
-def test_who_has_no_seat_cannot_be_enabled_yet(stage: Stage) -> None:
+def test_a_member_without_a_registration_cannot_be_enabled_yet(stage: Stage) -> None:
     with pytest.raises(Transient, match="must join first"):
         stage.balancer.enable(a_name())
 
@@ -118,17 +118,19 @@ def test_a_call_for_one_member_leaves_the_others_as_they_are(stage: Stage) -> No
     stage.balancer.enable(first)
     stage.balancer.join(second, "127.0.0.2", PORT)
     stage.balancer.leave(second)
-    assert {name: seat.state for name, seat in stage.balancer.seats().items()} == {first: SERVING}
+    assert {name: registration.state for name, registration in stage.balancer.registrations().items()} == {
+        first: SERVING
+    }
 
 
-def test_the_seats_of_others_are_never_listed(stage: Stage) -> None:
-    stranger = stage.seat_stranger()
+def test_the_registrations_of_others_are_never_listed(stage: Stage) -> None:
+    stranger = stage.register_foreign()
     assert stage.stranger(stranger) is not None
-    assert stranger not in stage.balancer.seats()
+    assert stranger not in stage.balancer.registrations()
 
 
 def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
-    name, stranger = a_name(), stage.seat_stranger()
+    name, stranger = a_name(), stage.register_foreign()
     stage.balancer.join(name, "127.0.0.3", PORT)
     if isinstance(stage.balancer, ListsForeignMembers):
         occupants = stage.balancer.occupants()
@@ -137,8 +139,8 @@ def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_seats_of_others_are_never_touched(stage: Stage, call: str) -> None:
-    stranger = stage.seat_stranger()
+def test_the_registrations_of_others_are_never_touched(stage: Stage, call: str) -> None:
+    stranger = stage.register_foreign()
     before = stage.stranger(stranger)
     with pytest.raises(Permanent, match="never touched"):
         CALLS[call](stage.balancer, MemberName(stranger))
@@ -190,7 +192,7 @@ def test_a_balancer_that_runs_on_keeps_its_incarnation(stage: Stage) -> None:
     assert stage.balancer.incarnation() == before
 
 
-def test_a_restart_shows_and_members_can_be_seated_again(column: Column, stage: Stage) -> None:
+def test_a_restart_shows_and_members_can_be_registered_again(column: Column, stage: Stage) -> None:
     name = a_name()
     address, port = stage.member(name)
     stage.balancer.join(name, address, port)

@@ -64,8 +64,8 @@ def pair(fronts: tuple[OpenstackStage, Front]) -> Iterator[Pair]:
     octavia = Octavia()
     stage.wire.services = (*stage.wire.services, octavia)
     pool = octavia.tree()
-    octavia.seat(pool, "database", "10.20.255.1")
-    front.seat_stranger("10.20.255.1")
+    octavia.registration(pool, "database", "10.20.255.1")
+    front.register_foreign("10.20.255.1")
     ours = OpenstackConnection(CloudId("ours"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""])
     launch = front.stage.launch()
     request: Any = request_of(launch, OpenstackIds(front.stage.connection, wall))["server"]

@@ -65,23 +65,23 @@ def scaled(daemon: Daemon, size: int) -> float:
 
 
 def whole(front: Front, daemon: Daemon, size: int) -> None:
-    """No duplicate, no orphan: what Nova has, what Octavia seats and what serves are the same."""
+    """No duplicate, no orphan: what Nova has, what Octavia has registered and what serves are the same."""
     serving = sorted(daemon.serving())
     ours = [
         server.name
         for server in front.stage.nova.everything().machines
         if server.mark is not None and server.mark.installation == daemon.installation and server.task != "deleting"
     ]
-    seated = {entry.name: entry for entry in front.seated() if LaunchId.parse(entry.name)}
+    registered = {entry.name: entry for entry in front.registered() if LaunchId.parse(entry.name)}
     assert len(serving) == size
-    assert sorted(ours) == sorted(seated) == serving
-    assert all(entry.up and entry.weight == 1 for entry in seated.values())
+    assert sorted(ours) == sorted(registered) == serving
+    assert all(entry.up and entry.weight == 1 for entry in registered.values())
 
 
 def test_a_group_behind_octavia_grows_fast_survives_a_kill_and_shrinks_with_drain(
     front: Front, daemon: Daemon, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    front.seat_stranger("10.20.255.1")
+    front.register_foreign("10.20.255.1")
     daemon.start()
     first = scaled(daemon, 4)
     grown = scaled(daemon, 20)
@@ -92,7 +92,7 @@ def test_a_group_behind_octavia_grows_fast_survives_a_kill_and_shrinks_with_drai
         print(f"\n0 to 4 in {first:.1f} s, 4 to 20 in {grown:.1f} s, 20 to 4 with drain in {shrunk:.1f} s")  # noqa: T201
 
     assert grown < _SENLIN / 2
-    assert "database" in {entry.name for entry in front.seated()}
+    assert "database" in {entry.name for entry in front.registered()}
     assert "409" not in daemon.log.read_text()
     assert not [line for line in daemon.json("history", "web") if "409" in str(line["message"])]
 

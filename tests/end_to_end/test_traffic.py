@@ -90,7 +90,7 @@ class BehindHaproxy:
     def target(self) -> tuple[str, int]:
         return "127.0.0.1", self.haproxy.frontend_port
 
-    def seated(self) -> set[str]:
+    def registered(self) -> set[str]:
         """Servers that HAProxy gives work to."""
         lines = self.haproxy.ask(f"show servers state {self.haproxy.backend}").splitlines()[2:]
         return {line.split()[3] for line in lines if line and line.split()[6] == "0"}
@@ -140,7 +140,7 @@ def grow_and_shrink(scene: Scene) -> None:
 @pytest.mark.real("haproxy")
 def test_behind_haproxy_no_request_fails_while_the_fleet_grows_and_shrinks(behind_haproxy: BehindHaproxy) -> None:
     grow_and_shrink(behind_haproxy)
-    assert behind_haproxy.seated() == set(behind_haproxy.daemon.serving())
+    assert behind_haproxy.registered() == set(behind_haproxy.daemon.serving())
 
 
 @pytest.mark.real("haproxy")
@@ -150,7 +150,7 @@ def test_a_haproxy_that_was_reloaded_has_its_members_back_long_before_the_next_i
     daemon = behind_haproxy.daemon
     daemon.settled(2)
     behind_haproxy.haproxy.reload()
-    until(lambda: behind_haproxy.seated() == set(daemon.serving()) != set(), every=0.05)
+    until(lambda: behind_haproxy.registered() == set(daemon.serving()) != set(), every=0.05)
     with Load(behind_haproxy.target) as load:
         until(lambda: load.tally.ok > _RATE / 2)
     assert load.tally.failures == {}

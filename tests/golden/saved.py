@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow.parquet as pq
 
 from handler.planning.plan import Snapshot
-from handler.planning.world import Phase, SeatState, ServerState
+from handler.planning.world import Phase, RegistrationState, ServerState
 from handler.recording.events import RecordingSelection
 from handler.recording.exporting import Csv, export_series
 from handler.recording.parquet import Sheets, pieces_of
@@ -22,7 +22,7 @@ from tests.support.filled import filled
 from tests.support.recording import Recorded, a_layout, a_scrape, at
 from tests.support.replay import WEB, declared, runs_of
 from tests.support.snapshots import a_snapshot, read, text_of
-from tests.support.worlds import a_member, a_seat, a_world
+from tests.support.worlds import a_member, a_registration, a_world
 
 RECORDED: Final = Path(__file__).with_name("recording.parquet")
 """An export of the release that wrote the golden files first; never written again."""
@@ -43,8 +43,12 @@ def busy_world() -> str:
         a_member(5, Phase.INTENDED, None),
         a_member(6, None),
     )
-    seats = (a_seat(1, connections=3), a_seat(3, SeatState.DRAINING, connections=1), a_seat(4))
-    return text_of(a_snapshot(a_world(*members, seats=seats), 4))
+    registrations = (
+        a_registration(1, connections=3),
+        a_registration(3, RegistrationState.DRAINING, connections=1),
+        a_registration(4),
+    )
+    return text_of(a_snapshot(a_world(*members, registrations=registrations), 4))
 
 
 def plan_of(text: str) -> str:

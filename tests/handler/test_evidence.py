@@ -189,7 +189,7 @@ def test_a_balancer_that_is_down_at_the_same_time_proves_nothing() -> None:
     for name in FIRST_HALF:
         bed.cloud.die(name)
         bed.edge.health[name] = Health.FAILING
-    bed.edge.faults.always["seats"] = Transient("connection refused")
+    bed.edge.faults.always["registrations"] = Transient("connection refused")
     passes(bed, 600)
     assert len(bed.cloud.created) == 10
     bed.edge.faults.clear()

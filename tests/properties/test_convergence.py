@@ -32,7 +32,7 @@ from handler.planning.judgement import MANY
 from handler.planning.plan import plan
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import KINDS, MarkLeaving, Step
-from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
+from handler.planning.world import Health, Leaving, Member, Phase, Record, RegistrationState, ServerState, World
 from tests.support.beds import grown
 from tests.support.fake_cloud import LOST, FakeBalancer
 from tests.support.nightly import runs
@@ -46,7 +46,7 @@ _WELL = (ServerState.BUILDING, ServerState.RUNNING)
 
 errors = st.sampled_from([LOST, LOST, Transient("timed out"), Permanent("refused"), Transient("busy", retry_after=9.0)])
 calls = st.sampled_from(["create", "destroy", "list", "find", "mark", "unmark"])
-moves = st.sampled_from(["join", "enable", "drain", "leave", "seats"])
+moves = st.sampled_from(["join", "enable", "drain", "leave", "registrations"])
 
 
 shares = st.sampled_from([0.0, 0.0, 0.2])
@@ -86,7 +86,7 @@ class Fleet(RuleBasedStateMachine):
         self.most_desired = 4
         for name in FOREIGN:
             self.bed.cloud.add(name)
-            self.bed.edge.states[name] = SeatState.SERVING
+            self.bed.edge.states[name] = RegistrationState.SERVING
         self.bed.cloud.simulation.behaviour = behaviour  # only now: strangers are to stay
         self.bed.cloud.destroyed.clear()
         self.complaints: list[str] = []
@@ -250,7 +250,7 @@ class Fleet(RuleBasedStateMachine):
 
     @rule(balancer=st.sampled_from([EDGE, BACK]))
     def balancer_is_silent(self, balancer: BalancerId) -> None:
-        self.bed.balancers[balancer].faults.always["seats"] = Transient("no answer")
+        self.bed.balancers[balancer].faults.always["registrations"] = Transient("no answer")
 
     @rule()
     def answer_again(self) -> None:
@@ -260,7 +260,7 @@ class Fleet(RuleBasedStateMachine):
 
     @rule(balancer=st.sampled_from([EDGE, BACK]))
     def reload(self, balancer: BalancerId) -> None:
-        foreign = {name: SeatState.SERVING for name in FOREIGN if name in self.bed.balancers[balancer].states}
+        foreign = {name: RegistrationState.SERVING for name in FOREIGN if name in self.bed.balancers[balancer].states}
         self.bed.balancers[balancer].reload()
         self.bed.balancers[balancer].states.update(foreign)
 
@@ -346,14 +346,22 @@ class Fleet(RuleBasedStateMachine):
 
     def fails(self, name: MemberName, world: World) -> bool:
         """Whether a credible balancer says so: one that finds another member healthy."""
-        told = [seating.seats for seating in world.seatings.values() if seating.seats is not None]
-        believed = [seats for seats in told if any(seat.health is Health.HEALTHY for seat in seats.values())]
-        return any(name in seats and seats[name].health is Health.FAILING for seats in believed)
+        told = [
+            balancer_view.registrations
+            for balancer_view in world.balancer_views.values()
+            if balancer_view.registrations is not None
+        ]
+        believed = [
+            registrations
+            for registrations in told
+            if any(registration.health is Health.HEALTHY for registration in registrations.values())
+        ]
+        return any(name in registrations and registrations[name].health is Health.FAILING for registrations in believed)
 
     # What holds after every step
 
     @invariant()
-    def no_member_is_made_twice_or_destroyed_unchosen_or_seated(self) -> None:
+    def no_member_is_made_twice_or_destroyed_unchosen_or_registered(self) -> None:
         assert self.complaints == [], self.complaints
 
     @invariant()
@@ -361,7 +369,7 @@ class Fleet(RuleBasedStateMachine):
         assert set(FOREIGN) <= set(self.bed.cloud.machines)
         assert not set(FOREIGN) & set(self.bed.cloud.destroyed)
         assert set(FOREIGN) <= set(self.bed.edge.states)
-        assert {self.bed.edge.states[name] for name in FOREIGN} == {SeatState.SERVING}
+        assert {self.bed.edge.states[name] for name in FOREIGN} == {RegistrationState.SERVING}
 
     @invariant()
     def no_machine_is_without_a_record(self) -> None:
@@ -462,7 +470,7 @@ def test_what_holds_of_calls_in_a_row_holds_side_by_side_too(seed: int) -> None:
     ]
     for _ in range(25):
         chance.choice(acts)()
-        fleet.no_member_is_made_twice_or_destroyed_unchosen_or_seated()
+        fleet.no_member_is_made_twice_or_destroyed_unchosen_or_registered()
         fleet.foreigners_are_untouched()
         fleet.no_machine_is_without_a_record()
         fleet.there_are_never_more_members_than_were_ever_desired()

@@ -15,7 +15,7 @@ from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer
 from config.units import MemberName
 from handler.balancers.octavia.driver import OctaviaDriver
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, a_name, haproxy_stage, listener_stage, several_stage, template_stage
 from tests.support.cloudstack_rules import RuleStage, rule_stage
@@ -35,8 +35,8 @@ class Behaviour(enum.Enum):
     """It is left alone while it does not answer."""
     RENEWED = "renewed"
     """Its session or the credentials end between two calls."""
-    UNSEATED = "unseated"
-    """A member's seat is taken away behind our back."""
+    DEREGISTERED = "deregistered"
+    """A member's registration is removed behind our back."""
     PAGED = "paged"
     """It has more members than a page of its answers."""
     AMBIGUOUS = "ambiguous"
@@ -66,11 +66,11 @@ class Column:
     """Of its declaration."""
     stage: Callable[[Path], AbstractContextManager[Stage]]
     acts: Mapping[Behaviour, Callable[..., Any]] = field(default_factory=dict)
-    """How a behaviour is brought about on a stage, where that takes something; `Behaviour.UNSEATED` of one member.
+    """How a behaviour is brought about on a stage, where that takes something; `Behaviour.DEREGISTERED` of one member.
     What brings about a missing object returns how it is undone."""
     empty: Mapping[Cell, str] = field(default_factory=dict)
     """Cells that are not tried, and why."""
-    idle: SeatState = SeatState.DRAINING
+    idle: RegistrationState = RegistrationState.DRAINING
     """What a member is once it is drained and has nothing in hand."""
     real: str | None = None
     """The program that it needs."""
@@ -91,8 +91,8 @@ def _elsewhere(stage: Stage, name: MemberName) -> None:
 
 
 def _unbound(stage: NetscalerStage, name: MemberName) -> None:
-    for seat in [seat for seat in stage.members if seat[0] == name]:
-        del stage.members[seat]
+    for registration in [registration for registration in stage.members if registration[0] == name]:
+        del stage.members[registration]
 
 
 def _out_of_the_pool(stage: OctaviaStage, name: MemberName) -> None:
@@ -103,7 +103,7 @@ def _out_of_the_pool(stage: OctaviaStage, name: MemberName) -> None:
 def _crowded_pool(stage: OctaviaStage) -> None:
     stage.octavia.most = 100
     for number in range(_MANY):
-        stage.octavia.seat(stage.pool, a_name(), f"10.2.{number // 250}.{number % 250}")
+        stage.octavia.registration(stage.pool, a_name(), f"10.2.{number // 250}.{number % 250}")
 
 
 def _off_the_rule(stage: RuleStage, name: MemberName) -> None:
@@ -190,7 +190,7 @@ _LINE = {
     Behaviour.AMBIGUOUS: _ONE_NAME,
     Behaviour.UNICODE: "backends and sockets have names of ASCII",
 }
-_OF_LINE: Mapping[Behaviour, Callable[..., Any]] = {Behaviour.UNSEATED: _elsewhere}
+_OF_LINE: Mapping[Behaviour, Callable[..., Any]] = {Behaviour.DEREGISTERED: _elsewhere}
 _OF_HAPROXY: Mapping[Behaviour, Callable[..., Any]] = {
     **_OF_LINE,
     Behaviour.MISSING: lambda stage: stage.lose(others=True),
@@ -240,7 +240,7 @@ COLUMNS = (
         stage=netscaler_stage,
         acts={
             Behaviour.RENEWED: lambda stage: stage.appliance.expire(),
-            Behaviour.UNSEATED: _unbound,
+            Behaviour.DEREGISTERED: _unbound,
             Behaviour.UNICODE: lambda stage: stage.driver(),  # its service group is called so in every test
             Behaviour.MISSING: lambda stage: _without_group(stage, "other"),
             Behaviour.ALONE: _without_group,
@@ -252,7 +252,7 @@ COLUMNS = (
             Behaviour.AMBIGUOUS: "an appliance has no two service groups of one name",
             Behaviour.WEIGHTLESS: "weights are 1 to 100",
         },
-        idle=SeatState.PARKED,
+        idle=RegistrationState.PARKED,
     ),
     Column(
         name="octavia",
@@ -260,7 +260,7 @@ COLUMNS = (
         stage=octavia_stage,
         acts={
             Behaviour.RENEWED: lambda stage: stage.wire.expire(),
-            Behaviour.UNSEATED: _out_of_the_pool,
+            Behaviour.DEREGISTERED: _out_of_the_pool,
             Behaviour.PAGED: _crowded_pool,
             Behaviour.AMBIGUOUS: lambda stage: stage.octavia.tree("back"),
             Behaviour.UNICODE: _renamed_pool,
@@ -277,7 +277,7 @@ COLUMNS = (
         stage=rule_stage,
         acts={
             Behaviour.RENEWED: lambda stage: stage.wire.script("listLoadBalancerRules", error(401, UNSEEN)),
-            Behaviour.UNSEATED: _off_the_rule,
+            Behaviour.DEREGISTERED: _off_the_rule,
             Behaviour.PAGED: _crowded_rule,
             Behaviour.AMBIGUOUS: lambda stage: stage.wire.make(),
             Behaviour.UNICODE: lambda stage: stage.driver(),  # the rule is called so in every test

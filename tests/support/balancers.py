@@ -23,7 +23,7 @@ from handler.balancers.exchange import Address
 from handler.balancers.haproxy.several_endpoints import haproxy as haproxy_driver
 from handler.balancers.shared_listener import protocol
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Balancer
 from tests.support.haproxy import Haproxy, running_haproxy
 from tests.support.ports import free_tcp_port
@@ -56,13 +56,13 @@ def get(port: int, path: str = "/") -> str:
         conversation.close()
 
 
-def state_of(balancer: Balancer, name: MemberName) -> SeatState | None:
-    seat = balancer.seats().get(name)
-    return None if seat is None else seat.state
+def state_of(balancer: Balancer, name: MemberName) -> RegistrationState | None:
+    registration = balancer.registrations().get(name)
+    return None if registration is None else registration.state
 
 
 def connections_of(balancer: Balancer, name: MemberName) -> int | None:
-    return balancer.seats()[name].connections
+    return balancer.registrations()[name].connections
 
 
 def settled(balancer: Balancer) -> str:
@@ -92,7 +92,7 @@ class Stage(Protocol):
         ...
 
     def member(self, name: MemberName) -> tuple[str, int]:
-        """Start a member process; the address to seat it with."""
+        """Start a member process; the address to register it with."""
         ...
 
     def kill(self, name: MemberName) -> None: ...
@@ -101,12 +101,12 @@ class Stage(Protocol):
         """Let requests to ``/hold`` finish."""
         ...
 
-    def seat_stranger(self) -> str:
+    def register_foreign(self) -> str:
         """Register a server that is not a member of ours; its name."""
         ...
 
     def stranger(self, name: str) -> str | None:
-        """The stranger's seat as the balancer itself has it."""
+        """The foreign member's registration as the balancer itself has it."""
         ...
 
     def restart(self) -> None: ...
@@ -153,17 +153,17 @@ class ListenerStage:
         self.accepts, self.kill, self.release = self._members.accepts, self._members.kill, self._members.release
 
     def member(self, name: MemberName) -> tuple[str, int]:
-        self._members.start(name, ["--seat", str(self.balancer.control)])
+        self._members.start(name, ["--control", str(self.balancer.control)])
         return "127.0.0.1", self.port
 
-    def seat_stranger(self) -> str:
-        self.ask(protocol.ChangeMessage(ask="join", seat="somebody"))
+    def register_foreign(self) -> str:
+        self.ask(protocol.ChangeMessage(ask="join", registration="somebody"))
         return "somebody"
 
     def stranger(self, name: str) -> str | None:
-        answer = self.ask(protocol.AskSeats())
-        assert isinstance(answer, protocol.SeatsMessage)
-        return next((state for seat, state, _ in answer.seats if seat == name), None)
+        answer = self.ask(protocol.AskRegistrations())
+        assert isinstance(answer, protocol.RegistrationsMessage)
+        return next((state for registration, state, _ in answer.registrations if registration == name), None)
 
     def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:
         assert isinstance(address, Path)
@@ -171,7 +171,7 @@ class ListenerStage:
         return SharedListenerBalancer(replace(self.declared, id=BalancerId(address.stem)), address.parent)
 
     def ask(self, question: protocol.FromDriver) -> protocol.Message:
-        self.balancer.seats()  # starts the holder if need be
+        self.balancer.registrations()  # starts the holder if need be
         with socket.socket(socket.AF_UNIX) as conversation:
             conversation.connect(str(self.balancer.control))
             conversation.sendall(protocol.encode(question))
@@ -185,7 +185,7 @@ class ListenerStage:
 
     def clear(self) -> None:
         settled(self.balancer)
-        for name in self.balancer.seats():
+        for name in self.balancer.registrations():
             self.balancer.leave(name)
         self._members.clear()
 
@@ -216,7 +216,7 @@ class HaproxyStage:
     def driver_at(self, address: Address, circuits: Circuits | None = None) -> Balancer:
         return haproxy_driver(replace(self.declared, socket=str(address)), circuits)
 
-    def seat_stranger(self) -> str:
+    def register_foreign(self) -> str:
         self.haproxy.ask("add server web/theirs 127.0.0.1:9")  # in maintenance: it answers no traffic of a test
         return "theirs"
 
@@ -252,7 +252,7 @@ class HaproxyStage:
         return next(row[3] for row in rows if f"{row[4]}:{row[18]}" == place)
 
     def clear(self) -> None:
-        for name in self.balancer.seats():
+        for name in self.balancer.registrations():
             self.balancer.drain(name)
             until(lambda name=name: self._left(name))
         self._members.clear()

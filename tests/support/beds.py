@@ -20,7 +20,7 @@ from handler.planning.launches import LaunchId
 from handler.planning.roles import state_of
 from handler.planning.rolls import Roll, RollState
 from handler.planning.status import MemberState
-from handler.planning.world import Leaving, Phase, Record, SeatState
+from handler.planning.world import Leaving, Phase, Record, RegistrationState
 from handler.ports.orchestrator import Orchestrator
 from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.roll_progress import news_of, write
@@ -214,13 +214,13 @@ class Bed:
     def serving(self) -> set[MemberName]:
         """Who serves on all balancers."""
         served = [
-            {name for name, state in balancer.states.items() if state is SeatState.SERVING}
+            {name for name, state in balancer.states.items() if state is RegistrationState.SERVING}
             for balancer in self.balancers.values()
         ]
         return set.intersection(*served) if served else self.machines
 
     def expect(self, size: int) -> None:
-        """The fleet is exactly as desired: no duplicate, no orphan, no seat too many."""
+        """The fleet is exactly as desired: no duplicate, no orphan, no registration too many."""
         assert len(self.machines) == size
         assert self.known() == self.known(Phase.IN_SERVICE) == self.machines == self.serving()
         for balancer in self.balancers.values():

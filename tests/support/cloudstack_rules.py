@@ -178,7 +178,7 @@ class RuleStage:
     def release(self) -> None:
         """Do nothing: no answer is held back."""
 
-    def seat_stranger(self) -> str:
+    def register_foreign(self) -> str:
         self.rule.vms.append(self.wire.add("payments").id)
         return "payments"
 

@@ -18,7 +18,7 @@ from config.units import BalancerId, MemberName
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY
 from handler.planning.desired import Definition
-from handler.planning.world import Leaving, Phase, SeatState
+from handler.planning.world import Leaving, Phase, RegistrationState
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.store.sqlite import SqliteStore
@@ -162,14 +162,14 @@ class DiskBed:
         return {MemberName(event.by) for event in events if event.name == "mark_leaving"}
 
     def expect(self, size: int) -> None:
-        """The fleet is exactly as desired: no duplicate, no orphan, no seat too many, no wanted member gone."""
+        """The fleet is exactly as desired: no duplicate, no orphan, no registration too many, no wanted member gone."""
         records = self.store.members(WEB)
         assert len(self.machines) == size
         assert {record.name for record in records} == self.machines
         assert {record.phase for record in records} <= {Phase.IN_SERVICE}
         behind = {use.balancer for use in self.group.definition.group.balancers}
         for name, balancer in self.outside.balancers.items():
-            assert balancer.states == dict.fromkeys(self.machines if name in behind else (), SeatState.SERVING)
+            assert balancer.states == dict.fromkeys(self.machines if name in behind else (), RegistrationState.SERVING)
         assert len(self.cloud.created) == len(set(self.cloud.created))
         assert set(self.cloud.destroyed) <= self.chosen()
         assert self.complaints == []

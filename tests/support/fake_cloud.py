@@ -17,7 +17,16 @@ from config.units import GroupId, Instant, MemberName, PartName, Seconds
 from handler.orchestrators.simulated.machines import SimulatedMachine
 from handler.orchestrators.simulated.simulation import ScriptedAnswer, Simulation
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.world import Health, Listing, MadePart, PartListing, Seat, SeatState, Server, ServerState
+from handler.planning.world import (
+    Health,
+    Listing,
+    MadePart,
+    PartListing,
+    Registration,
+    RegistrationState,
+    Server,
+    ServerState,
+)
 from handler.ports.orchestrator import Launch
 from tests.support.worlds import INSTALLATION, NOW
 
@@ -286,13 +295,13 @@ class FakeCloud:
 
 @dataclass
 class FakeBalancer:
-    """Seats by name; a drained member has work in hand for ``busy`` seconds."""
+    """Registrations by name; a drained member has work in hand for ``busy`` seconds."""
 
     clock: FakeClock
     faults: Faults = field(default_factory=Faults)
     instants: Instants = field(default_factory=Instants)
     busy: Seconds = 5.0
-    states: dict[MemberName, SeatState] = field(default_factory=dict)
+    states: dict[MemberName, RegistrationState] = field(default_factory=dict)
     addresses: dict[MemberName, tuple[str, int]] = field(default_factory=dict)
     drained: dict[MemberName, Instant] = field(default_factory=dict)
     health: dict[MemberName, Health] = field(default_factory=dict)
@@ -305,10 +314,12 @@ class FakeBalancer:
     ordered: Callable[[str, MemberName, bool], None] = lambda call, member, already: None
     """Told of every order: the call, about which member, and whether that is so already."""
 
-    def seats(self) -> Mapping[MemberName, Seat]:
-        with self.faults.around("seats"):
+    def registrations(self) -> Mapping[MemberName, Registration]:
+        with self.faults.around("registrations"):
             return {
-                name: Seat(member=name, state=state, connections=self._connections(name), health=self.health.get(name))
+                name: Registration(
+                    member=name, state=state, connections=self._connections(name), health=self.health.get(name)
+                )
                 for name, state in self.states.items()
             }
 
@@ -319,21 +330,21 @@ class FakeBalancer:
     def join(self, member: MemberName, address: str, port: int) -> None:
         self.ordered("join", member, self.addresses.get(member) == (address, port) and member in self.states)
         with self.instants.around(f"join {member}"), self.faults.around("join"):
-            self.states.setdefault(member, SeatState.PARKED)
+            self.states.setdefault(member, RegistrationState.PARKED)
             self.addresses[member] = (address, port)
 
     def enable(self, member: MemberName) -> None:
-        self.ordered("enable", member, self.states.get(member) is SeatState.SERVING)
+        self.ordered("enable", member, self.states.get(member) is RegistrationState.SERVING)
         with self.instants.around(f"enable {member}"), self.faults.around("enable"):
             if member not in self.states:
-                raise Transient(f"{member} has no seat")
-            self.states[member] = SeatState.SERVING
+                raise Transient(f"{member} is not registered")
+            self.states[member] = RegistrationState.SERVING
 
     def drain(self, member: MemberName) -> None:
-        self.ordered("drain", member, self.states.get(member) is SeatState.DRAINING)
+        self.ordered("drain", member, self.states.get(member) is RegistrationState.DRAINING)
         with self.instants.around(f"drain {member}"), self.faults.around("drain"):
             if member in self.states:
-                self.states[member] = SeatState.DRAINING
+                self.states[member] = RegistrationState.DRAINING
                 self.drained.setdefault(member, self.clock())
 
     def leave(self, member: MemberName) -> None:

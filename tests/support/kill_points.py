@@ -28,7 +28,7 @@ from handler.convergence.converge import Converger
 from handler.convergence.sightings import READY
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.planning.desired import Definition
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.stored import StoredGroup
 from tests.support.store import new_store, opened
 from trigger.requests import Quiet
@@ -151,8 +151,12 @@ class Bed:
             "quiet": [quiet.until for quiet in self.stored().state.quiets],
             "remembered": sorted(record.name for record in self.store.members(GROUP)),
             "processes": sorted(server.name for server in self.cloud.list(GROUP).servers),
-            "serving": sorted(n for n, seat in self.balancer.seats().items() if seat.state is SeatState.SERVING),
-            "seated": sorted(self.balancer.seats()),
+            "serving": sorted(
+                n
+                for n, registration in self.balancer.registrations().items()
+                if registration.state is RegistrationState.SERVING
+            ),
+            "registered": sorted(self.balancer.registrations()),
             "chosen": sorted({event.by for event in events if event.name == "mark_leaving"}),
             "destroyed": sorted({event.by for event in events if event.name == "destroy"}),
         }

@@ -64,7 +64,7 @@ class NetscalerStage:
     def release(self) -> None:
         """Do nothing: no answer is held back."""
 
-    def seat_stranger(self) -> str:
+    def register_foreign(self) -> str:
         self.there.servers["payments"] = "10.9.9.9"
         self.members["payments", 443] = Member(connections=7)
         return "payments"

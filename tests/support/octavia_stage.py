@@ -68,8 +68,8 @@ class OctaviaStage:
     def release(self) -> None:
         """Do nothing: no answer is held back."""
 
-    def seat_stranger(self) -> str:
-        self.octavia.seat(self.pool, "database", "10.9.9.9", weight=3)
+    def register_foreign(self) -> str:
+        self.octavia.registration(self.pool, "database", "10.9.9.9", weight=3)
         return "database"
 
     def stranger(self, name: str) -> str | None:

@@ -255,14 +255,14 @@ class Front:
         until(accepted, every=0.2)
         return answers[-1].body
 
-    def seated(self) -> tuple[PoolMember, ...]:
+    def registered(self) -> tuple[PoolMember, ...]:
         """Everybody in the pool."""
         answer = self.stage.connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools/{self.pool}/members")
         page = page_of(answer.body)
         assert page is not None
         return page[0]
 
-    def seat_stranger(self, address: str) -> None:
+    def register_foreign(self, address: str) -> None:
         member = {"name": "database", "address": address, "protocol_port": 80}
         self.told("POST", f"/lbaas/pools/{self.pool}/members", {"member": member})
 

@@ -66,9 +66,9 @@ class Octavia:
         del self.names[load_balancer], self.status[load_balancer]
         self.pools = {own: pool for own, pool in self.pools.items() if pool.load_balancer != load_balancer}
 
-    def seat(self, pool: PoolWire, name: str, address: str, **more: Any) -> dict[str, Any]:
+    def registration(self, pool: PoolWire, name: str, address: str, **more: Any) -> dict[str, Any]:
         """Put a member there, ours or a stranger's."""
-        return self._seated(pool, {"name": name, "address": address, "protocol_port": 80, **more})
+        return self._registered(pool, {"name": name, "address": address, "protocol_port": 80, **more})
 
     # Calls
 
@@ -105,12 +105,12 @@ class Octavia:
             if any(self._place(each) == self._place(given) for each in pool.members.values()):
                 words = f"ip {given['address']} on protocol_port {given['protocol_port']}"
                 raise _refused(409, f"Another member on this pool is already using {words}")
-            self._later(pool, lambda: self._seated(pool, given))
+            self._later(pool, lambda: self._registered(pool, given))
             return 201, {"member": given}
         if request.method == "PUT":
-            seated = pool.members[member[0]]
-            self._later(pool, lambda: seated.update(request.body["member"]))
-            return 200, {"member": {**seated, **request.body["member"], "provisioning_status": "PENDING_UPDATE"}}
+            registered = pool.members[member[0]]
+            self._later(pool, lambda: registered.update(request.body["member"]))
+            return 200, {"member": {**registered, **request.body["member"], "provisioning_status": "PENDING_UPDATE"}}
         self._later(pool, lambda: pool.members.pop(member[0], None))
         return 204, None
 
@@ -125,10 +125,10 @@ class Octavia:
         def made() -> None:
             held = {self._place(each): each for each in pool.members.values()}
             for each in given:
-                if (seated := held.get(self._place(each))) is None:
-                    self._seated(pool, each)
+                if (registered := held.get(self._place(each))) is None:
+                    self._registered(pool, each)
                 else:
-                    seated.update({**_FRESH, **each})
+                    registered.update({**_FRESH, **each})
             if not additive:
                 pool.members = {own: each for own, each in pool.members.items() if self._place(each) in places}
 
@@ -143,7 +143,7 @@ class Octavia:
         if len(pool.members) + len(new) > self.quota:
             raise _refused(403, "Quota has been met for resources: Member")
 
-    def _seated(self, pool: PoolWire, given: dict[str, Any]) -> dict[str, Any]:
+    def _registered(self, pool: PoolWire, given: dict[str, Any]) -> dict[str, Any]:
         own_id = mint(f"member {next(self._numbers)}")
         made = {**_FRESH, "subnet_id": None, "tags": [], "name": "", "project_id": PROJECT, "created_at": at(0.0)}
         pool.members[own_id] = {"id": own_id, **made, **given, "provisioning_status": "ACTIVE"}

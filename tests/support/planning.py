@@ -8,8 +8,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from config.units import Instant
-from handler.planning.world import Attempts, Health, Leaving, Phase, Seating, SeatState, ServerState, World
-from tests.support.worlds import EDGE, NOW, a_member, a_seat, a_world
+from handler.planning.world import Attempts, BalancerView, Health, Leaving, Phase, RegistrationState, ServerState, World
+from tests.support.worlds import EDGE, NOW, a_member, a_registration, a_world
 
 FRESH: Final[dict[str, Any]] = {"intended_at": NOW - 10, "made_at": NOW - 5}
 _ALSO: Final[list[dict[str, Any]]] = [
@@ -42,7 +42,7 @@ SIZES: Final = st.sampled_from([None, 0, 1, 3, 9])
 def worlds(draw: st.DrawFn) -> World:
     """Any world of up to eight members."""
     phases = [None, Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING]
-    members, seats = [], []
+    members, registrations = [], []
     for number in draw(st.lists(st.integers(1, 40), unique=True, max_size=8)):
         phase = draw(st.sampled_from(phases))
         state = draw(st.sampled_from([*ServerState, *([] if phase is None else [None, None])]))
@@ -58,13 +58,17 @@ def worlds(draw: st.DrawFn) -> World:
         )
         since = draw(st.sampled_from([None, NOW - 10_000])) if state is ServerState.PASSING else None
         members.append(replace(member, passing_since=since))
-        seat = draw(st.sampled_from([None, *SeatState]))
-        if seat is not None:
-            seats.append(
-                a_seat(number, seat, draw(st.sampled_from([None, 0, 2])), draw(st.sampled_from([None, *Health])))
+        registration = draw(st.sampled_from([None, *RegistrationState]))
+        if registration is not None:
+            registrations.append(
+                a_registration(
+                    number, registration, draw(st.sampled_from([None, 0, 2])), draw(st.sampled_from([None, *Health]))
+                )
             )
     readable, complete = draw(st.booleans()), draw(st.booleans())
-    world = a_world(*members, seats=seats if readable else None, complete=complete)
+    world = a_world(*members, registrations=registrations if readable else None, complete=complete)
     if not readable and draw(st.booleans()):
-        return replace(world, seatings={EDGE: Seating(seats=None, because="not there", not_found=True)})
+        return replace(
+            world, balancer_views={EDGE: BalancerView(registrations=None, because="not there", not_found=True)}
+        )
     return world

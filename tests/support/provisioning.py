@@ -13,7 +13,7 @@ from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.simulated import SimulatedBalancer
 from handler.planning.desired import Definition
 from handler.planning.provisioning import PartStatus, Provision
-from handler.planning.world import Seat
+from handler.planning.world import Registration
 from tests.support.beds import Bed
 from tests.support.fake_cloud import FakeClock, Faults, Instants
 from tests.support.worlds import EDGE, WEB, a_definition
@@ -53,8 +53,8 @@ class FakeProvisioner(SimulatedBalancer):
             found[self.broken] = a_part(Provision.ERROR, id=found[self.broken].id, word="ERROR")
         return found
 
-    def seats(self) -> Mapping[MemberName, Seat]:
-        return {} if self.hidden else super().seats()
+    def registrations(self) -> Mapping[MemberName, Registration]:
+        return {} if self.hidden else super().registrations()
 
     def is_gone(self, part: ManagedPart, id: str) -> bool:
         with self.faults.around("is_gone"):

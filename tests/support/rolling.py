@@ -13,7 +13,7 @@ from handler.planning.plan import plan
 from handler.planning.steps import Create, MarkLeaving, Plan
 from handler.planning.world import Leaving, World
 from tests.support.planning import worlds
-from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_world, desired, limits
+from tests.support.worlds import NOW, a_definition, a_member, a_registration, a_world, desired, limits
 
 OLD: Final = "old"
 NEW: Final = "new"
@@ -30,8 +30,8 @@ def made_of(*profiles: str | None, now: str = NEW, **records: Mapping[str, Any])
     members = [
         a_member(number, profile=profile, **records.get(f"m{number}", {})) for number, profile in enumerate(profiles, 1)
     ]
-    seats = [a_seat(number) for number in range(1, len(members) + 1)]
-    return replace(a_world(*members, seats=seats), profile=now)
+    registrations = [a_registration(number) for number in range(1, len(members) + 1)]
+    return replace(a_world(*members, registrations=registrations), profile=now)
 
 
 def planned(world: World, size: int | None, roll: Rolling | None = ONE_MORE, **limited: Any) -> Plan:

@@ -336,7 +336,7 @@ def full_record() -> Record:
         in_service_at=at(-80),
         balancers=(EDGE, (BalancerId("door"), 80)),
         detaching=(BalancerId("door"),),
-        seats=((EDGE[0], "7c1b"),),
+        registrations=((EDGE[0], "7c1b"),),
         leaving=Leaving.REPLACED,
         leaving_at=at(-20),
         drained_at=at(-19),

@@ -2,7 +2,7 @@
 
 Beside RELEASE it makes a file of its own name once it accepts.
 
-python -m tests.support.tiny_member NAME RELEASE --seat CONTROL | --port PORT
+python -m tests.support.tiny_member NAME RELEASE --control CONTROL | --port PORT
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import socket
 from pathlib import Path
 
-from handler.balancers.shared_listener.seat import keep_seat
+from handler.balancers.shared_listener.member import keep_registered
 
 
 class TinyMember:
@@ -51,14 +51,14 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("release", type=Path)
-    parser.add_argument("--seat", type=Path)
+    parser.add_argument("--control", type=Path)
     parser.add_argument("--port", type=int)
     asked = parser.parse_args()
     member = TinyMember(asked.name, asked.release)
     if asked.port is not None:
         await member.start(socket.create_server(("127.0.0.1", asked.port), backlog=1024))
         await asyncio.Event().wait()
-    await keep_seat(asked.seat, asked.name, start=member.start, stop=member.stop, active=member.active)
+    await keep_registered(asked.control, asked.name, start=member.start, stop=member.stop, active=member.active)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Part
 from handler.planning.desired import Definition, DesiredState, Limits
 from handler.planning.launches import LaunchId
 from handler.planning.world import (
+    BalancerView,
     Health,
     Leaving,
     Member,
     Phase,
     Record,
-    Seat,
-    Seating,
-    SeatState,
+    Registration,
+    RegistrationState,
     Server,
     ServerState,
     World,
@@ -123,37 +123,44 @@ def a_member(
     )
 
 
-def a_seat(
+def a_registration(
     sequence: int = 1,
-    state: SeatState = SeatState.SERVING,
+    state: RegistrationState = RegistrationState.SERVING,
     connections: int | None = None,
     health: Health | None = None,
-) -> Seat:
-    return Seat(member=name_of(sequence), state=state, connections=connections, health=health)
+) -> Registration:
+    return Registration(member=name_of(sequence), state=state, connections=connections, health=health)
 
 
 def a_world(
     *members: Member,
-    seats: Iterable[Seat] | None = (),
+    registrations: Iterable[Registration] | None = (),
     complete: bool = True,
-    seatings: Mapping[BalancerId, Seating] | None = None,
+    balancer_views: Mapping[BalancerId, BalancerView] | None = None,
 ) -> World:
-    """A world of one balancer, ``EDGE``, with ``seats`` (``None``: it cannot be read)."""
-    edge = Seating(seats=None if seats is None else {seat.member: seat for seat in seats}, because="")
+    """A world of one balancer, ``EDGE``, with ``registrations`` (``None``: it cannot be read)."""
+    edge = BalancerView(
+        registrations=None
+        if registrations is None
+        else {registration.member: registration for registration in registrations},
+        because="",
+    )
     return World(
         group=WEB,
         at=NOW,
         complete=complete,
         because="" if complete else "half of it timed out",
         members=members,
-        seatings={EDGE: edge} if seatings is None else seatings,
+        balancer_views={EDGE: edge} if balancer_views is None else balancer_views,
     )
 
 
 def a_fleet(size: int) -> World:
     """``size`` members in service, all as they should be."""
     numbers = range(1, size + 1)
-    return a_world(*(a_member(number) for number in numbers), seats=[a_seat(number) for number in numbers])
+    return a_world(
+        *(a_member(number) for number in numbers), registrations=[a_registration(number) for number in numbers]
+    )
 
 
 def desired(size: int | None, *, deleting: bool = False) -> DesiredState:

@@ -174,8 +174,8 @@ def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFa
     """Combine several numbers; one failure fails all, except that a member need not be on every balancer."""
     lacking = [value for value, _ in found if isinstance(value, HttpFailure)]
     grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
-    seated = [(value, reading) for value, reading in found if not isinstance(value, HttpFailure)]
-    if grave or not seated:
+    registered = [(value, reading) for value, reading in found if not isinstance(value, HttpFailure)]
+    if grave or not registered:
         nowhere = HttpFailure(reply=Reply.REFUSED, said="the group has no HAProxy balancer to ask")
         worst = next(iter(grave or lacking), nowhere)
         sheet.fail(question.row, worst.reply, worst.said)
@@ -183,9 +183,9 @@ def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFa
     become = _BECOME[TOGETHER.get(question.field, Reduce.SUM)]
     sheet.put(
         question.row,
-        become(value for value, _ in seated),
-        at=max(reading.at for _, reading in seated),
-        uptime=float(np.min([_uptime(reading) for _, reading in seated])),  # NaN if one is unknown
+        become(value for value, _ in registered),
+        at=max(reading.at for _, reading in registered),
+        uptime=float(np.min([_uptime(reading) for _, reading in registered])),  # NaN if one is unknown
     )
 
 

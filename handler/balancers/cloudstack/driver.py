@@ -29,11 +29,11 @@ from config.model.access import SecretRef
 from config.model.balancers import CloudstackRuleBalancer
 from config.model.catalogue import CloudstackCloud
 from config.units import Instant, MemberName, Seconds
-from handler.balancers.seats import ours
+from handler.balancers.registrations import ours
 from handler.orchestrators.cloudstack.machines import CloudstackMachine, machine_of
 from handler.orchestrators.cloudstack.names import mark_of, member_of
 from handler.planning.launches import LaunchId
-from handler.planning.world import Seat, SeatState
+from handler.planning.world import Registration, RegistrationState
 from handler.ports.examination import About, Check, Look, fine, look_at_clock, untold
 
 
@@ -54,8 +54,8 @@ def _version(client: CloudstackClient) -> Look:
     return fine(f"CloudStack {version}") if version else untold("CloudStack does not report its version")
 
 
-_PREFIXES: Mapping[SeatState, str] = MappingProxyType(
-    {SeatState.PARKED: "trimtab-parked-", SeatState.DRAINING: "trimtab-draining-"}
+_PREFIXES: Mapping[RegistrationState, str] = MappingProxyType(
+    {RegistrationState.PARKED: "trimtab-parked-", RegistrationState.DRAINING: "trimtab-draining-"}
 )
 _VALUE = "true"
 _RULES = "name a load-balancer rule of the account, or detach the group from it"
@@ -68,12 +68,14 @@ class _Rule:
     id: str
     port: str
     """The port of its members."""
-    tagged: frozenset[tuple[MemberName, SeatState]]
+    tagged: frozenset[tuple[MemberName, RegistrationState]]
     """Members' states in tags. A member that starts to drain may have both tags: draining is the later one."""
 
-    def state_of(self, member: MemberName) -> SeatState | None:
+    def state_of(self, member: MemberName) -> RegistrationState | None:
         """Return a member's state in tags; ``None``: it has none."""
-        found = [state for state in (SeatState.DRAINING, SeatState.PARKED) if (member, state) in self.tagged]
+        found = [
+            state for state in (RegistrationState.DRAINING, RegistrationState.PARKED) if (member, state) in self.tagged
+        ]
         return found[0] if found else None
 
 
@@ -99,13 +101,13 @@ class CloudstackRuleDriver:
         """As `handler.ports.examination.Inspected`."""
         return checks_of(name, self._there.cloud, self._client, self._clock)
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return members that are assigned, or tagged as waiting. Their connections and health are unknown."""
         rule = self._rule()
-        states = dict.fromkeys((name for name, _ in rule.tagged), SeatState.PARKED)
-        states |= {name: state for name, state in rule.tagged if state is SeatState.DRAINING}
-        states |= dict.fromkeys(self._assigned(rule), SeatState.SERVING)
-        return {name: Seat(member=name, state=state, connections=None) for name, state in states.items()}
+        states = dict.fromkeys((name for name, _ in rule.tagged), RegistrationState.PARKED)
+        states |= {name: state for name, state in rule.tagged if state is RegistrationState.DRAINING}
+        states |= dict.fromkeys(self._assigned(rule), RegistrationState.SERVING)
+        return {name: Registration(member=name, state=state, connections=None) for name, state in states.items()}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Tag the member as waiting.
@@ -122,7 +124,7 @@ class CloudstackRuleDriver:
                 "write the rule's private port in the group"
             )
         self._machine(member, address)
-        self._tag(rule, member, SeatState.PARKED)
+        self._tag(rule, member, RegistrationState.PARKED)
 
     def enable(self, member: MemberName) -> None:
         """Assign the member to the rule."""
@@ -139,7 +141,7 @@ class CloudstackRuleDriver:
         assigned = self._assigned(rule).get(ours(member))
         if assigned is None and rule.state_of(member) is None:
             return
-        self._tag(rule, member, SeatState.DRAINING)
+        self._tag(rule, member, RegistrationState.DRAINING)
         if assigned is not None:
             self._remove(rule, member, assigned)
 
@@ -233,7 +235,7 @@ class CloudstackRuleDriver:
         given = {"id": rule.id, "virtualmachineids": machine.id}
         self._change("removeFromLoadBalancerRule", given, lambda: member not in self._assigned(rule))
 
-    def _tag(self, rule: _Rule, member: MemberName, state: SeatState) -> None:
+    def _tag(self, rule: _Rule, member: MemberName, state: RegistrationState) -> None:
         if (member, state) not in rule.tagged:
             given = _tagging(rule, member, state)
             self._change("createTags", given, lambda: (member, state) in self._rule().tagged)
@@ -243,7 +245,7 @@ class CloudstackRuleDriver:
             if (member, state) in rule.tagged:
                 self._delete_tag(_tagging(rule, member, state), member, state)
 
-    def _delete_tag(self, given: Mapping[str, str], member: MemberName, state: SeatState) -> None:
+    def _delete_tag(self, given: Mapping[str, str], member: MemberName, state: RegistrationState) -> None:
         self._change("deleteTags", given, lambda: (member, state) not in self._rule().tagged)
 
     def _change(self, command: str, given: Mapping[str, str], is_so: Callable[[], bool]) -> None:
@@ -269,8 +271,8 @@ def _name(machine: CloudstackMachine) -> MemberName | None:
     )
 
 
-def _tagged(tags: object) -> frozenset[tuple[MemberName, SeatState]]:
-    found: set[tuple[MemberName, SeatState]] = set()
+def _tagged(tags: object) -> frozenset[tuple[MemberName, RegistrationState]]:
+    found: set[tuple[MemberName, RegistrationState]] = set()
     for tag in tags if isinstance(tags, list) else []:
         for state, prefix in _PREFIXES.items():
             key = text(tag, "key")
@@ -280,6 +282,6 @@ def _tagged(tags: object) -> frozenset[tuple[MemberName, SeatState]]:
     return frozenset(found)
 
 
-def _tagging(rule: _Rule, member: MemberName, state: SeatState) -> dict[str, str]:
+def _tagging(rule: _Rule, member: MemberName, state: RegistrationState) -> dict[str, str]:
     key = f"{_PREFIXES[state]}{member}"
     return {"resourceids": rule.id, "resourcetype": "LoadBalancer", "tags[0].key": key, "tags[0].value": _VALUE}

@@ -31,9 +31,9 @@ from handler.balancers.cloudstack.parts import (
     rule_of,
     stickiness_given,
 )
-from handler.balancers.seats import mark_of
+from handler.balancers.registrations import mark_of
 from handler.planning.provisioning import PartStatus, Provision
-from handler.planning.world import Seat
+from handler.planning.world import Registration
 
 _DELETING = {
     ManagedPart.RULE: "deleteLoadBalancerRule",
@@ -64,7 +64,7 @@ class RuleProvisioner:
         self._jobs = Jobs(self._client, clock, wait, cloud.job_timeout)
         self._addresses = Addresses(self._about, self._mark, self._rule, self._client, self._jobs)
         there = CloudstackRuleBalancer(id=declared.id, rule=self._mark, cloud=self._cloud)
-        self._seats = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)
+        self._registrations = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)
 
     @property
     def declared(self) -> ManagedBalancer:
@@ -181,10 +181,10 @@ class RuleProvisioner:
 
     # Registrations
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return members that are assigned or wait; empty: there is no rule."""
         driver = self._driver()
-        return {} if driver is None else driver.seats()
+        return {} if driver is None else driver.registrations()
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Tag the member as waiting."""
@@ -216,7 +216,7 @@ class RuleProvisioner:
 
     def _driver(self) -> CloudstackRuleDriver | None:
         """Return the driver of the rule; ``None``: there is no rule now."""
-        return None if self._found_rule() is None else self._seats
+        return None if self._found_rule() is None else self._registrations
 
     @property
     def _about(self) -> str:

@@ -8,9 +8,9 @@ Note [Weights]: Trimtab sets no weights, so a server's weight comes from the con
 runtime API. A server with weight 0 gets no new work in any state, and `set weight 50%` turns 1 into 0. Such a server
 counts as draining, and if its member is to serve, the driver restores the configured weight, just as it makes a server
 ready again after `set server … state drain`: policies count on every member in service. Any other weight divides the
-load between serving members. That is a person's choice: it stays, and is reported (`Seat.note`, `trimtab doctor`). A
-member that takes a server of a template starts with the configured weight: the other weight was set for the previous
-member. If an agent check sets weights, 0 is the server's own choice: it is reported and kept.
+load between serving members. That is a person's choice: it stays, and is reported (`Registration.note`, `trimtab
+doctor`). A member that takes a server of a template starts with the configured weight: the other weight was set for the
+previous member. If an agent check sets weights, 0 is the server's own choice: it is reported and kept.
 Source: HAProxy management guide 2.6, section 9.3, ``add server`` and ``del server``.
 """
 
@@ -24,9 +24,9 @@ from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy.parsing import HaproxyServer, ServerLoad
 from handler.balancers.haproxy.runtime import NO_SERVER, Runtime, numeric
-from handler.balancers.seats import one_by_one, ours
+from handler.balancers.registrations import one_by_one, ours
 from handler.planning.launches import LaunchId
-from handler.planning.world import Health, Seat, SeatState
+from handler.planning.world import Health, Registration, RegistrationState
 from handler.ports.balancer import RegistrationChange
 
 _log = logging.getLogger(__name__)
@@ -39,11 +39,11 @@ class HaproxyDriver:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return the backend's servers under launch ids, with their current sessions and health."""
         loads = self._runtime.loads()
         return {
-            MemberName(name): seat_of(MemberName(name), server, loads.get(name))
+            MemberName(name): registration_of(MemberName(name), server, loads.get(name))
             for name, server in self._runtime.servers().items()
             if LaunchId.parse(name) is not None
         }
@@ -96,17 +96,17 @@ class Steering:
         if self._known is None:
             self._runtime.process()
         servers = self._servers()
-        seated = servers.get(member)
-        if seated is not None and (seated.address, seated.port) == (target, port):
+        registered = servers.get(member)
+        if registered is not None and (registered.address, registered.port) == (target, port):
             return
-        if seated is not None:
+        if registered is not None:
             self.leave(member)
         check = " check" if any(other.checked for other in servers.values()) else ""
         where = f"[{target}]:{port}" if target.version == 6 else f"{target}:{port}"  # noqa: PLR2004 the version of IP
         match self._runtime.tell(f"add server {server} {where}{check}"):
             case "New server registered.":
                 servers[member] = HaproxyServer(
-                    name=member, address=target, port=port, state=SeatState.PARKED, checked=bool(check)
+                    name=member, address=target, port=port, state=RegistrationState.PARKED, checked=bool(check)
                 )
             case text if text == NOT_DYNAMIC:
                 raise Permanent(not_dynamic(self._runtime))
@@ -116,11 +116,11 @@ class Steering:
     def enable(self, member: MemberName) -> None:
         """Make the server ready, and start its health check if it has one."""
         server = self._server(member)
-        seated = self._servers().get(member)
-        if seated is None:
+        registered = self._servers().get(member)
+        if registered is None:
             raise Transient(f"{server} is not a server of {self._runtime.socket}: it must join first")
-        restore(self._runtime, seated)
-        if seated.checked:
+        restore(self._runtime, registered)
+        if registered.checked:
             self._runtime.must_be_silent(f"enable health {server}")
         self._runtime.must_be_silent(f"set server {server} state ready")
 
@@ -192,14 +192,16 @@ def not_dynamic(runtime: Runtime) -> str:
     )
 
 
-def seat_of(member: MemberName, server: HaproxyServer, load: ServerLoad | None) -> Seat:
+def registration_of(member: MemberName, server: HaproxyServer, load: ServerLoad | None) -> Registration:
     """Return a member's registration, from its server's state in the process."""
     unheard = Health.UNKNOWN if server.checked else None  # added between the two reads: its health is not known yet
     health = unheard if load is None else load.health
     if server.has_agent and not server.weight:
         health = Health.UNKNOWN  # it asks for no new work, but may still answer
     sessions = None if load is None else load.sessions
-    return Seat(member=member, state=server.state, connections=sessions, health=health, note=weight_note(server))
+    return Registration(
+        member=member, state=server.state, connections=sessions, health=health, note=weight_note(server)
+    )
 
 
 def weight_note(server: HaproxyServer) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 
 _PARKED_BITS = 0x01 | 0x02 | 0x20
 """``srv_admin_state``: maintenance by command, inherited, or because of an unresolved name. 0x04, ``disabled`` in the
@@ -51,7 +51,7 @@ class HaproxyServer:
     address: IPv4Address | IPv6Address | None
     """``None``: a name that is resolved at run time."""
     port: int
-    state: SeatState
+    state: RegistrationState
     checked: bool
     host: str | None = None
     """The configured host name, instead of an address."""
@@ -126,11 +126,11 @@ def _server(row: Mapping[str, str]) -> HaproxyServer:
         raise UnreadableAnswer(f"server line of another form: {dict(row)}") from problem
 
 
-def _state(admin: int, *, weightless: bool) -> SeatState:
+def _state(admin: int, *, weightless: bool) -> RegistrationState:
     """Return a server's state. With weight 0 it finishes its current work, as in drain; Note [Weights]."""
     if admin & _PARKED_BITS:
-        return SeatState.PARKED
-    return SeatState.DRAINING if weightless or admin & _DRAINING_BITS else SeatState.SERVING
+        return RegistrationState.PARKED
+    return RegistrationState.DRAINING if weightless or admin & _DRAINING_BITS else RegistrationState.SERVING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ from config.units import MemberName
 from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.slots import HaproxySlots
-from handler.balancers.seats import ours
-from handler.planning.world import Health, Seat, SeatState
+from handler.balancers.registrations import ours
+from handler.planning.world import Health, Registration, RegistrationState
 from handler.ports.balancer import (
     Balancer,
     Batched,
@@ -60,22 +60,22 @@ class HaproxySeveral:
     def __init__(self, processes: Sequence[OneOf]) -> None:
         self._processes = tuple(processes)
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return all members that are registered with any of them.
 
         Raises:
             NotFound: every process lacks the backend. If only some lack it, the balancer is unreadable.
         """
         read = self._read()
-        everyone = dict.fromkeys(member for seats in read for member in seats)
-        return {member: together(member, [seats.get(member) for seats in read]) for member in everyone}
+        everyone = dict.fromkeys(member for registrations in read for member in registrations)
+        return {member: together(member, [registrations.get(member) for registrations in read]) for member in everyone}
 
-    def _read(self) -> Sequence[Mapping[MemberName, Seat]]:
-        read: list[Mapping[MemberName, Seat]] = []
+    def _read(self) -> Sequence[Mapping[MemberName, Registration]]:
+        read: list[Mapping[MemberName, Registration]] = []
         failures: list[DriverError] = []
         for process in self._processes:
             try:
-                read.append(process.seats())
+                read.append(process.registrations())
             except DriverError as failure:
                 failures.append(failure)
         lacking = [failure for failure in failures if isinstance(failure, NotFound)]
@@ -109,9 +109,9 @@ class HaproxySeveral:
         """Have every process forget the member."""
         self._everywhere(lambda process: process.leave(member))
 
-    def unseat(self, member: MemberName) -> None:
+    def deregister(self, member: MemberName) -> None:
         """As `handler.ports.balancer.Reverting`, on every process that may come back so."""
-        self._everywhere(lambda process: process.unseat(member) if isinstance(process, Reverting) else None)
+        self._everywhere(lambda process: process.deregister(member) if isinstance(process, Reverting) else None)
 
     def mend(self) -> None:
         """As `handler.ports.balancer.Mending`, on every process that can."""
@@ -191,27 +191,27 @@ def _place_of(member: MemberName, occupants: Mapping[tuple[str, int], str]) -> t
     return next((place for place, name in occupants.items() if name == member), None)
 
 
-def together(member: MemberName, seats: Iterable[Seat | None]) -> Seat:
+def together(member: MemberName, registrations: Iterable[Registration | None]) -> Registration:
     """Combine a member's registrations with all processes; ``None``: it is not registered there. At least one is."""
-    places = tuple(seats)
-    there = [seat for seat in places if seat is not None]
-    counts = [seat.connections for seat in there]
-    return Seat(
+    places = tuple(registrations)
+    there = [registration for registration in places if registration is not None]
+    counts = [registration.connections for registration in there]
+    return Registration(
         member=member,
-        state=_state([None if seat is None else seat.state for seat in places]),
+        state=_state([None if registration is None else registration.state for registration in places]),
         connections=None if None in counts else sum(count for count in counts if count is not None),
-        health=_health(seat.health for seat in there),
-        note="; ".join(dict.fromkeys(seat.note for seat in there if seat.note)),
+        health=_health(registration.health for registration in there),
+        note="; ".join(dict.fromkeys(registration.note for registration in there if registration.note)),
     )
 
 
-def _state(states: Iterable[SeatState | None]) -> SeatState:
+def _state(states: Iterable[RegistrationState | None]) -> RegistrationState:
     said = set(states)
-    if said == {SeatState.SERVING}:
-        return SeatState.SERVING
-    if said & {SeatState.SERVING, SeatState.PARTLY}:
-        return SeatState.PARTLY
-    return SeatState.DRAINING if SeatState.DRAINING in said else SeatState.PARKED
+    if said == {RegistrationState.SERVING}:
+        return RegistrationState.SERVING
+    if said & {RegistrationState.SERVING, RegistrationState.PARTLY}:
+        return RegistrationState.PARTLY
+    return RegistrationState.DRAINING if RegistrationState.DRAINING in said else RegistrationState.PARKED
 
 
 def _health(said: Iterable[Health | None]) -> Health | None:

@@ -11,10 +11,10 @@ always has a name, even after an interruption. A nameless slot with work (the ma
 leaving member might still get work there. A slot is free if it is in maintenance and has no address.
 
 Note [From an earlier state]: HAProxy may restart with an old state. If the map is equally old, slots get work for
-members that are gone since; convergence, which knows these, calls `HaproxySlots.unseat`. If the map is of another time,
-slots are nameless. If the map names most slots with work, it was loaded, and the acting daemon puts the few others into
-maintenance (`HaproxySlots.mend`): if one belonged to a member after all, that member is registered again within a pass.
-Otherwise the map was lost, and nothing is touched.
+members that are gone since; convergence, which knows these, calls `HaproxySlots.deregister`. If the map is of another
+time, slots are nameless. If the map names most slots with work, it was loaded, and the acting daemon puts the few
+others into maintenance (`HaproxySlots.mend`): if one belonged to a member after all, that member is registered again
+within a pass. Otherwise the map was lost, and nothing is touched.
 
 Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
 """
@@ -30,12 +30,12 @@ from ipaddress import IPv4Address, IPv6Address
 from config.errors import DriverError, Permanent, Transient
 from config.model.balancers import ServerTemplate
 from config.units import MemberName
-from handler.balancers.haproxy.driver import HaproxyDriver, Steering, restore, seat_of
+from handler.balancers.haproxy.driver import HaproxyDriver, Steering, registration_of, restore
 from handler.balancers.haproxy.parsing import HaproxyServer
 from handler.balancers.haproxy.runtime import Runtime, numeric
 from handler.balancers.haproxy.template import NOWHERE, TemplateSlots, is_nowhere, look, lost, place, place_of
-from handler.balancers.seats import one_by_one, ours
-from handler.planning.world import Seat
+from handler.balancers.registrations import one_by_one, ours
+from handler.planning.world import Registration
 from handler.ports.balancer import RegistrationChange
 
 _CHANGED = ("IP changed from", "no need to change the addr")
@@ -59,7 +59,7 @@ class HaproxySlots:
         self._choosing = threading.RLock()
         """Without it, two concurrent joins would find the same slot free."""
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return the members in slots, with their sessions and health.
 
         Raises:
@@ -70,8 +70,8 @@ class HaproxySlots:
             slots, nameless = self._stood()
         if nameless:
             raise Permanent(lost(self._runtime, self._template, nameless[0]))
-        seated = {**slots.dynamic, **slots.taken}
-        return {name: seat_of(name, server, loads.get(server.name)) for name, server in seated.items()}
+        registered = {**slots.dynamic, **slots.taken}
+        return {name: registration_of(name, server, loads.get(server.name)) for name, server in registered.items()}
 
     def mend(self) -> None:
         """Put slots from an earlier state into maintenance. As `handler.ports.balancer.Mending`."""
@@ -120,7 +120,7 @@ class HaproxySlots:
         with self._choosing:
             self._steering(self._runtime).leave(member)
 
-    def unseat(self, member: MemberName) -> None:
+    def deregister(self, member: MemberName) -> None:
         """As `handler.ports.balancer.Reverting`."""
         self.leave(member)
 
@@ -165,8 +165,8 @@ class SlotSteering:
         """
         target = numeric(ours(member), address)
         there = place(target, port)
-        seated = self.slots.taken.get(member, self.slots.dynamic.get(member))
-        if seated is not None and place_of(seated) == there:
+        registered = self.slots.taken.get(member, self.slots.dynamic.get(member))
+        if registered is not None and place_of(registered) == there:
             return
         if member in self.slots.dynamic:
             self._dynamic.leave(member)

@@ -17,7 +17,7 @@ from config.units import MemberName
 from handler.balancers.haproxy.parsing import HaproxyServer, read_map
 from handler.balancers.haproxy.runtime import Runtime
 from handler.planning.launches import LaunchId
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 
 _NO_MAP = "Unknown map identifier."
 NOWHERE = "0.0.0.0"  # noqa: S104 the address of a slot that has none
@@ -48,18 +48,20 @@ class TemplateSlots:
     @property
     def free(self) -> tuple[HaproxyServer, ...]:
         """Return free slots."""
-        return tuple(slot for slot in self.servers.values() if slot.state is SeatState.PARKED and is_nowhere(slot))
+        return tuple(
+            slot for slot in self.servers.values() if slot.state is RegistrationState.PARKED and is_nowhere(slot)
+        )
 
     @property
     def nameless(self) -> tuple[HaproxyServer, ...]:
         """Return slots that get work and have no name."""
-        working = (slot for slot in self.servers.values() if slot.state is not SeatState.PARKED)
+        working = (slot for slot in self.servers.values() if slot.state is not RegistrationState.PARKED)
         return tuple(slot for slot in working if is_nowhere(slot) or place_of(slot) not in self.names)
 
     @property
     def is_named(self) -> bool:
         """Return whether the map is of this template: more slots with work are named than nameless."""
-        working = sum(slot.state is not SeatState.PARKED for slot in self.servers.values())
+        working = sum(slot.state is not RegistrationState.PARKED for slot in self.servers.values())
         return working > 2 * len(self.nameless)
 
     def taking(
@@ -71,7 +73,7 @@ class TemplateSlots:
 
     def without(self, slot: HaproxyServer) -> TemplateSlots:
         """Return the slots after one is free again."""
-        freed = replace(slot, address=None, state=SeatState.PARKED)
+        freed = replace(slot, address=None, state=RegistrationState.PARKED)
         names = {where: name for where, name in self.names.items() if where != place_of(slot)}
         return replace(self, servers={**self.servers, slot.name: freed}, names=names)
 

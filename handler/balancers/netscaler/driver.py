@@ -24,12 +24,12 @@ from config.model.balancers import NetscalerBalancer
 from config.units import Instant, MemberName
 from handler.balancers.netscaler.doctor import checks_of
 from handler.balancers.netscaler.parsing import Binding, Unreadable, bindings, connections, members
-from handler.balancers.seats import ours
-from handler.planning.world import Health, Seat, SeatState
+from handler.balancers.registrations import ours
+from handler.planning.world import Health, Registration, RegistrationState
 from handler.ports.examination import Check
 
 _BOUND = "servicegroup_servicegroupmember_binding"
-_STATES = (SeatState.SERVING, SeatState.DRAINING, SeatState.PARKED)
+_STATES = (RegistrationState.SERVING, RegistrationState.DRAINING, RegistrationState.PARKED)
 """If a member is bound twice, the most active binding counts."""
 
 
@@ -49,7 +49,7 @@ class NetscalerDriver:
         self._group = quote(declaration.service_group, safe="")
         self._unsaved = threading.Event()
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return members bound under launch ids, with their connections to the server and their health.
 
         If declared, changes since the last read are saved first: once for many changes.
@@ -58,7 +58,7 @@ class NetscalerDriver:
         checked = self._is_checked()
         found = members(self._bindings())
         counts = self._connections() if found else {}
-        return {name: _seat(name, places, counts, checked=checked) for name, places in found.items()}
+        return {name: _registration(name, places, counts, checked=checked) for name, places in found.items()}
 
     def checks(self, name: str) -> Sequence[Check]:
         """As `handler.ports.examination.Inspected`."""
@@ -86,14 +86,14 @@ class NetscalerDriver:
         if not places:
             raise Transient(f"{self._about(member)} is not bound: it must join first")
         for place in places:
-            if place.state is not SeatState.SERVING:
+            if place.state is not RegistrationState.SERVING:
                 self._act("enable", place, {})
 
     def drain(self, member: MemberName) -> None:
         """Disable the member gracefully: it finishes its current work."""
         delay = {} if self._there.delay is None else {"delay": max(1, round(self._there.delay))}
         for place in self._places(member):
-            if place.state is SeatState.SERVING:
+            if place.state is RegistrationState.SERVING:
                 self._act("disable", place, {"graceful": "YES", **delay})
 
     def leave(self, member: MemberName) -> None:
@@ -161,7 +161,11 @@ class NetscalerDriver:
         named = {"servicegroupname": self._there.service_group, "servername": place.server, "port": place.port}
         body = {"servicegroup": {**named, **more}}
         call = NitroCall(path="config/servicegroup", method="POST", query={"action": action}, body=body)
-        is_so = (lambda state: state is SeatState.SERVING) if action == "enable" else SeatState.SERVING.__ne__
+        is_so = (
+            (lambda state: state is RegistrationState.SERVING)
+            if action == "enable"
+            else RegistrationState.SERVING.__ne__
+        )
         self._change(call, lambda: all(is_so(now.state) for now in self._places(MemberName(place.server))))
 
     def _change(self, call: NitroCall, is_so: Callable[[], bool]) -> None:
@@ -227,11 +231,11 @@ class NetscalerDriver:
         return f"{self._there.id}: {member} in service group {self._there.service_group}"
 
 
-def _seat(
+def _registration(
     member: MemberName, places: Sequence[Binding], counts: Mapping[tuple[str, int], int], *, checked: bool
-) -> Seat:
+) -> Registration:
     known = [counts.get((place.server, place.port)) for place in places]
     main = min(places, key=lambda place: _STATES.index(place.state))
     health: Health | None = main.health if checked else None
     total = None if None in known else sum(count for count in known if count is not None)
-    return Seat(member=member, state=main.state, connections=total, health=health)
+    return Registration(member=member, state=main.state, connections=total, health=health)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from collector.clients.nitro.parsing import Thing, plain, text, things, whole
 from config.units import MemberName
 from handler.planning.launches import LaunchId
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 
 _DRAINING = frozenset({"GOING OUT OF SERVICE", "DOWN WHEN GOING OUT OF SERVICE", "TROFS", "TROFS_DOWN"})
 _HEALTH: Mapping[str, Health] = {"UP": Health.HEALTHY, "DOWN": Health.FAILING}
@@ -30,7 +30,7 @@ class Binding:
     server: str
     address: str
     port: int
-    state: SeatState
+    state: RegistrationState
     health: Health
     """The monitors' result, if there are any."""
 
@@ -41,7 +41,7 @@ def bindings(document: Thing) -> tuple[Binding, ...]:
     >>> one = {"servername": "web-k3f9ab-1", "ip": "10.0.0.7", "port": 80, "state": "ENABLED", "svrstate": "UP"}
     >>> [found] = bindings({"servicegroup_servicegroupmember_binding": [one]})
     >>> found.server, found.port, found.state, found.health
-    ('web-k3f9ab-1', 80, <SeatState.SERVING: 'serving'>, <Health.HEALTHY: 'healthy'>)
+    ('web-k3f9ab-1', 80, <RegistrationState.SERVING: 'serving'>, <Health.HEALTHY: 'healthy'>)
 
     Raises:
         Unreadable: a member lacks name, address, port or state.
@@ -55,10 +55,13 @@ def _binding(thing: Thing) -> Binding:
     if not (server and address and port is not None and state in {"ENABLED", "DISABLED"}):
         raise Unreadable("a member of the service group without name, address, port or state")
     if state == "ENABLED":
-        seat, health = SeatState.SERVING, _HEALTH.get(word, Health.UNKNOWN)
+        registration, health = RegistrationState.SERVING, _HEALTH.get(word, Health.UNKNOWN)
     else:
-        seat, health = SeatState.DRAINING if word in _DRAINING else SeatState.PARKED, Health.UNKNOWN
-    return Binding(server=server, address=plain(address), port=port, state=seat, health=health)
+        registration, health = (
+            RegistrationState.DRAINING if word in _DRAINING else RegistrationState.PARKED,
+            Health.UNKNOWN,
+        )
+    return Binding(server=server, address=plain(address), port=port, state=registration, health=health)
 
 
 def connections(document: Thing) -> Mapping[tuple[str, int], int]:

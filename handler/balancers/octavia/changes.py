@@ -13,8 +13,8 @@ from typing import assert_never
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.octavia.parsing import PoolMember, shortest
-from handler.balancers.seats import ours
-from handler.planning.world import SeatState
+from handler.balancers.registrations import ours
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import MemberMove, RegistrationChange
 
 
@@ -47,7 +47,7 @@ class _Draft:
     put: dict[tuple[str, int], PoolMember] = field(default_factory=dict)
     delete: list[str] = field(default_factory=list)
 
-    def seats(self, member: MemberName) -> list[PoolMember]:
+    def registrations(self, member: MemberName) -> list[PoolMember]:
         return [entry for entry in self.entries if entry.name == member]
 
     def apply(self, change: RegistrationChange) -> None:
@@ -60,35 +60,35 @@ class _Draft:
             case MemberMove.DRAIN:
                 self._drain(member)
             case MemberMove.LEAVE:
-                for entry in self.seats(member):
+                for entry in self.registrations(member):
                     self._remove(entry)
             case _:
                 assert_never(change.move)
 
     def _enable(self, member: MemberName) -> None:
-        seated = self.seats(member)
-        if not seated:
+        registered = self.registrations(member)
+        if not registered:
             raise Transient(f"{member} is not in the pool: it must join first")
-        for entry in seated:
-            if entry.state is not SeatState.SERVING:
+        for entry in registered:
+            if entry.state is not RegistrationState.SERVING:
                 self._set(replace(entry, up=True, weight=self.stock.weight))
 
     def _drain(self, member: MemberName) -> None:
-        for entry in self.seats(member):
-            if entry.state is not SeatState.DRAINING:
+        for entry in self.registrations(member):
+            if entry.state is not RegistrationState.DRAINING:
                 self._set(replace(entry, up=True, weight=0))
 
     def _join(self, member: MemberName, address: str, port: int) -> None:
         place = (shortest(address), port)
         if not place[0]:
             raise Permanent(f"{member} has the address {address!r}: Octavia is given IP addresses only")
-        seated = self.seats(member)
-        if any((entry.address, entry.port) == place for entry in seated):
+        registered = self.registrations(member)
+        if any((entry.address, entry.port) == place for entry in registered):
             return
         for entry in self.entries:
             if (entry.address, entry.port) == place:
                 raise _taken(entry, place)
-        for entry in seated:  # it moved
+        for entry in registered:  # it moved
             self._remove(entry)
         subnet = () if self.stock.subnet is None else (("subnet_id", self.stock.subnet),)
         new = PoolMember(id="", name=member, address=place[0], port=port, weight=0, up=False, operating="", kept=subnet)

@@ -27,7 +27,7 @@ from config.units import CloudId, Instant, MemberName, Seconds
 from handler.balancers.octavia.changes import Stock, planned
 from handler.balancers.octavia.parsing import Tree
 from handler.balancers.octavia.pool import OctaviaPool, PoolReference, wait
-from handler.planning.world import Seat
+from handler.planning.world import Registration
 from handler.ports.balancer import MemberMove, RegistrationChange
 from handler.ports.examination import About, Check, Look, clock_look, fine, untold
 
@@ -97,10 +97,10 @@ class OctaviaDriver:
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._waiting: list[_Waiting] = []
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return the pool's members under launch ids, with their health."""
         return {
-            entry.member: Seat(
+            entry.member: Registration(
                 member=entry.member, state=entry.state, connections=None, health=entry.health, id=entry.id
             )
             for entry in self._pool.members()
@@ -205,12 +205,12 @@ class OctaviaDriver:
                 _end(of_one, None)
 
     def _make(self, together: Sequence[_Waiting]) -> None:
-        seated = self._pool.members()
-        plan = planned(seated, [waiting.change for waiting in together], self._stock)
+        registered = self._pool.members()
+        plan = planned(registered, [waiting.change for waiting in together], self._stock)
         for place, error in plan.refused.items():
             together[place].error = error
         if plan.put:
-            self._pool.put(plan.put, mind=seated)
+            self._pool.put(plan.put, mind=registered)
         for member in plan.delete:
             self._pool.delete(member)
 

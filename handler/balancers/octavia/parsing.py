@@ -14,7 +14,7 @@ from collector.clients.openstack.parsing import entries, mapping, text
 from collector.clients.openstack.parsing import page_of as listed
 from config.units import MemberName
 from handler.planning.launches import LaunchId
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 
 _HEALTH = {"ONLINE": Health.HEALTHY, "ERROR": Health.FAILING, "NO_MONITOR": None}
 _KEPT = ("subnet_id", "monitor_address", "monitor_port", "backup")
@@ -54,11 +54,11 @@ class PoolMember:
         return None if LaunchId.parse(self.name) is None else MemberName(self.name)
 
     @property
-    def state(self) -> SeatState:
+    def state(self) -> RegistrationState:
         """Return its state. Down: parked, with any weight. Weight 0: it finishes its current work."""
         if not self.up:
-            return SeatState.PARKED
-        return SeatState.SERVING if self.weight > 0 else SeatState.DRAINING
+            return RegistrationState.PARKED
+        return RegistrationState.SERVING if self.weight > 0 else RegistrationState.DRAINING
 
     @property
     def health(self) -> Health | None:
@@ -72,7 +72,7 @@ def entry_of(said: object) -> PoolMember | None:
     >>> said = {"id": "327a", "name": "web-k3f9ab-3", "address": "10.20.9.3", "protocol_port": 80, "weight": 0}
     >>> entry = entry_of(said | {"admin_state_up": True, "operating_status": "DRAINING", "backup": False})
     >>> entry.state, entry.health, entry.kept
-    (<SeatState.DRAINING: 'draining'>, <Health.UNKNOWN: 'unknown'>, (('backup', False),))
+    (<RegistrationState.DRAINING: 'draining'>, <Health.UNKNOWN: 'unknown'>, (('backup', False),))
     """
     if not isinstance(said, Mapping):
         return None

@@ -21,10 +21,10 @@ from config.model.openstack import OctaviaBalancer, OpenstackAccess
 from config.units import CloudId, Instant, MemberName
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.parts import KEYS, PATHS, ListedPart, body_of, listed
-from handler.balancers.seats import mark_of
+from handler.balancers.registrations import mark_of
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus
-from handler.planning.world import Seat
+from handler.planning.world import Registration
 from handler.ports.balancer import RegistrationChange
 
 SUBNET_KIND = OpenstackKind(word="subnet", service=NETWORK, path="/subnets?fields=id&fields=name", key="subnets")
@@ -49,7 +49,7 @@ class OctaviaProvisioner:
         self._connection = OpenstackConnection(CloudId(declared.id), access, read_secret, circuits)
         self._ids = OpenstackIds(self._connection, clock)
         self._turn = threading.Lock()
-        self._seated: tuple[str, OctaviaDriver] | None = None
+        self._registered: tuple[str, OctaviaDriver] | None = None
 
     @property
     def declared(self) -> ManagedBalancer:
@@ -124,10 +124,10 @@ class OctaviaProvisioner:
 
     # Registrations
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return the pool's members under launch ids; empty: there is no pool."""
         driver = self._driver()
-        return {} if driver is None else driver.seats()
+        return {} if driver is None else driver.registrations()
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         """Return everything in the pool."""
@@ -171,21 +171,21 @@ class OctaviaProvisioner:
         pool = self.parts().get(ManagedPart.POOL)
         with self._turn:
             if pool is None:
-                self._seated = None
-            elif self._seated is None or self._seated[0] != pool.id:
-                self._seated = (pool.id, self._made(pool.id))
-            return None if self._seated is None else self._seated[1]
+                self._registered = None
+            elif self._registered is None or self._registered[0] != pool.id:
+                self._registered = (pool.id, self._made(pool.id))
+            return None if self._registered is None else self._registered[1]
 
     def _made(self, pool: str) -> OctaviaDriver:
         subnet = self._declared.pool.subnet
-        seats = OctaviaBalancer(
+        registrations = OctaviaBalancer(
             id=self._declared.id,
             cloud=self._declared.on,
             access=self._access,
             pool=pool,
             subnet=None if subnet is None else self._ids.of(SUBNET_KIND, subnet),
         )
-        return OctaviaDriver(seats, self._read_secret, self._clock, circuits=self._circuits)
+        return OctaviaDriver(registrations, self._read_secret, self._clock, circuits=self._circuits)
 
 
 def _is_meant(found: ListedPart, named: str, above: PartStatus | None) -> bool:

@@ -1,6 +1,6 @@
 """Members of one machine share one listening socket, which a small holder process owns and hands to them.
 
-The holder and the members' side are in `holder` and `seat`; this driver starts the holder and talks to it.
+The holder and the members' side are in `holder` and `registration`; this driver starts the holder and talks to it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from config.errors import Permanent, Transient
 from config.model.balancers import SharedListener
 from config.units import MemberName
 from handler.balancers.exchange import exchange
-from handler.balancers.seats import ours
+from handler.balancers.registrations import ours
 from handler.balancers.shared_listener import protocol
 from handler.planning.launches import LaunchId
-from handler.planning.world import Seat, SeatState
+from handler.planning.world import Registration, RegistrationState
 
 _WITHIN = 2.0
 _START_WITHIN = 10.0
@@ -26,10 +26,10 @@ _LONGEST_PATH = 107
 """Bytes of a unix socket's path: ``sun_path`` of unix(7), less the closing zero."""
 
 _ANOTHER_RUNS = 3
-_STATES: Mapping[protocol.State, SeatState] = {
-    "parked": SeatState.PARKED,
-    "serving": SeatState.SERVING,
-    "draining": SeatState.DRAINING,
+_STATES: Mapping[protocol.State, RegistrationState] = {
+    "parked": RegistrationState.PARKED,
+    "serving": RegistrationState.SERVING,
+    "draining": RegistrationState.DRAINING,
 }
 _ENVIRONMENT = ("PATH", "PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ")
 """The holder's environment: our other variables may be secret, and a holder lives long."""
@@ -40,7 +40,8 @@ _ROOT = Path(__file__).parents[3]
 class SharedListenerBalancer:
     """The `Balancer` of a `SharedListener`. Starts its holder if none answers, and uses a running one.
 
-    A member takes part by `handler.balancers.shared_listener.seat.keep_seat`, before or after it is seated here.
+    A member takes part by `handler.balancers.shared_listener.member.keep_registered`, before or after it is registered
+    here.
     """
 
     def __init__(self, declaration: SharedListener, directory: Path) -> None:
@@ -53,17 +54,17 @@ class SharedListenerBalancer:
         """Return the holder's control socket, which members connect to."""
         return self._directory / f"{self._id}.sock"
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         """Return all registered members, even those whose process has not come yet or has died.
 
         Health is not reported: the holder makes no checks, and the cloud notices a dead process.
         """
-        seated = {}
-        for name, state, connections in self._registrations().seats:
+        registered = {}
+        for name, state, connections in self._registrations().registrations:
             if LaunchId.parse(name) is not None:
                 member = MemberName(name)
-                seated[member] = Seat(member=member, state=_STATES[state], connections=connections)
-        return seated
+                registered[member] = Registration(member=member, state=_STATES[state], connections=connections)
+        return registered
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Register a member; its own address does not matter, since it gets the shared socket."""
@@ -98,10 +99,10 @@ class SharedListenerBalancer:
         except OSError as problem:
             raise self._unreachable(problem) from problem
 
-    def _registrations(self) -> protocol.SeatsMessage:
-        answer = self._ask(protocol.AskSeats())
-        if not isinstance(answer, protocol.SeatsMessage):
-            raise Transient(f"the holder of listener {self._id} answered {answer} instead of its seats")
+    def _registrations(self) -> protocol.RegistrationsMessage:
+        answer = self._ask(protocol.AskRegistrations())
+        if not isinstance(answer, protocol.RegistrationsMessage):
+            raise Transient(f"the holder of listener {self._id} answered {answer} instead of its registrations")
         if answer.listen != self._listen:
             raise Permanent(
                 f"the holder of listener {self._id} serves {answer.listen}, not {self._listen}: members cannot move to "
@@ -110,7 +111,7 @@ class SharedListenerBalancer:
         return answer
 
     def _change(self, verb: protocol.Verb, member: MemberName) -> None:
-        answer = self._ask(protocol.ChangeMessage(ask=verb, seat=ours(member)))
+        answer = self._ask(protocol.ChangeMessage(ask=verb, registration=ours(member)))
         if not isinstance(answer, protocol.DoneMessage):
             raise Transient(f"the holder of listener {self._id} answered {answer} instead of doing {verb}")
 

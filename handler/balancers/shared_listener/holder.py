@@ -2,11 +2,11 @@
 
     python -m handler.balancers.shared_listener.holder --control PATH --listen HOST:PORT
 
-It takes no part in the traffic. Members accept from copies of its socket (`handler.balancers.shared_listener.seat`), so
-it may be ended and started again: members go on, come back, and give the new holder the socket of the old one.
+It takes no part in the traffic. Members accept from copies of its socket (`handler.balancers.shared_listener.member`),
+so it may be ended and started again: members go on, come back, and give the new holder the socket of the old one.
 
 The command returns once the control socket answers; the holder itself goes on as a daemon. It ignores INT and HUP; TERM
-ends it and frees nothing that members hold; the driver's ``end`` dismisses everybody and frees the port. It writes
+ends it and frees nothing that members hold; the driver's ``end`` dismisses all members and frees the port. It writes
 ``PATH`` with the suffix ``.log``, and holds a lock on ``PATH`` with the suffix ``.lock``: never two holders for one
 listener. Exit codes: 0 it runs, 1 it cannot, 3 another one runs already.
 

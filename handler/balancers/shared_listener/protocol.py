@@ -40,10 +40,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal, TypeGuard
 
 LONGEST = 4096
-"""Bytes of one line, newline included; the answer to ``seats`` alone may be longer."""
+"""Bytes of one line, newline included; the answer to ``registrations`` alone may be longer."""
 
 LONGEST_ANSWER = 8 * 1024 * 1024
-"""Bytes that a driver reads of one answer: some 80,000 seats."""
+"""Bytes that a driver reads of one answer: some 80,000 registrations."""
 
 State = Literal["parked", "serving", "draining"]
 Told = Literal["serving", "draining"]
@@ -58,7 +58,7 @@ class ProtocolError(Exception):
 class Hello:
     """A member presents itself."""
 
-    seat: str
+    registration: str
     was: Told | None
     of: str | None
     socket: bool
@@ -105,11 +105,11 @@ class ChangeMessage:
     """The driver requests a change of one registration."""
 
     ask: Verb
-    seat: str
+    registration: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskSeats:
+class AskRegistrations:
     """The driver requests all registrations."""
 
 
@@ -124,12 +124,12 @@ class DoneMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeatsMessage:
+class RegistrationsMessage:
     """All registrations: (name, state, connections; ``None`` while not known)."""
 
     holder: str
     listen: str
-    seats: tuple[tuple[str, State, int | None], ...]
+    registrations: tuple[tuple[str, State, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +142,8 @@ class RefusedMessage:
 
 FromMember = Hello | Active | Stopped
 ToMember = Welcome | Start | Stop | Dismiss | RefusedMessage
-FromDriver = ChangeMessage | AskSeats | EndMessage
-ToDriver = DoneMessage | SeatsMessage | RefusedMessage
+FromDriver = ChangeMessage | AskRegistrations | EndMessage
+ToDriver = DoneMessage | RegistrationsMessage | RefusedMessage
 Message = FromMember | ToMember | FromDriver | ToDriver
 
 _SAYS: Final[Mapping[type[Message], str]] = {
@@ -155,7 +155,7 @@ _SAYS: Final[Mapping[type[Message], str]] = {
     Stop: "stop",
     Dismiss: "dismiss",
     DoneMessage: "done",
-    SeatsMessage: "seats",
+    RegistrationsMessage: "seats",
     RefusedMessage: "refused",
 }
 """Members and holders of other releases use these words, too."""
@@ -167,7 +167,7 @@ def encode(message: Message) -> bytes:
     match message:
         case ChangeMessage():
             head = {}
-        case AskSeats():
+        case AskRegistrations():
             head = {"ask": "seats"}
         case EndMessage():
             head = {"ask": "end"}
@@ -201,7 +201,7 @@ def _plain(document: object) -> Message | None:
             plain: dict[str, Message] = {"start": Start(), "stop": Stop(), "dismiss": Dismiss(), "done": DoneMessage()}
             return plain.get(word)
         case {"ask": str(word), **rest} if not rest:
-            asked: dict[str, Message] = {"seats": AskSeats(), "end": EndMessage()}
+            asked: dict[str, Message] = {"seats": AskRegistrations(), "end": EndMessage()}
             return asked.get(word)
     return None
 
@@ -210,13 +210,13 @@ def _from_member(document: object) -> FromMember | None:
     match document:
         case {
             "say": "hello",
-            "seat": str(seat),
+            "seat": str(registration),
             "was": None | "serving" | "draining" as was,
             "of": None | str() as of,
             "socket": bool(socket),
             **rest,
-        } if not rest and seat and (socket or was != "serving"):
-            return Hello(seat=seat, was=was, of=of, socket=socket)
+        } if not rest and registration and (socket or was != "serving"):
+            return Hello(registration=registration, was=was, of=of, socket=socket)
         case {"say": "active" | "stopped" as word, "connections": connections, **rest} if not rest and _is_count(
             connections
         ):
@@ -226,8 +226,10 @@ def _from_member(document: object) -> FromMember | None:
 
 def _from_driver(document: object) -> FromDriver | None:
     match document:
-        case {"ask": "join" | "enable" | "drain" | "leave" as ask, "seat": str(seat), **rest} if not rest and seat:
-            return ChangeMessage(ask=ask, seat=seat)
+        case {"ask": "join" | "enable" | "drain" | "leave" as ask, "seat": str(registration), **rest} if (
+            not rest and registration
+        ):
+            return ChangeMessage(ask=ask, registration=registration)
     return None
 
 
@@ -238,17 +240,19 @@ def _from_holder(document: object) -> Message | None:
         case {"say": "refused", "why": str(why), "final": bool(final), **rest} if not rest:
             return RefusedMessage(why=why, final=final)
         case {"say": "seats", "holder": str(holder), "listen": str(listen), "seats": list(rows), **rest} if not rest:
-            return SeatsMessage(holder=holder, listen=listen, seats=tuple(_seat(row) for row in rows))
+            return RegistrationsMessage(
+                holder=holder, listen=listen, registrations=tuple(_registration(row) for row in rows)
+            )
     return None
 
 
-def _seat(row: object) -> tuple[str, State, int | None]:
+def _registration(row: object) -> tuple[str, State, int | None]:
     match row:
         case [str(name), "parked" | "serving" | "draining" as state, connections] if connections is None or _is_count(
             connections
         ):
             return name, state, connections
-    raise ProtocolError(f"not a seat: {row!r:.80}")
+    raise ProtocolError(f"not a registration: {row!r:.80}")
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -14,7 +14,7 @@ from handler.balancers.shared_listener.holder_socket import ConnectionLost, Hold
 from handler.balancers.shared_listener.port import ListeningPort
 from handler.balancers.shared_listener.protocol import (
     Active,
-    AskSeats,
+    AskRegistrations,
     ChangeMessage,
     Dismiss,
     DoneMessage,
@@ -23,7 +23,7 @@ from handler.balancers.shared_listener.protocol import (
     Message,
     ProtocolError,
     RefusedMessage,
-    SeatsMessage,
+    RegistrationsMessage,
     Start,
     State,
     Stop,
@@ -38,7 +38,7 @@ _log = logging.getLogger("holder")
 
 
 @dataclass(slots=True, kw_only=True)
-class ListenerSeat:
+class ListenerRegistration:
     """One registration, as the holder keeps it."""
 
     state: State
@@ -52,7 +52,7 @@ class ListenerSeat:
         return None if self.unanswered else self.reported
 
 
-def resumed(place: ListenerSeat | None, hello: Hello, holder: str) -> Told | None:
+def resumed(place: ListenerRegistration | None, hello: Hello, holder: str) -> Told | None:
     """Return what a member of an earlier holder goes on doing; ``None``: it did not serve or drain.
 
     A member with an order of *this* holder is not resumed: if its registration is gone, it was removed on purpose.
@@ -71,7 +71,7 @@ class ListenerRegistrations:
     port: ListeningPort
     finish: Callable[[], None]
     settling: bool
-    places: dict[str, ListenerSeat] = field(default_factory=dict)
+    places: dict[str, ListenerRegistration] = field(default_factory=dict)
     wires: dict[str, HolderSocket] = field(default_factory=dict)
     """Connected members, registered or not."""
 
@@ -83,7 +83,7 @@ class ListenerRegistrations:
             match message:
                 case Hello():
                     await self.attend_member(message, carried, wire)
-                case ChangeMessage() | AskSeats() | EndMessage():
+                case ChangeMessage() | AskRegistrations() | EndMessage():
                     await asyncio.get_running_loop().sock_sendall(connection, encode(self.answer(message)))
                     if isinstance(message, EndMessage):
                         os.dup(connection.fileno())  # stays open until this process is gone: the driver waits for that
@@ -99,7 +99,7 @@ class ListenerRegistrations:
 
     async def attend_member(self, hello: Hello, carried: socket.socket | None, wire: HolderSocket) -> None:
         """Serve one member until it goes."""
-        name = hello.seat
+        name = hello.registration
         ours = carried is None or self.port.adopt(carried)
         if name in self.wires:
             wire.send(RefusedMessage(why=f"{name} is connected already", final=False))
@@ -124,10 +124,10 @@ class ListenerRegistrations:
         if not ours:
             wire.send(Dismiss())
             was = None
-        elif (state := resumed(self.places.get(hello.seat), hello, self.holder)) is not None:
-            self.places[hello.seat] = ListenerSeat(state=state, reported=None)
+        elif (state := resumed(self.places.get(hello.registration), hello, self.holder)) is not None:
+            self.places[hello.registration] = ListenerRegistration(state=state, reported=None)
             return
-        place = self.places.get(hello.seat)
+        place = self.places.get(hello.registration)
         if place is None:
             if was is not None:
                 wire.send(Dismiss())
@@ -153,7 +153,7 @@ class ListenerRegistrations:
             place.reported = connections
             place.unanswered = max(0, place.unanswered - answered)
 
-    def answer(self, question: ChangeMessage | AskSeats | EndMessage) -> ToDriver:
+    def answer(self, question: ChangeMessage | AskRegistrations | EndMessage) -> ToDriver:
         """Carry out a request of the driver."""
         if isinstance(question, EndMessage):
             for wire in self.wires.values():
@@ -166,9 +166,9 @@ class ListenerRegistrations:
         if self.port.listening is None:
             return RefusedMessage(why=self.port.problem, final=True)
         match question:
-            case AskSeats():
+            case AskRegistrations():
                 rows = tuple((name, place.state, place.connections) for name, place in sorted(self.places.items()))
-                return SeatsMessage(holder=self.holder, listen=self.port.address, seats=rows)
+                return RegistrationsMessage(holder=self.holder, listen=self.port.address, registrations=rows)
             case ChangeMessage():
                 return self.change(question)
             case _:
@@ -176,10 +176,14 @@ class ListenerRegistrations:
 
     def change(self, wanted: ChangeMessage) -> ToDriver:
         """Change one registration."""
-        name, place, wire = wanted.seat, self.places.get(wanted.seat), self.wires.get(wanted.seat)
+        name, place, wire = (
+            wanted.registration,
+            self.places.get(wanted.registration),
+            self.wires.get(wanted.registration),
+        )
         match wanted.ask:
             case "join":
-                self.places.setdefault(name, ListenerSeat(state="parked"))
+                self.places.setdefault(name, ListenerRegistration(state="parked"))
             case "enable":
                 if place is None:
                     return RefusedMessage(why=f"{name} is not registered: it must join first", final=False)
@@ -195,13 +199,13 @@ class ListenerRegistrations:
         _log.info("%s member=%s", wanted.ask, name)
         return DoneMessage()
 
-    def enable(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
+    def enable(self, place: ListenerRegistration, wire: HolderSocket | None) -> None:
         """Give a member work."""
         if place.state != "serving" and wire is not None:
             self.tell(wire, Start())
         place.state = "serving"
 
-    def drain(self, place: ListenerSeat, wire: HolderSocket | None) -> None:
+    def drain(self, place: ListenerRegistration, wire: HolderSocket | None) -> None:
         """Give a member no new work."""
         if place.state == "serving" and wire is not None:
             place.unanswered += 1

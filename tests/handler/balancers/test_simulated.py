@@ -9,7 +9,7 @@ from config.model.managed import made_parts
 from config.units import MemberName
 from handler.balancers.simulated import SimulatedBalancer
 from handler.planning.provisioning import Provision
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import ListsForeignMembers, Provisioner
 from tests.support.fake_cloud import FakeClock
 from tests.support.provisioning import a_managed
@@ -63,7 +63,7 @@ def test_parts_come_after_those_that_they_belong_to_and_go_before_them() -> None
     assert balancer.parts() == {}
 
 
-def test_members_are_seated_once_there_is_a_pool_each_change_in_its_turn() -> None:
+def test_members_are_registered_once_there_is_a_pool_each_change_in_its_turn() -> None:
     clock = FakeClock()
     with pytest.raises(Transient, match="no pool yet"):
         a_balancer(clock).join(NAME, "198.18.0.2", 80)
@@ -71,15 +71,15 @@ def test_members_are_seated_once_there_is_a_pool_each_change_in_its_turn() -> No
     balancer.join(NAME, "198.18.0.2", 80)
     with pytest.raises(Transient, match="immutable"):
         balancer.enable(NAME)
-    states = [balancer.seats()[NAME].state]
+    states = [balancer.registrations()[NAME].state]
     for call in (balancer.enable, balancer.drain):
         clock.advance(1.0)
         call(NAME)
-        states.append(balancer.seats()[NAME].state)
-    assert states == [SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING]
+        states.append(balancer.registrations()[NAME].state)
+    assert states == [RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING]
     clock.advance(1.0)
     balancer.leave(NAME)
-    assert balancer.seats() == {}
+    assert balancer.registrations() == {}
     with pytest.raises(Permanent, match="never touched"):
         balancer.leave(MemberName("mail"))
 
@@ -89,4 +89,8 @@ def test_it_outlives_the_daemon(tmp_path: Path) -> None:
     before = made(clock, file)
     before.join(NAME, "198.18.0.2", 80)
     after = a_balancer(clock, file)
-    assert (after.parts(), after.seats(), after.incarnation()) == (before.parts(), before.seats(), before.incarnation())
+    assert (after.parts(), after.registrations(), after.incarnation()) == (
+        before.parts(),
+        before.registrations(),
+        before.incarnation(),
+    )

@@ -13,7 +13,7 @@ from config.units import BalancerId, Instant
 from handler.convergence.lost_balancers import Absence, missed
 from handler.planning.plan import plan
 from handler.planning.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
-from handler.planning.world import Leaving, Phase, Seating, SeatState, ServerState, World
+from handler.planning.world import BalancerView, Leaving, Phase, RegistrationState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.octavia_stage import octavia_stage
 from tests.support.worlds import (
@@ -22,7 +22,7 @@ from tests.support.worlds import (
     WEB,
     a_definition,
     a_member,
-    a_seat,
+    a_registration,
     a_world,
     desired,
     limits,
@@ -32,20 +32,20 @@ from tests.support.worlds import (
 MADE, SERVED, LEAVING = Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING
 ONE, TWO, BACK = name_of(1), name_of(2), BalancerId("back")
 BOTH = ((EDGE, 8080), (BACK, 8080))
-LOST = Seating(seats=None, because="balancer edge is not found: no backend web", not_found=True)
-UNREAD = Seating(seats=None, because="balancer edge: nothing listens there")
+LOST = BalancerView(registrations=None, because="balancer edge is not found: no backend web", not_found=True)
+UNREAD = BalancerView(registrations=None, because="balancer edge: nothing listens there")
 ABSENT = NotFound("no backend web")
 INTERVAL = 30.0
 
 
-def beside(*states: SeatState) -> Seating:
+def beside(*states: RegistrationState) -> BalancerView:
     """The second balancer, where member 1, 2 … do this."""
-    seats = [a_seat(number, state) for number, state in enumerate(states, 1)]
-    return Seating(seats={seat.member: seat for seat in seats})
+    registrations = [a_registration(number, state) for number, state in enumerate(states, 1)]
+    return BalancerView(registrations={registration.member: registration for registration in registrations})
 
 
-def seen(member: Any, *, edge: Seating = LOST, back: Seating | None = None) -> World:
-    return a_world(member, seatings={EDGE: edge} if back is None else {EDGE: edge, BACK: back})
+def seen(member: Any, *, edge: BalancerView = LOST, back: BalancerView | None = None) -> World:
+    return a_world(member, balancer_views={EDGE: edge} if back is None else {EDGE: edge, BACK: back})
 
 
 # Planning
@@ -66,7 +66,7 @@ def seen(member: Any, *, edge: Seating = LOST, back: Seating | None = None) -> W
         ),
         pytest.param(
             1,
-            seen(a_member(1, MADE, ready=True, balancers=BOTH), back=beside(SeatState.SERVING)),
+            seen(a_member(1, MADE, ready=True, balancers=BOTH), back=beside(RegistrationState.SERVING)),
             [EnterService(member=ONE)],
             {Wait.BALANCER_NOT_FOUND: 1},
             id="new and registered at another balancer: enters service",
@@ -101,7 +101,7 @@ def seen(member: Any, *, edge: Seating = LOST, back: Seating | None = None) -> W
         ),
         pytest.param(
             0,
-            seen(a_member(1, LEAVING, leaving_at=NOW - 1, balancers=BOTH), back=beside(SeatState.SERVING)),
+            seen(a_member(1, LEAVING, leaving_at=NOW - 1, balancers=BOTH), back=beside(RegistrationState.SERVING)),
             [Drain(member=ONE, balancer=BACK)],
             {Wait.DRAINING: 1},
             id="leaving: drained at the other balancer first",
@@ -129,7 +129,7 @@ def seen(member: Any, *, edge: Seating = LOST, back: Seating | None = None) -> W
         ),
         pytest.param(
             1,
-            seen(a_member(1, SERVED, ServerState.RUNNING, ready=True), edge=Seating(seats={})),
+            seen(a_member(1, SERVED, ServerState.RUNNING, ready=True), edge=BalancerView(registrations={})),
             [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
             {},
             id="the balancer is back: registered again",
@@ -173,7 +173,7 @@ def test_a_balancer_is_not_found_once_it_was_missing_for_three_intervals(looks: 
 
 
 def missing(bed: Bed, answer: DriverError = ABSENT) -> None:
-    bed.edge.faults.always["seats"] = answer
+    bed.edge.faults.always["registrations"] = answer
 
 
 def look_for(bed: Bed, seconds: float) -> Any:
@@ -244,13 +244,13 @@ def test_a_restart_begins_the_count_anew() -> None:
 def test_members_are_drained_at_the_balancer_that_is_left() -> None:
     bed = Bed(definition=a_definition(balancers=(EDGE, BACK)), size=4)
     bed.settle()
-    bed.balancers[BACK].faults.always["seats"] = ABSENT
+    bed.balancers[BACK].faults.always["registrations"] = ABSENT
     look_for(bed, 95.0)
     bed.desire(3)
 
     bed.run()
     bed.run()
-    assert bed.balancers[EDGE].states[name_of(1)] is SeatState.DRAINING
+    assert bed.balancers[EDGE].states[name_of(1)] is RegistrationState.DRAINING
     assert bed.cloud.destroyed == []
     look_for(bed, 30.0)
     assert bed.cloud.destroyed == [name_of(1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.units import BalancerId, MemberName
-from handler.planning.world import Phase, SeatState
+from handler.planning.world import Phase, RegistrationState
 from tests.support.balancers import HaproxyStage, state_of, template_stage
 from tests.support.beds import Bed
 from tests.support.netscaler_stage import NetscalerStage, netscaler_stage
@@ -26,10 +26,14 @@ class Scene:
     haproxy: HaproxyStage
     netscaler: NetscalerStage
 
-    def seated(self) -> tuple[set[MemberName], set[MemberName]]:
+    def registered(self) -> tuple[set[MemberName], set[MemberName]]:
         """The members that serve on each."""
         found = [
-            {name for name, seat in stage.balancer.seats().items() if seat.state is SeatState.SERVING}
+            {
+                name
+                for name, registration in stage.balancer.registrations().items()
+                if registration.state is RegistrationState.SERVING
+            }
             for stage in (self.haproxy, self.netscaler)
         ]
         return found[0], found[1]
@@ -48,21 +52,21 @@ def test_members_serve_on_both_and_leave_both_before_they_go(scene: Scene) -> No
     bed = scene.bed
     bed.settle()
     first = min(bed.machines)
-    assert scene.seated() == (bed.machines, bed.machines)
-    assert set(scene.haproxy.balancer.seats()) == bed.machines
+    assert scene.registered() == (bed.machines, bed.machines)
+    assert set(scene.haproxy.balancer.registrations()) == bed.machines
 
     scene.netscaler.members[first, 8080].connections = 2
     bed.desire(2)
     for _ in range(3):
         bed.run()
     assert state_of(scene.haproxy.balancer, first) is None  # it had nothing in hand there
-    assert state_of(scene.netscaler.balancer, first) is SeatState.DRAINING
+    assert state_of(scene.netscaler.balancer, first) is RegistrationState.DRAINING
     assert first in bed.machines
 
     scene.netscaler.there.finish(first)
     bed.settle()
     assert first not in bed.machines
-    assert scene.seated() == (bed.machines, bed.machines)
+    assert scene.registered() == (bed.machines, bed.machines)
 
 
 def test_a_member_on_one_balancer_only_is_not_in_service_and_none_leaves_while_a_balancer_is_away(
@@ -79,7 +83,7 @@ def test_a_member_on_one_balancer_only_is_not_in_service_and_none_leaves_while_a
     scene.netscaler.there.secondary = False
     bed.clock.advance(3600.0)
     bed.settle()
-    assert scene.seated() == (bed.machines, bed.machines)
+    assert scene.registered() == (bed.machines, bed.machines)
 
     scene.netscaler.appliance.password = "another one"
     scene.netscaler.appliance.expire()

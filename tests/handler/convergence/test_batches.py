@@ -11,7 +11,7 @@ from config.errors import DriverError, Permanent, Transient
 from config.units import BalancerId, GroupId
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Drain, Wait
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import MemberMove, RegistrationChange
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeBalancer, Killed
@@ -129,7 +129,10 @@ def test_while_another_group_changes_a_shared_balancer_this_one_does_all_else() 
     with bed.converger._leases.taken([BACK], GroupId("api"), bed.clock):
         done = bed.run()
         assert [type(outcome.step) for outcome in done.outcomes] == [Drain]
-        assert (bed.edge.states[ONE], bed.balancers[BACK].states[ONE]) == (SeatState.DRAINING, SeatState.SERVING)
+        assert (bed.edge.states[ONE], bed.balancers[BACK].states[ONE]) == (
+            RegistrationState.DRAINING,
+            RegistrationState.SERVING,
+        )
         assert dict(done.plan.waits)[Wait.BALANCER_BUSY] == 1
         assert len([event for event in bed.store.events.values() if event.name == "drain"]) == 1
     bed.settle()

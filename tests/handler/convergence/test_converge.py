@@ -18,7 +18,7 @@ from handler.convergence.passes import Pass
 from handler.planning.desired import Builds
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, TakeUp, Wait
-from handler.planning.world import Leaving, Phase, SeatState, ServerState
+from handler.planning.world import Leaving, Phase, RegistrationState, ServerState
 from handler.ports.stored import StoredGroup
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
@@ -78,7 +78,7 @@ def test_a_member_that_leaves_drains_first_and_is_destroyed_last() -> None:
     bed.desire(1)
     bed.run()
     bed.run()
-    assert bed.edge.states[ONE] is SeatState.DRAINING
+    assert bed.edge.states[ONE] is RegistrationState.DRAINING
     bed.clock.advance(29.0)
     assert waits(bed.run()) == {Wait.DRAINING}
     assert bed.cloud.destroyed == []
@@ -251,7 +251,7 @@ def test_a_member_that_cannot_leave_is_not_destroyed() -> None:
 def test_a_member_behind_an_unreadable_balancer_is_not_destroyed() -> None:
     bed = grown(2)
     bed.desire(1)
-    bed.edge.faults.always["seats"] = Transient("no answer")
+    bed.edge.faults.always["registrations"] = Transient("no answer")
     for _ in range(10):
         done = bed.run()
         bed.clock.advance(100)
@@ -661,12 +661,12 @@ def test_a_foreign_machine_is_never_seen_nor_touched(name: str) -> None:
     bed = grown(2)
     foreign = MemberName(name)
     bed.cloud.add(foreign)
-    bed.edge.states[foreign] = SeatState.SERVING
+    bed.edge.states[foreign] = RegistrationState.SERVING
     for size in (3, 0):
         bed.desire(size)
         bed.settle()
     assert set(bed.cloud.machines) == {foreign}
-    assert bed.edge.states == {foreign: SeatState.SERVING}
+    assert bed.edge.states == {foreign: RegistrationState.SERVING}
     assert foreign not in bed.cloud.destroyed
 
 

@@ -13,7 +13,7 @@ from config.errors import Transient
 from handler.convergence.passes import Pass
 from handler.planning.evidence import Ground
 from handler.planning.steps import Wait
-from handler.planning.world import Listing, SeatState
+from handler.planning.world import Listing, RegistrationState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeCloud
 from tests.support.worlds import name_of
@@ -128,7 +128,7 @@ def test_an_empty_cache_after_a_lost_store_does_not_make_a_second_fleet(by_name:
 
 def test_names_left_in_a_balancer_hold_a_new_fleet_up_no_longer_than_three_listings() -> None:
     bed = Bed(size=2)
-    bed.edge.states[name_of(7)] = SeatState.SERVING
+    bed.edge.states[name_of(7)] = RegistrationState.SERVING
     bed.cloud.faults.always["find"] = Transient("not supported")
     told = passes(bed, 4, 40)
     assert [grounds(done) for done in told[:3]] == [{Ground.CONTRADICTED}] * 3
@@ -168,7 +168,7 @@ def test_a_drained_member_is_destroyed_after_the_restart_and_no_other_is_drained
     bed.edge.busy = 50.0
     bed.desire(4)
     passes(bed, 5, 20)
-    assert [name for name, state in bed.edge.states.items() if state is SeatState.DRAINING] == [name_of(1)]
+    assert [name for name, state in bed.edge.states.items() if state is RegistrationState.DRAINING] == [name_of(1)]
     bed.cloud.faults.always["destroy"] = Transient("timed out")
     passes(bed, 10, 600)
     assert name_of(1) in bed.machines

@@ -24,7 +24,7 @@ from handler.planning.steps import (
     Unmark,
     Wait,
 )
-from handler.planning.world import Leaving, Member, Phase, SeatState, ServerState, World
+from handler.planning.world import Leaving, Member, Phase, RegistrationState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import LOST
 from tests.support.worlds import (
@@ -35,7 +35,7 @@ from tests.support.worlds import (
     a_definition,
     a_member,
     a_record,
-    a_seat,
+    a_registration,
     a_server,
     a_world,
     desired,
@@ -139,10 +139,12 @@ def test_a_record_of_a_given_machine_names_it_by_its_own_id() -> None:
     ("world", "expected"),
     [
         pytest.param(
-            a_world(leaving(), seats=[a_seat(1, connections=2)]), [Drain(member=ONE, balancer=EDGE)], id="drained"
+            a_world(leaving(), registrations=[a_registration(1, connections=2)]),
+            [Drain(member=ONE, balancer=EDGE)],
+            id="drained",
         ),
         pytest.param(
-            a_world(leaving(drained_at=NOW - 5), seats=[a_seat(1, SeatState.DRAINING, 0)]),
+            a_world(leaving(drained_at=NOW - 5), registrations=[a_registration(1, RegistrationState.DRAINING, 0)]),
             [Leave(member=ONE, balancer=EDGE), Unmark(member=ONE)],
             id="out of its balancer",
         ),
@@ -150,7 +152,7 @@ def test_a_record_of_a_given_machine_names_it_by_its_own_id() -> None:
         pytest.param(a_world(leaving(ServerState.ERROR)), [Unmark(member=ONE)], id="in whatever state"),
         pytest.param(a_world(leaving(ServerState.DELETING)), [Unmark(member=ONE)], id="also if a person deletes it"),
         pytest.param(a_world(leaving(None, disproved=True)), [Forget(member=ONE)], id="forgotten when that is proved"),
-        pytest.param(a_world(leaving(), seats=None), [], id="not before it has left"),
+        pytest.param(a_world(leaving(), registrations=None), [], id="not before it has left"),
     ],
 )
 def test_an_evicted_member_leaves_like_any_other_and_is_never_destroyed(world: World, expected: list[Step]) -> None:

@@ -67,6 +67,6 @@ def test_killed_at_any_instant_of_growing_and_shrinking_nothing_is_lost_doubled_
         assert life["survived"] or os.WTERMSIG(life["first"]) == signal.SIGKILL
         assert found["desired"] in SIZES
         assert len(found["processes"]) == found["desired"], f"killed at {at}: {found}"
-        assert found["processes"] == found["remembered"] == found["serving"] == found["seated"], f"killed at {at}"
+        assert found["processes"] == found["remembered"] == found["serving"] == found["registered"], f"killed at {at}"
         assert set(found["destroyed"]) <= set(found["chosen"]), f"killed at {at}: destroyed without being chosen"
         assert found["quiet"] == [4e9], f"killed at {at}: the quiet time was forgotten"

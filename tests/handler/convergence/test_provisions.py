@@ -42,19 +42,21 @@ def settle(bed: Bed) -> None:
 
 
 def serving(made: FakeProvisioner) -> set[str]:
-    return {name for name, (state, *_) in made.scene.seats.items() if state == "serving"}
+    return {name for name, (state, *_) in made.scene.registrations.items() if state == "serving"}
 
 
 def test_a_balancer_is_made_part_by_part_and_then_members_join() -> None:
     bed, made = a_bed(2)
     done = bed.run()
     assert parts(made) == ["loadbalancer"]
-    assert bed.run().world.seatings[MADE].closed == "balancer made: load balancer loadbalancer-1 is PENDING_CREATE"
+    assert (
+        bed.run().world.balancer_views[MADE].closed == "balancer made: load balancer loadbalancer-1 is PENDING_CREATE"
+    )
     assert done.failures == done.retries == ()
     settle(bed)
     assert parts(made) == ["loadbalancer", "listener", "pool", "healthmonitor"]
     assert serving(made) == set(bed.edge.states) == bed.machines
-    known = {record.name: record.seats for record in bed.store.members(WEB)}
+    known = {record.name: record.registrations for record in bed.store.members(WEB)}
     assert known == {name: ((MADE, f"seat-{name}"),) for name in bed.machines}
     (binding,) = bed.store.bindings(WEB)
     assert dict(binding.parts) == made.scene.parts
@@ -166,7 +168,7 @@ def test_a_group_that_is_deleted_takes_its_balancer_with_it_after_its_members() 
     bed, made = grown(2)
     bed.store.kept[WEB] = replace(bed.store.kept[WEB], deleting=True)
     bed.cloud.before_destroy = lambda name: [  # type: ignore[assignment]
-        pytest.fail("no balancer any more") for _ in [0] if len(parts(made)) < 4 or name in made.scene.seats
+        pytest.fail("no balancer any more") for _ in [0] if len(parts(made)) < 4 or name in made.scene.registrations
     ]
     assert bed.run().bound
     assert bed.converger.observe(bed.store.kept[WEB]).bound, "who only looks does not know"
@@ -187,14 +189,14 @@ def test_a_group_that_is_deleted_makes_no_balancer_any_more() -> None:
 
 def test_nothing_is_deleted_while_it_has_foreign_registrations() -> None:
     bed, made = grown(1)
-    made.scene.seats["mail"] = ["serving", "192.0.2.9", 25]
+    made.scene.registrations["mail"] = ["serving", "192.0.2.9", 25]
     bed.store.kept[WEB] = replace(bed.store.kept[WEB], deleting=True)
     for _ in range(30):
         done = bed.run()
         bed.clock.advance(done.next_in or 5.0)
     assert done.failures == ("balancer made is not deleted: mail sits in it, and is none of ours",)
     assert (len(parts(made)), done.bound) == (4, True)
-    del made.scene.seats["mail"]
+    del made.scene.registrations["mail"]
     settle(bed)
     assert parts(made) == []
 
@@ -247,7 +249,7 @@ def test_a_group_without_such_balancers_asks_nothing() -> None:
 def vanish(made: FakeProvisioner) -> None:
     """A person deletes all of it, past Trimtab."""
     made.scene.parts.clear()
-    made.scene.seats.clear()
+    made.scene.registrations.clear()
 
 
 def look_for(bed: Bed, seconds: float) -> Pass:
@@ -348,7 +350,7 @@ def test_a_pool_that_vanished_is_made_anew_under_its_load_balancer() -> None:
     bed, made = grown(2)
     for part in (POOL, MONITOR):
         del made.scene.parts[part.value]
-    made.scene.seats.clear()
+    made.scene.registrations.clear()
     look_for(bed, 100.0)
     settle(bed)
     assert notes(bed) == [

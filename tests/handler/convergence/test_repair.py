@@ -9,7 +9,7 @@ from config.model.repair import Repair
 from handler.planning.plan import plan
 from handler.planning.steps import Create, Destroy, Forget, Leave, MarkLeaving, Plan, Wait
 from handler.planning.world import Leaving, Member, Phase, ServerState
-from tests.support.worlds import EDGE, NOW, a_definition, a_member, a_seat, a_world, desired, limits, name_of
+from tests.support.worlds import EDGE, NOW, a_definition, a_member, a_registration, a_world, desired, limits, name_of
 
 OFF = Repair(vanished=False, broken=False, unbuilt=False)
 ONE = name_of(1)
@@ -36,7 +36,7 @@ CAUSES = [
 
 def planned(member: Member, repair: Repair, *, deleting: bool = False, size: int = 2, **limit: object) -> Plan:
     """Plan for a member in trouble beside one that serves."""
-    world = a_world(member, a_member(2), seats=[a_seat(2)])
+    world = a_world(member, a_member(2), registrations=[a_registration(2)])
     definition = a_definition(repair=repair, on_vanish=OnVanish.REPLACE)
     return plan(desired(size, deleting=deleting), world, definition, limits(**limit), NOW)
 
@@ -62,7 +62,7 @@ def test_a_group_that_is_deleted_loses_them_all_the_same(cause: str, member: Mem
 
 
 def test_a_member_that_is_deleted_by_another_party_is_still_deregistered() -> None:
-    world = a_world(DELETED, a_member(2), seats=[a_seat(1), a_seat(2)])
+    world = a_world(DELETED, a_member(2), registrations=[a_registration(1), a_registration(2)])
     answer = plan(desired(2), world, a_definition(repair=OFF), limits(), NOW)
     assert (answer.steps, dict(answer.waits)) == ((Leave(member=ONE, balancer=EDGE),), {Wait.DELETING: 1})
 
@@ -72,7 +72,7 @@ def test_a_member_that_is_left_goes_first_when_there_are_too_many() -> None:
 
 
 def test_a_member_that_is_left_does_not_lower_the_size() -> None:
-    world = a_world(VANISHED, a_member(2), seats=[a_seat(2)])
+    world = a_world(VANISHED, a_member(2), registrations=[a_registration(2)])
     definition = a_definition(repair=OFF, on_vanish=OnVanish.SHRINK)
     answer = plan(desired(2), world, definition, limits(), NOW)
     assert (answer.steps, answer.vanished, dict(answer.waits)) == ((), (), {Wait.UNREPAIRED: 1})

@@ -130,7 +130,7 @@ def test_a_dead_balancer_of_some_old_members_does_not_keep_the_others_from_repai
     declared = {**a_definition(balancers=(EDGE, BACK)).balancers}
     kept = bed.store.kept[bed.stored.id]
     bed.store.kept[bed.stored.id] = replace(kept, definition=replace(bed.definition, balancers=declared))
-    bed.balancers[BACK].faults.always["seats"] = Transient("connection refused")
+    bed.balancers[BACK].faults.always["registrations"] = Transient("connection refused")
     bed.cloud.die(FOUR)
     match trouble:
         case "vanished":

@@ -11,7 +11,7 @@ import pytest
 from config.errors import Permanent, Transient
 from config.model.catalogue import Mode
 from config.units import MemberName
-from handler.planning.world import Seat, SeatState
+from handler.planning.world import Registration, RegistrationState
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import FakeBalancer
 from tests.support.worlds import EDGE, WEB, name_of
@@ -21,11 +21,11 @@ GONE, OTHER = name_of(1), MemberName("web-zzzzzz-1")
 
 @dataclass
 class Template(FakeBalancer):
-    def unseat(self, member: MemberName) -> None:
+    def deregister(self, member: MemberName) -> None:
         self.leave(member)
 
 
-def reverted(kind: type[FakeBalancer] = Template, state: SeatState = SeatState.SERVING) -> Bed:
+def reverted(kind: type[FakeBalancer] = Template, state: RegistrationState = RegistrationState.SERVING) -> Bed:
     """One of three members has gone, and is given work again."""
     bed = grown(3)
     bed.balancers[EDGE] = kind(bed.clock, instants=bed.instants, states=bed.edge.states, addresses=bed.edge.addresses)
@@ -60,10 +60,10 @@ class Unreadable(FakeBalancer):
     def mend(self) -> None:
         self.mended += 1
 
-    def seats(self) -> Mapping[MemberName, Seat]:
+    def registrations(self) -> Mapping[MemberName, Registration]:
         if not self.mended:
             raise Permanent("it is not said whose")
-        return super().seats()
+        return super().registrations()
 
 
 @pytest.mark.parametrize(("mode", "mended"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
@@ -89,7 +89,7 @@ def test_a_balancer_that_does_not_come_back_so_is_left_alone() -> None:
 
 
 def test_a_registration_without_work_is_left_alone() -> None:
-    bed = reverted(state=SeatState.PARKED)
+    bed = reverted(state=RegistrationState.PARKED)
 
     bed.run()
 

@@ -16,7 +16,7 @@ from config.model.balancers import HaproxyBalancer
 from config.units import BalancerId, MemberName
 from handler.planning.attachments import Detached
 from handler.planning.status import GroupCondition, MemberState
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.stored import EventKind
 from tests.support.balancers import HaproxyStage, haproxy_stage
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
@@ -36,7 +36,11 @@ class Scene:
     stage: HaproxyStage
 
     def serving(self) -> set[MemberName]:
-        return {name for name, seat in self.stage.balancer.seats().items() if seat.state is SeatState.SERVING}
+        return {
+            name
+            for name, registration in self.stage.balancer.registrations().items()
+            if registration.state is RegistrationState.SERVING
+        }
 
 
 @pytest.fixture
@@ -58,7 +62,7 @@ async def grown(up: Up, size: int) -> None:
 
 async def lost(up: Up) -> None:
     """Wait until the balancer counts as not found."""
-    await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[EDGE].not_found)
+    await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.balancer_views[EDGE].not_found)
 
 
 def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once_it_is_back(scene: Scene) -> None:

@@ -128,7 +128,7 @@ def test_a_shared_listener_loses_no_request_while_members_come_and_go(stage: Pro
     edge = SharedListenerBalancer(SharedListener(id=BalancerId("edge"), address=address, port=port), directory)
     recipe = member_recipe("--slots", "4", "--service-time", "10ms", "--listener", "edge")
     try:
-        edge.seats()
+        edge.registrations()
         servers = [box.create(stage.launch(sequence, recipe=recipe)) for sequence in (1, 2)]
         until(lambda: all(ready(server) for server in servers))
         for server in servers:

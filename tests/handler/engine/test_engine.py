@@ -14,7 +14,7 @@ from config.model.catalogue import Profile
 from config.units import BalancerId, Instant, PolicyId
 from handler.engine import engine as engines
 from handler.planning.status import GroupCondition, MemberState
-from handler.planning.world import Listing, SeatState, ServerState
+from handler.planning.world import Listing, RegistrationState, ServerState
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind
 from handler.runtime.resuming import rules_of
@@ -64,7 +64,7 @@ def test_a_first_start_waits_for_a_complete_listing(bed: EngineBed) -> None:
 def test_after_a_lost_store_members_are_taken_up_by_their_mark(bed: EngineBed, found: int, desired: int) -> None:
     for number in range(1, found + 1):
         bed.cloud.add(name_of(number))
-        bed.edge.states[name_of(number)] = SeatState.SERVING
+        bed.edge.states[name_of(number)] = RegistrationState.SERVING
     bed.cloud.add(name_of(1, installation="zzzzzz"))  # another Trimtab's
     bed.cloud.add("stranger")  # type: ignore[arg-type]
 
@@ -85,7 +85,7 @@ def test_after_a_lost_store_members_are_taken_up_by_their_mark(bed: EngineBed, f
 def test_more_than_max_that_were_found_stay_until_a_person_lowers_them(bed: EngineBed) -> None:
     for number in range(1, 7):
         bed.cloud.add(name_of(number))
-        bed.edge.states[name_of(number)] = SeatState.SERVING
+        bed.edge.states[name_of(number)] = RegistrationState.SERVING
 
     async def scene(up: Up) -> None:
         await up.grown(6)
@@ -101,7 +101,7 @@ def test_the_first_size_is_never_taken_from_a_partial_listing_that_follows_a_com
     """At the first pass nothing can be written; at the second half of the cloud does not answer."""
     for number in range(1, 5):
         bed.cloud.add(name_of(number))
-        bed.edge.states[name_of(number)] = SeatState.SERVING
+        bed.edge.states[name_of(number)] = RegistrationState.SERVING
 
     async def scene(up: Up) -> None:
         with _full(up.store):
@@ -639,7 +639,7 @@ def test_members_leave_the_balancer_that_their_group_no_longer_uses(bed: EngineB
         )
         await up.operations.reload()
         await up.passed(2)
-        assert set(bed.edge.states.values()) == {SeatState.SERVING}
+        assert set(bed.edge.states.values()) == {RegistrationState.SERVING}
         assert len(bed.edge.states) == 2
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
@@ -676,7 +676,7 @@ def test_a_balancer_that_lost_its_members_gets_them_registered_again_at_once(
         await up.grown(2)
         await up.until(lambda: bed.edge.looks > 1)
         bed.edge.reload()
-        await up.until(lambda: list(bed.edge.states.values()) == [SeatState.SERVING] * 2)
+        await up.until(lambda: list(bed.edge.states.values()) == [RegistrationState.SERVING] * 2)
 
     bed.run(scene)
 
@@ -690,7 +690,7 @@ def test_a_balancer_that_lost_its_members_before_the_first_look_gets_them_regist
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.edge.reload()
-        await up.until(lambda: list(bed.edge.states.values()) == [SeatState.SERVING] * 2)
+        await up.until(lambda: list(bed.edge.states.values()) == [RegistrationState.SERVING] * 2)
 
     bed.run(scene)
 
@@ -803,7 +803,7 @@ def test_a_group_that_is_declared_again_is_no_longer_deleted(bed: EngineBed) -> 
         await up.operations.reload()
         bed.edge.busy = 3600.0
         await up.operations.delete(WEB, members=True, by="ada")
-        await up.until(lambda: SeatState.DRAINING in bed.edge.states.values())
+        await up.until(lambda: RegistrationState.DRAINING in bed.edge.states.values())
         bed.declare(model())
         await up.operations.reload()
         bed.edge.busy = 0.0

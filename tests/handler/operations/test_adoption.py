@@ -9,7 +9,7 @@ import pytest
 from config.errors import Permanent, Refused, StoreError, Transient
 from config.units import MemberName
 from handler.operations.lookup import NoSuch
-from handler.planning.world import Phase, SeatState, ServerState
+from handler.planning.world import Phase, RegistrationState, ServerState
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.worlds import name_of
 
@@ -41,7 +41,7 @@ def test_an_adopted_machine_joins_and_the_size_follows(bed: EngineBed, by_id: bo
         assert (decision.desired_from, decision.desired_to) == (2, 3)
         await up.grown(3)
         assert bed.cloud.machines[THREE].id == own
-        assert bed.edge.states[THREE] is SeatState.SERVING
+        assert bed.edge.states[THREE] is RegistrationState.SERVING
         (record,) = [record for record in up.store.members(WEB) if record.name == THREE]
         assert (record.given, record.server_id, record.phase) == (True, own, Phase.IN_SERVICE)
         told = await up.operations.history(WEB, before=None, limit=99)

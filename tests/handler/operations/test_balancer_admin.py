@@ -22,14 +22,14 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
     return EngineBed(tmp_path)
 
 
-def seated(up: Up, balancer: BalancerId) -> set[str]:
+def registered(up: Up, balancer: BalancerId) -> set[str]:
     return set(up.bed.balancers[balancer].states)
 
 
 async def attached(up: Up) -> None:
     await up.grown(2)
     assert await up.operations.balancers.attach(WEB, SIDE, 81, by="ada") == 2
-    await up.until(lambda: seated(up, SIDE) == up.bed.machines and up.settled())
+    await up.until(lambda: registered(up, SIDE) == up.bed.machines and up.settled())
 
 
 def test_members_join_an_attached_balancer_and_history_names_the_person(bed: EngineBed) -> None:
@@ -37,7 +37,7 @@ def test_members_join_an_attached_balancer_and_history_names_the_person(bed: Eng
         await attached(up)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        assert seated(up, SIDE) == seated(up, EDGE) == bed.machines
+        assert registered(up, SIDE) == registered(up, EDGE) == bed.machines
         events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(event.by, event.message) for event in events if event.name == "attach"] == [("ada", "side at port 81")]
 
@@ -57,9 +57,9 @@ def test_an_attachment_outlives_reloads_and_restarts_until_it_is_detached(bed: E
         await up.grown(2)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        assert seated(up, SIDE) == bed.machines
+        assert registered(up, SIDE) == bed.machines
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=3)
-        await up.until(lambda: not seated(up, SIDE))
+        await up.until(lambda: not registered(up, SIDE))
         await up.grown(3)
         assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
         assert bed.cloud.destroyed == []
@@ -74,11 +74,11 @@ def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attache
         bed.declare(BOTH)
         await up.operations.reload()
         await up.passed()
-        assert seated(up, SIDE) == set()
+        assert registered(up, SIDE) == set()
         with pytest.raises(Refused, match=r"model.yaml:\d+ has group web behind side at port 81: change it there"):
             await up.operations.balancers.attach(WEB, SIDE, 82, by="ada")
         await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
-        await up.until(lambda: seated(up, SIDE) == bed.machines)
+        await up.until(lambda: registered(up, SIDE) == bed.machines)
         with pytest.raises(Refused, match=r"every member of web is behind side already, by .*model.yaml:\d+"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         with pytest.raises(Refused, match="take it from there and reload"):
@@ -86,7 +86,7 @@ def test_old_members_join_a_balancer_that_the_file_lists_later_only_when_attache
         bed.declare(MODEL)
         await up.operations.reload()
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
-        await up.until(lambda: not seated(up, SIDE))
+        await up.until(lambda: not registered(up, SIDE))
 
     bed.run(scene)
 
@@ -102,10 +102,10 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(bed: Engine
         with pytest.raises(Refused, match="nothing has changed: too slow"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.clear()
-        side.faults.always["seats"] = Transient("no route")
+        side.faults.always["registrations"] = Transient("no route")
         with pytest.raises(Refused, match="nothing has changed: balancer side: no route"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
-        assert (up.store.members(WEB), seated(up, SIDE)) == (before, set())
+        assert (up.store.members(WEB), registered(up, SIDE)) == (before, set())
         assert {record.phase for record in before} == {Phase.IN_SERVICE}
 
     bed.run(scene)
@@ -114,7 +114,7 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(bed: Engine
 def test_a_group_is_not_detached_from_a_balancer_that_cannot_be_read(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        bed.balancers[SIDE].faults.always["seats"] = Transient("no route")
+        bed.balancers[SIDE].faults.always["registrations"] = Transient("no route")
         with pytest.raises(Refused, match="nothing has changed: no route"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
         bed.balancers[SIDE].faults.clear()
@@ -140,7 +140,7 @@ def test_a_group_that_left_the_file_keeps_its_balancers(bed: EngineBed) -> None:
         await up.operations.reload()
         with pytest.raises(Refused, match="no longer declared"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
-        assert seated(up, SIDE) == bed.machines
+        assert registered(up, SIDE) == bed.machines
 
     bed.run(scene)
 
@@ -148,10 +148,10 @@ def test_a_group_that_left_the_file_keeps_its_balancers(bed: EngineBed) -> None:
 def test_members_leave_a_balancer_without_draining_once_it_is_proved_missing(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
-        bed.balancers[SIDE].faults.always["seats"] = NotFound("no backend web, and lists 2 others")
+        bed.balancers[SIDE].faults.always["registrations"] = NotFound("no backend web, and lists 2 others")
         with pytest.raises(Refused, match=r"it counts as not found after .* trimtab detach web side --force"):
             await up.operations.balancers.detach(WEB, SIDE, by="ada")
-        await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.seatings[SIDE].not_found)
+        await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.balancer_views[SIDE].not_found)
         assert await up.operations.balancers.detach(WEB, SIDE, by="ada") == Detached(members=2)
         await up.grown(2)
         assert [each.balancer for each in await up.operations.balancers.behind(WEB)] == [EDGE]
@@ -164,7 +164,7 @@ def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(bed: Engin
         await attached(up)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        bed.balancers[SIDE].faults.always["seats"] = Transient("no route")
+        bed.balancers[SIDE].faults.always["registrations"] = Transient("no route")
         await up.operations.scale(WEB, 2, force=False, by="ada")
         await up.passed(3)
         assert len(bed.machines) == 3, "the member that leaves waits to be drained at side"
@@ -174,9 +174,9 @@ def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(bed: Engin
         done = await up.operations.balancers.detach(WEB, SIDE, force=True, by="ada")
         assert done.members == 3
         assert "side could not be asked" in done.warning
-        assert all(name in done.warning for name in seated(up, SIDE))
+        assert all(name in done.warning for name in registered(up, SIDE))
         await up.grown(2)
-        assert len(seated(up, SIDE)) == 3, "nothing is changed there"
+        assert len(registered(up, SIDE)) == 3, "nothing is changed there"
         (said,) = [event for event in await up.operations.history(WEB, before=None, limit=99) if event.name == "detach"]
         assert said.message.startswith("side, by force: side could not be asked")
 
@@ -187,7 +187,7 @@ def test_force_drains_where_the_balancer_answers(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await attached(up)
         assert await up.operations.balancers.detach(WEB, SIDE, force=True, by="ada") == Detached(members=2)
-        await up.until(lambda: not seated(up, SIDE))
+        await up.until(lambda: not registered(up, SIDE))
 
     bed.run(scene)
 
@@ -195,7 +195,7 @@ def test_force_drains_where_the_balancer_answers(bed: EngineBed) -> None:
 def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        bed.edge.faults.always["seats"] = Transient("no route")
+        bed.edge.faults.always["registrations"] = Transient("no route")
         bed.declare(MODEL.partition("groups:")[0])
         await up.operations.reload()
         await up.operations.delete(WEB, members=True, by="ada")
@@ -210,7 +210,7 @@ def test_force_frees_a_group_that_is_deleted_from_a_balancer_that_cannot_be_read
 def test_force_does_not_move_what_the_file_lists(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        bed.edge.faults.always["seats"] = Transient("no route")
+        bed.edge.faults.always["registrations"] = Transient("no route")
         with pytest.raises(Refused, match="take it from there and reload"):
             await up.operations.balancers.detach(WEB, EDGE, force=True, by="ada")
 

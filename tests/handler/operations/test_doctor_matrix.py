@@ -88,7 +88,7 @@ class Row:
 
 
 VERSION, CLOCK, QUOTA = ("version",), ("clock",), ("quota",)
-NO_SEATS = "it counts no members"
+NO_REGISTRATIONS = "it counts no members"
 UNTOLD = "its API does not show how much of its quotas is used"
 
 MATRIX: Mapping[type, Row] = {
@@ -120,9 +120,11 @@ MATRIX: Mapping[type, Row] = {
         version=VERSION, clock="it is no HTTP", quota="settings say whether a template has room", state=("settings",)
     ),
     NetscalerBalancer: Row(
-        version=VERSION, clock=CLOCK, quota=NO_SEATS, state="a node that takes no changes says so at login"
+        version=VERSION, clock=CLOCK, quota=NO_REGISTRATIONS, state="a node that takes no changes says so at login"
     ),
-    CloudstackRuleBalancer: Row(version=VERSION, clock=CLOCK, quota=NO_SEATS, state="a rule has no state of its own"),
+    CloudstackRuleBalancer: Row(
+        version=VERSION, clock=CLOCK, quota=NO_REGISTRATIONS, state="a rule has no state of its own"
+    ),
     OctaviaBalancer: Row(version=VERSION, clock=CLOCK, quota=UNTOLD, state=("state",)),
     ManagedBalancer: Row(
         version="its access says whether its service answers",

@@ -12,7 +12,7 @@ from config.units import GroupId, Instant, MemberName
 from handler.operations.lookup import NoSuch
 from handler.planning.garbage import GarbageKind
 from handler.planning.status import GroupCondition, MemberState
-from handler.planning.world import Phase, Record, SeatState
+from handler.planning.world import Phase, Record, RegistrationState
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.worlds import name_of
 
@@ -107,23 +107,23 @@ def test_a_group_that_is_deleted_and_declared_again_does_not_take_up_what_was_ab
 
 def test_machines_and_registrations_of_unknown_groups_are_found(bed: EngineBed) -> None:
     bed.cloud.add(LOST)
-    bed.edge.states[LOST] = SeatState.SERVING
+    bed.edge.states[LOST] = RegistrationState.SERVING
 
     async def scene(up: Up) -> None:
         await up.grown(2)
         found = await up.operations.garbage.look(GroupId("old"))
         assert [(item.name, item.kind, item.where) for item in found.items] == [
             (LOST, GarbageKind.NO_GROUP, "box"),
-            (LOST, GarbageKind.SEAT, "edge"),
+            (LOST, GarbageKind.REGISTRATION, "edge"),
         ]
         assert (await up.operations.garbage.look(WEB)).items == ()
         await up.operations.garbage.abandon(LOST, by="ada")
         assert {item.kind for item in (await up.operations.garbage.look(None)).items} == {
             GarbageKind.ABANDONED,
-            GarbageKind.SEAT,
+            GarbageKind.REGISTRATION,
         }
         bed.cloud.die(LOST)
-        assert await kinds(up) == {LOST: GarbageKind.SEAT}
+        assert await kinds(up) == {LOST: GarbageKind.REGISTRATION}
         with pytest.raises(Refused, match="only a registration"):
             await up.operations.garbage.abandon(LOST, by="ada")
 
@@ -190,7 +190,7 @@ def test_clouds_and_balancers_that_cannot_be_read_are_reported(bed: EngineBed) -
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.cloud.faults.always["list"] = Transient("no answer")
-        bed.balancers["side"].faults.always["seats"] = Transient("closed")
+        bed.balancers["side"].faults.always["registrations"] = Transient("closed")
         found = await up.operations.garbage.look(None)
         assert found.unseen == ("cloud box: no answer", "balancer side: closed")
         bed.cloud.faults.clear()

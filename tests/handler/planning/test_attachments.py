@@ -16,8 +16,8 @@ from handler.planning.attachments import Behind, behind_of, hindrance, to_attach
 from handler.planning.membership import keep
 from handler.planning.records import before
 from handler.planning.settled import sifted
-from handler.planning.steps import Detach, Drain, Enable, Join, Leave, NoteSeat, Wait
-from handler.planning.world import Leaving, Phase, Seating, SeatState, ServerState
+from handler.planning.steps import Detach, Drain, Enable, Join, Leave, NoteRegistration, Wait
+from handler.planning.world import BalancerView, Leaving, Phase, RegistrationState, ServerState
 from tests.support.attaching import DECLARED, SIDE, a_standing, an_attachment, attach, detach, with_side
 from tests.support.beds import Bed, grown
 from tests.support.fake_cloud import Killed
@@ -29,7 +29,7 @@ from tests.support.worlds import (
     a_definition,
     a_member,
     a_record,
-    a_seat,
+    a_registration,
     a_server,
     a_world,
     name_of,
@@ -109,45 +109,49 @@ def test_what_cannot_be_detached_is_refused(listed, records, says) -> None:
         to_detach(a_standing(*records, listed=listed), SIDE)
 
 
-READABLE = {EDGE: Seating(seats={}), SIDE: Seating(seats={})}
+READABLE = {EDGE: BalancerView(registrations={}), SIDE: BalancerView(registrations={})}
 
 
 @pytest.mark.parametrize(
     ("world", "occupants", "says"),
     [
-        pytest.param(a_world(a_member(1), seatings=READABLE), {}, None, id="nothing"),
+        pytest.param(a_world(a_member(1), balancer_views=READABLE), {}, None, id="nothing"),
         pytest.param(
-            a_world(a_member(1), seatings={SIDE: Seating(seats=None, because="side is down")}),
+            a_world(a_member(1), balancer_views={SIDE: BalancerView(registrations=None, because="side is down")}),
             {},
             "side is down",
             id="dead",
         ),
-        pytest.param(a_world(a_member(1), complete=False, seatings=READABLE), {}, "half of it timed out", id="partial"),
         pytest.param(
-            a_world(replace(a_member(1), server=a_server(1, address=None)), seatings=READABLE),
+            a_world(a_member(1), complete=False, balancer_views=READABLE), {}, "half of it timed out", id="partial"
+        ),
+        pytest.param(
+            a_world(replace(a_member(1), server=a_server(1, address=None)), balancer_views=READABLE),
             {},
             "web-k3f9ab-1 has no address",
             id="without an address",
         ),
         pytest.param(
-            a_world(replace(a_member(1), server=a_server(1, ServerState.BUILDING, address=None)), seatings=READABLE),
+            a_world(
+                replace(a_member(1), server=a_server(1, ServerState.BUILDING, address=None)), balancer_views=READABLE
+            ),
             {},
             None,
             id="still built",
         ),
         pytest.param(
-            a_world(a_member(1), seatings=READABLE),
+            a_world(a_member(1), balancer_views=READABLE),
             {("127.0.1.2", 81): "mail"},
             "belongs to mail",
             id="taken",
         ),
         pytest.param(
-            a_world(a_member(1), seatings=READABLE),
+            a_world(a_member(1), balancer_views=READABLE),
             {("127.0.1.2", 81): name_of(1)},
             None,
             id="registered there already",
         ),
-        pytest.param(a_world(a_member(1), seatings=READABLE), {("127.0.1.2", 80): "mail"}, None, id="other port"),
+        pytest.param(a_world(a_member(1), balancer_views=READABLE), {("127.0.1.2", 80): "mail"}, None, id="other port"),
     ],
 )
 def test_all_is_looked_at_before_anything_changes(world, occupants, says) -> None:
@@ -199,20 +203,20 @@ def test_a_rule_that_is_made_leads_to_the_port_at_which_members_serve(port, says
 
 
 def test_the_balancers_own_id_of_a_registration_is_kept_while_the_member_is_registered() -> None:
-    seated = a_world(a_member(1), seats=[replace(a_seat(1), id="7c1b")])
-    member = seated.members[0]
+    registered = a_world(a_member(1), registrations=[replace(a_registration(1), id="7c1b")])
+    member = registered.members[0]
     assert member.record is not None
-    (step,) = keep(member, member.record, seated, a_definition(), NOW).steps
-    assert step == NoteSeat(member=member.name, balancer=EDGE, id="7c1b")
+    (step,) = keep(member, member.record, registered, a_definition(), NOW).steps
+    assert step == NoteRegistration(member=member.name, balancer=EDGE, id="7c1b")
     noted = before(step, member.record, None, NOW)
     assert noted is not None
-    assert noted.seats == ((EDGE, "7c1b"),)
-    again = a_world(replace(member, record=noted), seats=seated.seatings[EDGE].seats.values())
+    assert noted.registrations == ((EDGE, "7c1b"),)
+    again = a_world(replace(member, record=noted), registrations=registered.balancer_views[EDGE].registrations.values())
     assert keep(again.members[0], noted, again, a_definition(), NOW).steps == ()
     assert sifted(again) == ([*again.members], [])
     left = before(Detach(member=member.name, balancer=EDGE), noted, None, NOW)
     assert left is not None
-    assert left.seats == ()
+    assert left.registrations == ()
 
 
 def both(bed: Bed) -> tuple[set[str], set[str]]:
@@ -256,7 +260,10 @@ def test_a_member_that_leaves_a_balancer_drains_first() -> None:
     side.busy = 30.0
     detach(bed)
     done = bed.run()
-    assert ([type(step) for step in done.plan.steps], side.states) == ([Drain], {name_of(1): SeatState.DRAINING})
+    assert ([type(step) for step in done.plan.steps], side.states) == (
+        [Drain],
+        {name_of(1): RegistrationState.DRAINING},
+    )
     bed.clock.advance(29.0)
     assert bed.run().plan.steps == ()
     bed.clock.advance(1.0)
@@ -284,11 +291,11 @@ def test_a_balancer_that_cannot_be_read_keeps_its_members_and_no_others_from_rep
     attach(bed)
     bed.settle()
     detach(bed)
-    bed.balancers[SIDE].faults.always["seats"] = Transient("no route")
+    bed.balancers[SIDE].faults.always["registrations"] = Transient("no route")
     bed.edge.reload()
     done = bed.run()
     assert {type(step) for step in done.plan.steps} == {Join, Enable}
-    assert set(bed.edge.states.values()) == {SeatState.SERVING}
+    assert set(bed.edge.states.values()) == {RegistrationState.SERVING}
     assert {record.detaching for record in bed.store.members(WEB)} == {(SIDE,)}
     bed.balancers[SIDE].faults.clear()
     bed.settle()
@@ -331,7 +338,7 @@ def test_a_leaving_member_that_is_also_detached_is_destroyed_after_both() -> Non
     bed.run()
     bed.desire(1)
     bed.cloud.before_destroy = lambda name: [  # type: ignore[assignment]
-        pytest.fail(f"{name} is seated") for balancer in bed.balancers.values() if name in balancer.states
+        pytest.fail(f"{name} is registered") for balancer in bed.balancers.values() if name in balancer.states
     ]
     bed.settle()
     assert both(bed) == (bed.machines, set())

@@ -41,7 +41,7 @@ OTTER = [
         "Load Balancer 71 is immutable and cannot be updated", FailureCause.BALANCER_BUSY, id="balancer in change"
     ),
     pytest.param("Nodes must not exceed 25 per load balancer.", FailureCause.BALANCER_FULL, id="balancer's limit"),
-    pytest.param("Node 12 of Cloud Load Balancer 5 does not exist", FailureCause.SEAT, id="node"),
+    pytest.param("Node 12 of Cloud Load Balancer 5 does not exist", FailureCause.REGISTRATION, id="node"),
     pytest.param("Pool 3 could not be found", FailureCause.POOL, id="pool"),
     pytest.param("Load Balancer Pool 3 is not active", FailureCause.POOL, id="pool that is not active"),
     pytest.param(

@@ -44,9 +44,11 @@ def known(*records: Record, gone: Iterable[MemberName] = (), abandoned: Iterable
     )
 
 
-def found(what: Known, *servers: Server, seated: Collection[MemberName] = (), complete: bool = True, parts: Any = ()):
+def found(
+    what: Known, *servers: Server, registered: Collection[MemberName] = (), complete: bool = True, parts: Any = ()
+):
     listing = Listing(servers=servers, complete=complete)
-    return garbage_of(what, {BOX: listing}, {BOX: PartListing(parts=parts, complete=True)}, {EDGE: seated}, NOW)
+    return garbage_of(what, {BOX: listing}, {BOX: PartListing(parts=parts, complete=True)}, {EDGE: registered}, NOW)
 
 
 def kinds(items: Iterable[Item]) -> list[tuple[str, GarbageKind]]:
@@ -67,7 +69,7 @@ STUCK = a_record(
 
 
 def test_a_member_is_no_garbage_listed_or_not() -> None:
-    assert found(known(a_record(1), a_record(2), a_record(3, Phase.LEAVING)), a_machine(), seated=[ONE]) == ()
+    assert found(known(a_record(1), a_record(2), a_record(3, Phase.LEAVING)), a_machine(), registered=[ONE]) == ()
 
 
 def test_a_member_that_cannot_be_removed_is_with_its_age_and_what_the_cloud_said() -> None:
@@ -111,20 +113,20 @@ def test_a_machine_without_a_record(server: MemberName, what: Known, expected: l
 
 
 @pytest.mark.parametrize(
-    ("seated", "listed", "what", "expected"),
+    ("registered", "listed", "what", "expected"),
     [
-        pytest.param(ONE, False, known(), [GarbageKind.SEAT], id="left behind"),
-        pytest.param(ONE, False, known(gone=[ONE]), [GarbageKind.SEAT], id="left behind by one that is gone"),
+        pytest.param(ONE, False, known(), [GarbageKind.REGISTRATION], id="left behind"),
+        pytest.param(ONE, False, known(gone=[ONE]), [GarbageKind.REGISTRATION], id="left behind by one that is gone"),
         pytest.param(ONE, True, known(), [], id="about to be taken up"),
         pytest.param(ONE, False, known(a_record(1)), [], id="a member's"),
-        pytest.param(name_of(1, group=OLD), False, known(), [GarbageKind.SEAT], id="of a forgotten group"),
+        pytest.param(name_of(1, group=OLD), False, known(), [GarbageKind.REGISTRATION], id="of a forgotten group"),
         pytest.param(name_of(1, installation="zzzzzz"), False, known(), [], id="of another installation"),
     ],
 )
 def test_a_registration_without_a_member(
-    seated: MemberName, listed: bool, what: Known, expected: list[GarbageKind]
+    registered: MemberName, listed: bool, what: Known, expected: list[GarbageKind]
 ) -> None:
-    items = found(what, *([a_machine()] if listed else []), seated=[seated])
+    items = found(what, *([a_machine()] if listed else []), registered=[registered])
     assert [item.kind for item in items] == expected
     assert not any(item.can_be_abandoned for item in items)
 

@@ -23,7 +23,7 @@ from tests.support.worlds import (
     a_definition,
     a_fleet,
     a_member,
-    a_seat,
+    a_registration,
     a_world,
     desired,
     limits,
@@ -150,7 +150,9 @@ def test_no_parts_are_created_for_members_without_room() -> None:
 
 
 def test_leaving_members_are_not_delayed() -> None:
-    world = a_world(*(a_member(number) for number in range(1, 5)), a_member(5, Phase.LEAVING), seats=[a_seat(5)])
+    world = a_world(
+        *(a_member(number) for number in range(1, 5)), a_member(5, Phase.LEAVING), registrations=[a_registration(5)]
+    )
     without, within = planned(world, 3, None), planned(world, 3, 0)
     assert (without.steps, without.waits) == (within.steps, within.waits)
 
@@ -167,7 +169,9 @@ def test_a_roll_that_may_miss_one_frees_a_place_first(roll: Rolling) -> None:
 
 
 def test_a_member_to_be_replaced_by_name_serves_until_there_is_room() -> None:
-    world = a_world(a_member(1, leaving=Leaving.REPLACED), a_member(2), seats=[a_seat(1), a_seat(2)])
+    world = a_world(
+        a_member(1, leaving=Leaving.REPLACED), a_member(2), registrations=[a_registration(1), a_registration(2)]
+    )
     answer = planned(world, 2, 0)
     assert (answer.steps, waiting(answer)) == ((), 1)
 

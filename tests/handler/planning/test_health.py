@@ -14,9 +14,9 @@ from config.model.repair import HealthRepair, Repair
 from config.units import BalancerId, Instant
 from handler.planning.plan import plan
 from handler.planning.steps import Create, MarkLeaving, NoteHealth, Plan, Wait
-from handler.planning.world import Health, Leaving, Phase, Seating, SeatState, ServerState, World
+from handler.planning.world import BalancerView, Health, Leaving, Phase, RegistrationState, ServerState, World
 from tests.support.planning import SIZES, worlds
-from tests.support.worlds import EDGE, NOW, a_definition, a_member, a_seat, a_world, desired, limits, name_of
+from tests.support.worlds import EDGE, NOW, a_definition, a_member, a_registration, a_world, desired, limits, name_of
 
 FAILING, HEALTHY, UNKNOWN = Health.FAILING, Health.HEALTHY, Health.UNKNOWN
 LONG, JUST = NOW - 120.0, NOW - 119.0
@@ -30,7 +30,9 @@ def a_fleet(*healths: Health | None, since: float | None = LONG, **records: dict
     for number, health in enumerate(healths, 1):
         record = {"failing_since": since if health is FAILING else None, **records.get(f"m{number}", {})}
         members.append(a_member(number, **record))
-    return a_world(*members, seats=[a_seat(number, health=health) for number, health in enumerate(healths, 1)])
+    return a_world(
+        *members, registrations=[a_registration(number, health=health) for number, health in enumerate(healths, 1)]
+    )
 
 
 def planned(world: World, size: int | None = None, rule: HealthRepair | None = USUAL, **limit: Any) -> Plan:
@@ -193,9 +195,17 @@ def two_balancers(edge: Iterable[Health | None], back: Iterable[Health | None] |
     edge = [*edge]
     both = ((EDGE, 80), (BACK, 81))
     members = [a_member(n, balancers=both, failing_since=LONG, **record) for n in range(1, len(edge) + 1)]
-    front = {name_of(n): a_seat(n, health=health) for n, health in enumerate(edge, 1)}
-    behind = None if back is None else {name_of(n): a_seat(n, health=health) for n, health in enumerate(back, 1)}
-    return a_world(*members, seatings={EDGE: Seating(seats=front), BACK: Seating(seats=behind, because="it is dead")})
+    front = {name_of(n): a_registration(n, health=health) for n, health in enumerate(edge, 1)}
+    behind = (
+        None if back is None else {name_of(n): a_registration(n, health=health) for n, health in enumerate(back, 1)}
+    )
+    return a_world(
+        *members,
+        balancer_views={
+            EDGE: BalancerView(registrations=front),
+            BACK: BalancerView(registrations=behind, because="it is dead"),
+        },
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,8 +228,10 @@ def test_each_balancer_is_believed_by_itself(edge: list[Health], back: list[Heal
 
 def test_a_registration_without_work_shows_no_health() -> None:
     world = a_fleet(FAILING, HEALTHY)
-    seats = [a_seat(1, SeatState.DRAINING, health=FAILING), a_seat(2, health=HEALTHY)]
-    assert not [s for s in planned(a_world(*world.members, seats=seats)).steps if isinstance(s, MarkLeaving)]
+    registrations = [a_registration(1, RegistrationState.DRAINING, health=FAILING), a_registration(2, health=HEALTHY)]
+    assert not [
+        s for s in planned(a_world(*world.members, registrations=registrations)).steps if isinstance(s, MarkLeaving)
+    ]
 
 
 @given(world=worlds(), size=SIZES, at_most=st.integers(1, 3), since=st.booleans())

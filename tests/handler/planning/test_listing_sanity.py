@@ -9,14 +9,14 @@ from handler.planning.evidence import Doubt, Ground
 from handler.planning.listing_sanity import ListingStreak, lengthened, named_in
 from handler.planning.plan import plan
 from handler.planning.steps import Create, MarkLeaving, Wait
-from handler.planning.world import Phase, SeatState, ServerState, World
+from handler.planning.world import Phase, RegistrationState, ServerState, World
 from tests.support.worlds import (
     EDGE,
     NOW,
     a_definition,
     a_fleet,
     a_member,
-    a_seat,
+    a_registration,
     a_world,
     desired,
     limits,
@@ -32,20 +32,22 @@ SHRUNK, CONTRADICTED, STALE, MANY_LOST, PARTIAL = (
 )
 
 
-def lacking(*numbers: int, of: int, seats: SeatState | None = None, complete: bool = True, **changes: object) -> World:
-    """A fleet of which these are not listed; ``seats`` are their registrations (``None``: none)."""
+def lacking(
+    *numbers: int, of: int, registrations: RegistrationState | None = None, complete: bool = True, **changes: object
+) -> World:
+    """A fleet of which these are not listed; ``registrations`` are their registrations (``None``: none)."""
     fleet = range(1, of + 1)
     members = [a_member(n, Phase.IN_SERVICE, None if n in numbers else ServerState.RUNNING) for n in fleet]
-    others = [a_seat(n) for n in fleet if n not in numbers]
-    theirs = [a_seat(n, seats) for n in numbers] if seats is not None else []
-    world = a_world(*members, seats=[*others, *theirs], complete=complete)
+    others = [a_registration(n) for n in fleet if n not in numbers]
+    theirs = [a_registration(n, registrations) for n in numbers] if registrations is not None else []
+    world = a_world(*members, registrations=[*others, *theirs], complete=complete)
     return World(
         group=world.group,
         at=world.at,
         complete=world.complete,
         because=world.because,
         members=world.members,
-        seatings=world.seatings,
+        balancer_views=world.balancer_views,
         **changes,  # type: ignore[arg-type]
     )
 
@@ -67,15 +69,27 @@ HERE = [a_member(n) for n in range(5, 11)]
         pytest.param(lacking(1, 2, 3, of=10), set(), id="as many are missing as is allowed"),
         pytest.param(lacking(1, 2, 3, 4, of=10), {SHRUNK}, id="more are missing than is allowed"),
         pytest.param(lacking(1, of=3), {SHRUNK}, id="one of three is more than 30 %"),
-        pytest.param(lacking(1, of=10, seats=SeatState.SERVING), {CONTRADICTED}, id="one is given work"),
-        pytest.param(lacking(1, of=10, seats=SeatState.DRAINING), set(), id="one that drains says nothing"),
-        pytest.param(lacking(1, of=10, seats=SeatState.PARKED), set(), id="one that is parked says nothing"),
         pytest.param(
-            lacking(1, 2, 3, 4, of=10, seats=SeatState.SERVING), {SHRUNK, CONTRADICTED}, id="too many, given work"
+            lacking(1, of=10, registrations=RegistrationState.SERVING), {CONTRADICTED}, id="one is given work"
+        ),
+        pytest.param(
+            lacking(1, of=10, registrations=RegistrationState.DRAINING), set(), id="one that drains says nothing"
+        ),
+        pytest.param(
+            lacking(1, of=10, registrations=RegistrationState.PARKED), set(), id="one that is parked says nothing"
+        ),
+        pytest.param(
+            lacking(1, 2, 3, 4, of=10, registrations=RegistrationState.SERVING),
+            {SHRUNK, CONTRADICTED},
+            id="too many, given work",
         ),
         pytest.param(lacking(1, 2, 3, 4, of=10, complete=False), {PARTIAL}, id="a partial one is only that"),
         pytest.param(a_world(*GONE[:2], *HERE), set(), id="two that are proved gone are not missed"),
-        pytest.param(a_world(*GONE, *HERE, seats=[a_seat(1)]), {MANY_LOST}, id="four that are proved gone are many"),
+        pytest.param(
+            a_world(*GONE, *HERE, registrations=[a_registration(1)]),
+            {MANY_LOST},
+            id="four that are proved gone are many",
+        ),
         pytest.param(
             a_world(*GONE, a_member(5, Phase.IN_SERVICE, None), *HERE[1:]),
             {SHRUNK, MANY_LOST},
@@ -127,7 +141,7 @@ def test_no_member_is_created_while_a_balancer_sends_work_to_an_unknown_name() -
 
 def test_the_message_names_missing_members_and_what_would_confirm_the_listing() -> None:
     missing = [a_member(n, Phase.IN_SERVICE, None, absent_listings=1, absent_at=NOW - 9) for n in (1, 2)]
-    told = doubts(a_world(*missing, *HERE[:2], seats=[a_seat(1)]))
+    told = doubts(a_world(*missing, *HERE[:2], registrations=[a_registration(1)]))
     assert told[SHRUNK].words == (
         "the listing is not believed: it lacks 2 of 4 members, more than 30% (web-k3f9ab-1, web-k3f9ab-2); "
         "to confirm it: a definite answer about each of them, 3 complete listings in a row with the same result over "
@@ -162,6 +176,6 @@ def test_a_streak_settles_a_matter_once_it_is_long_in_number_and_in_time(
 
 
 def test_an_unreadable_balancer_contradicts_no_listing() -> None:
-    world = a_world(*(a_member(n) for n in range(1, 10)), a_member(10, Phase.IN_SERVICE, None), seats=None)
+    world = a_world(*(a_member(n) for n in range(1, 10)), a_member(10, Phase.IN_SERVICE, None), registrations=None)
     assert doubts(world) == {}
-    assert world.seatings[EDGE].seats is None
+    assert world.balancer_views[EDGE].registrations is None

@@ -12,16 +12,20 @@ from handler.planning.member_details import close_up
 from handler.planning.plan import Snapshot
 from handler.planning.roles import Role
 from handler.planning.steps import Destroy, MarkLeaving, NoteHealth
-from handler.planning.world import Health, Leaving, Member, Phase, Seating, ServerState
+from handler.planning.world import BalancerView, Health, Leaving, Member, Phase, ServerState
 from tests.support.snapshots import a_snapshot
-from tests.support.worlds import EDGE, NOW, a_fleet, a_member, a_seat, a_world, name_of
+from tests.support.worlds import EDGE, NOW, a_fleet, a_member, a_registration, a_world, name_of
 
 ONE = name_of(1)
 SERVED, MADE = Phase.IN_SERVICE, Phase.MADE
 
 
 def a_moment(member: Member, *, health: Health | None = None, **group: Any) -> Snapshot:
-    world = a_world(member, a_member(2), seats=[a_seat(1, connections=3, health=health), a_seat(2, health=health)])
+    world = a_world(
+        member,
+        a_member(2),
+        registrations=[a_registration(1, connections=3, health=health), a_registration(2, health=health)],
+    )
     return a_snapshot(world, 2, **group)
 
 
@@ -29,7 +33,7 @@ def test_it_shows_every_side() -> None:
     seen = close_up(ONE, a_moment(a_member(1)))
     assert seen is not None
     assert (seen.record, seen.server) == (a_member(1).record, a_member(1).server)
-    assert (seen.seats, seen.unread) == ({EDGE: a_seat(1, connections=3)}, {})
+    assert (seen.registrations, seen.unread) == ({EDGE: a_registration(1, connections=3)}, {})
     assert (seen.role, seen.why, seen.steps) == (Role.SERVING, "it serves", ())
 
 
@@ -39,11 +43,14 @@ def test_an_unknown_member_has_no_details() -> None:
 
 def test_unreadable_balancers_and_missing_registrations_are_distinguished() -> None:
     back = BalancerId("back")
-    seatings = {EDGE: Seating(seats={}), back: Seating(seats=None, because="it is silent")}
-    world = a_world(a_member(1, balancers=((EDGE, 80), (back, 81))), seatings=seatings)
+    balancer_views = {
+        EDGE: BalancerView(registrations={}),
+        back: BalancerView(registrations=None, because="it is silent"),
+    }
+    world = a_world(a_member(1, balancers=((EDGE, 80), (back, 81))), balancer_views=balancer_views)
     seen = close_up(ONE, a_snapshot(world, 1))
     assert seen is not None
-    assert (seen.seats, seen.unread) == ({EDGE: None}, {back: "it is silent"})
+    assert (seen.registrations, seen.unread) == ({EDGE: None}, {back: "it is silent"})
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,11 @@ def test_every_role_but_those_described_by_their_cause_has_words() -> None:
 
 def test_a_member_that_fails_says_since_when_and_when_it_is_replaced() -> None:
     failing = a_member(1, failing_since=NOW - 60)
-    world = a_world(failing, a_member(2), seats=[a_seat(1, health=Health.FAILING), a_seat(2, health=Health.HEALTHY)])
+    world = a_world(
+        failing,
+        a_member(2),
+        registrations=[a_registration(1, health=Health.FAILING), a_registration(2, health=Health.HEALTHY)],
+    )
     seen = close_up(ONE, a_snapshot(world, 2, repair=Repair(unhealthy=HealthRepair())))
     assert seen is not None
     assert seen.why == (
@@ -97,7 +108,7 @@ def test_a_member_that_nothing_is_done_about_says_why_not() -> None:
 
 def test_of_the_plan_only_its_own_steps_are_shown() -> None:
     broken = (a_member(1, SERVED, ServerState.ERROR), a_member(2, Phase.LEAVING, leaving=Leaving.BROKEN))
-    seen = close_up(ONE, a_snapshot(a_world(*broken, seats=[]), 2, drain=0.0))
+    seen = close_up(ONE, a_snapshot(a_world(*broken, registrations=[]), 2, drain=0.0))
     assert seen is not None
     assert seen.steps == (MarkLeaving(member=ONE, why=Leaving.BROKEN),)
 
@@ -105,7 +116,7 @@ def test_of_the_plan_only_its_own_steps_are_shown() -> None:
 def test_a_plan_of_one_member_leaves_out_all_others() -> None:
     broken = [a_member(number, SERVED, ServerState.ERROR, failing_since=NOW) for number in (1, 2)]
     leaving = a_member(3, Phase.LEAVING, ServerState.ERROR, leaving=Leaving.BROKEN)
-    answer = a_snapshot(a_world(*broken, leaving, a_member(4), seats=[a_seat(4)]), 4).plan()
+    answer = a_snapshot(a_world(*broken, leaving, a_member(4), registrations=[a_registration(4)]), 4).plan()
     assert answer.of(name_of(2)).steps == (
         NoteHealth(member=name_of(2), failing=False),
         MarkLeaving(member=name_of(2), why=Leaving.BROKEN),

@@ -23,7 +23,7 @@ OLD_BUILD = {"phase": MADE, "made_at": "15m ago"}
 def told(
     size: int,
     members: dict[str, tuple[Any, Any]],
-    seats: dict[str, Any] | None = None,
+    registrations: dict[str, Any] | None = None,
     ready: dict[str, bool] | None = None,
     **more: Any,
 ) -> list[str]:
@@ -33,7 +33,7 @@ def told(
         | ({"disproved": True} if server is GONE else {"server": server})
         for name, (record, server) in members.items()
     ]
-    edge = {"seats": seats} if seats is not None else {"seats": dict.fromkeys(members, "serving")}
+    edge = {"seats": registrations} if registrations is not None else {"seats": dict.fromkeys(members, "serving")}
     world = {"members": listed, "seatings": {"edge": edge}}
     return [*plan_lines(planned(read({"desired": size, "world": world, **more}).plan()))]
 
@@ -152,7 +152,7 @@ MIXED = {
         pytest.param(
             told(1, {"m-1": (LEAVER, GONE), "m-2": (SERVED, GONE), "m-3": (SERVED, "running")}),
             ["leave m-1 edge", "forget m-1", "leave m-2 edge", "forget m-2"],
-            id="7: seats that are left over are taken away; ours only of who is proved gone",
+            id="7: registrations that are left over are removed; ours only of a member that is proved gone",
         ),
         pytest.param(
             told(1, of_state("running"), {}),
@@ -199,7 +199,7 @@ def test_a_rule_of_otters_planner(told_now: list[str], lines: list[str]) -> None
 def test_a_person_moves_the_parked_by_having_it_replaced() -> None:
     parked: dict[str, tuple[Any, Any]] = {"m-1": ({"phase": SERVED, "leaving": "replaced"}, "parked")}
     assert told(1, parked, {}) == ["create", "waiting: 1 not ready"], (
-        "the lost seat of one that is set aside stays lost"
+        "the lost registration of one that is set aside stays lost"
     )
     assert told(1, parked | {"m-2": (SERVED, "running")}) == ["mark leaving m-1 replaced"]
 

@@ -30,7 +30,7 @@ from handler.planning.steps import (
     TakeUp,
     Wait,
 )
-from handler.planning.world import Leaving, Phase, Seating, SeatState, ServerState, World
+from handler.planning.world import BalancerView, Leaving, Phase, RegistrationState, ServerState, World
 from tests.support.planning import FRESH, SIZES, worlds
 from tests.support.worlds import (
     EDGE,
@@ -38,7 +38,7 @@ from tests.support.worlds import (
     a_definition,
     a_fleet,
     a_member,
-    a_seat,
+    a_registration,
     a_world,
     desired,
     limits,
@@ -47,7 +47,7 @@ from tests.support.worlds import (
 
 INTENDED, MADE, SERVED, LEAVING = Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING
 BUILDING, RUNNING, ERROR, DELETING = ServerState.BUILDING, ServerState.RUNNING, ServerState.ERROR, ServerState.DELETING
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 ONE = name_of(1)
 NEW = Create(member=None)
 BACK = BalancerId("back")
@@ -146,7 +146,7 @@ ARRIVED = a_member(1, MADE, ready=True)
         ),
         # Coming into service.
         pytest.param(
-            1, a_world(a_member(1, MADE, ready=False, **FRESH)), [], {Wait.NOT_READY: 1}, id="not ready: not seated"
+            1, a_world(a_member(1, MADE, ready=False, **FRESH)), [], {Wait.NOT_READY: 1}, id="not ready: not registered"
         ),
         pytest.param(
             1,
@@ -160,19 +160,25 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(ARRIVED),
             [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
             {},
-            id="ready: seated",
+            id="ready: registered",
         ),
         pytest.param(
             1,
-            a_world(ARRIVED, seats=[a_seat(1, PARKED)]),
+            a_world(ARRIVED, registrations=[a_registration(1, PARKED)]),
             [Enable(member=ONE, balancer=EDGE)],
             {},
             id="parked: enabled",
         ),
-        pytest.param(1, a_world(ARRIVED, seats=[a_seat(1)]), [EnterService(member=ONE)], {}, id="serving: in service"),
         pytest.param(
             1,
-            a_world(ARRIVED, seats=None),
+            a_world(ARRIVED, registrations=[a_registration(1)]),
+            [EnterService(member=ONE)],
+            {},
+            id="serving: in service",
+        ),
+        pytest.param(
+            1,
+            a_world(ARRIVED, registrations=None),
             [],
             {Wait.BALANCER_UNKNOWN: 1},
             id="no member joins an unreadable balancer",
@@ -183,20 +189,28 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(a_member(1)),
             [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
             {},
-            id="a seat that vanished is taken again [a reload forgets servers]",
+            id="a registration that vanished is made again [a reload forgets servers]",
         ),
         pytest.param(
             1,
-            a_world(a_member(1), seats=[a_seat(1, DRAINING)]),
+            a_world(a_member(1), registrations=[a_registration(1, DRAINING)]),
             [Enable(member=ONE, balancer=EDGE)],
             {},
             id="undrained",
         ),
         pytest.param(
-            1, a_world(a_member(1, ready=False)), [], {Wait.NOT_READY: 1}, id="a lost seat waits for a denying probe"
+            1,
+            a_world(a_member(1, ready=False)),
+            [],
+            {Wait.NOT_READY: 1},
+            id="a lost registration waits for a denying probe",
         ),
         pytest.param(
-            1, a_world(a_member(1, ready=False), seats=[a_seat(1)]), [], {}, id="a failing probe removes no member"
+            1,
+            a_world(a_member(1, ready=False), registrations=[a_registration(1)]),
+            [],
+            {},
+            id="a failing probe removes no member",
         ),
         pytest.param(
             1, a_world(a_member(1, SERVED, ServerState.UNKNOWN)), [], {Wait.UNCONFIRMED: 1}, id="unsure: left alone"
@@ -204,7 +218,7 @@ ARRIVED = a_member(1, MADE, ready=True)
         # Broken.
         pytest.param(
             1,
-            a_world(a_member(1, SERVED, ERROR), seats=[a_seat(1)]),
+            a_world(a_member(1, SERVED, ERROR), registrations=[a_registration(1)]),
             [leave(1, Leaving.BROKEN), NEW],
             {},
             id="broken: replaced in the same pass [Otter 6]",
@@ -218,7 +232,7 @@ ARRIVED = a_member(1, MADE, ready=True)
         ),
         pytest.param(
             1,
-            a_world(a_member(1, SERVED, DELETING), seats=[a_seat(1)]),
+            a_world(a_member(1, SERVED, DELETING), registrations=[a_registration(1)]),
             [left(1), NEW],
             {Wait.DELETING: 1},
             id="deleted by another party: deregistered and replaced at once [Otter #1523]",
@@ -227,7 +241,11 @@ ARRIVED = a_member(1, MADE, ready=True)
         pytest.param(2, a_fleet(3), [leave(1)], {}, id="one too many: the oldest is marked, and nothing else"),
         pytest.param(
             1,
-            a_world(a_member(1, protected=True), a_member(2, protected=True), seats=[a_seat(1), a_seat(2)]),
+            a_world(
+                a_member(1, protected=True),
+                a_member(2, protected=True),
+                registrations=[a_registration(1), a_registration(2)],
+            ),
             [],
             {Wait.PROTECTED: 1},
             id="only protected ones: none leaves",
@@ -237,14 +255,14 @@ ARRIVED = a_member(1, MADE, ready=True)
         ),
         pytest.param(
             1,
-            a_world(a_member(1), a_member(2, None), seats=[a_seat(1)]),
+            a_world(a_member(1), a_member(2, None), registrations=[a_registration(1)]),
             [TakeUp(member=name_of(2))],
             {},
             id="no member is chosen while a machine has no record",
         ),
         pytest.param(
             1,
-            a_world(a_member(1), a_member(2, INTENDED, None), seats=[a_seat(1)]),
+            a_world(a_member(1), a_member(2, INTENDED, None), registrations=[a_registration(1)]),
             [leave(2)],
             {},
             id="an open intent leaves before a member in service",
@@ -252,21 +270,27 @@ ARRIVED = a_member(1, MADE, ready=True)
         # Replacing.
         pytest.param(
             1,
-            a_world(a_member(1, leaving=Leaving.REPLACED), seats=[a_seat(1)]),
+            a_world(a_member(1, leaving=Leaving.REPLACED), registrations=[a_registration(1)]),
             [NEW],
             {},
             id="to be replaced: the new one comes first",
         ),
         pytest.param(
             1,
-            a_world(a_member(1, leaving=Leaving.REPLACED), a_member(2, MADE, BUILDING, **FRESH), seats=[a_seat(1)]),
+            a_world(
+                a_member(1, leaving=Leaving.REPLACED),
+                a_member(2, MADE, BUILDING, **FRESH),
+                registrations=[a_registration(1)],
+            ),
             [],
             {Wait.BUILDING: 1},
             id="to be replaced: serves until the new one does",
         ),
         pytest.param(
             1,
-            a_world(a_member(1, leaving=Leaving.REPLACED), a_member(2), seats=[a_seat(1), a_seat(2)]),
+            a_world(
+                a_member(1, leaving=Leaving.REPLACED), a_member(2), registrations=[a_registration(1), a_registration(2)]
+            ),
             [leave(1, Leaving.REPLACED)],
             {},
             id="to be replaced: leaves when the new one serves",
@@ -295,17 +319,17 @@ ARRIVED = a_member(1, MADE, ready=True)
         ),
         pytest.param(
             1,
-            a_world(a_member(1, absent_listings=2, absent_at=NOW - 5), seats=[a_seat(1)]),
+            a_world(a_member(1, absent_listings=2, absent_at=NOW - 5), registrations=[a_registration(1)]),
             [NotePresence(member=ONE)],
             {},
             id="back on the listing",
         ),
         pytest.param(
             1,
-            a_world(a_member(1, SERVED, None, disproved=True), seats=[a_seat(1)]),
+            a_world(a_member(1, SERVED, None, disproved=True), registrations=[a_registration(1)]),
             [left(1), Forget(member=ONE), NEW],
             {},
-            id="gone with a witness: unseated, forgotten, replaced",
+            id="gone with a witness: deregistered, forgotten, replaced",
         ),
         pytest.param(
             1,
@@ -316,10 +340,10 @@ ARRIVED = a_member(1, MADE, ready=True)
         ),
         pytest.param(
             1,
-            a_world(a_member(1, SERVED, None, disproved=True), seats=None),
+            a_world(a_member(1, SERVED, None, disproved=True), registrations=None),
             [NEW],
             {Wait.BALANCER_UNKNOWN: 1},
-            id="gone behind an unreadable balancer: replaced, and remembered until it can be unseated",
+            id="gone behind an unreadable balancer: replaced, and remembered until it can be deregistered",
         ),
     ],
 )
@@ -331,59 +355,67 @@ LEAVER: dict[str, Any] = {"leaving_at": NOW - 1}
 
 
 @pytest.mark.parametrize(
-    ("member", "seats", "steps", "waits"),
+    ("member", "registrations", "steps", "waits"),
     [
         pytest.param(
             a_member(1, LEAVING, **LEAVER),
-            [a_seat(1)],
+            [a_registration(1)],
             [Drain(member=ONE, balancer=EDGE)],
             {Wait.DRAINING: 1},
             id="drains",
         ),
         pytest.param(
-            a_member(1, LEAVING, drained_at=NOW - 59.9), [a_seat(1, DRAINING, 3)], [], {Wait.DRAINING: 1}, id="has work"
+            a_member(1, LEAVING, drained_at=NOW - 59.9),
+            [a_registration(1, DRAINING, 3)],
+            [],
+            {Wait.DRAINING: 1},
+            id="has work",
         ),
         pytest.param(
             a_member(1, LEAVING, drained_at=NOW - 1),
-            [a_seat(1, DRAINING, None)],
+            [a_registration(1, DRAINING, None)],
             [],
             {Wait.DRAINING: 1},
             id="an unknown number of connections is not zero [Otter 5]",
         ),
         pytest.param(
             a_member(1, LEAVING, drained_at=NOW - 1),
-            [a_seat(1, DRAINING, 0)],
+            [a_registration(1, DRAINING, 0)],
             [left(), destroyed()],
             {Wait.DELETING: 1},
             id="has no work in hand",
         ),
         pytest.param(
             a_member(1, LEAVING, drained_at=NOW - 60),
-            [a_seat(1, DRAINING, 3)],
+            [a_registration(1, DRAINING, 3)],
             [left(), destroyed()],
             {Wait.DELETING: 1},
             id="had its time",
         ),
         pytest.param(
             a_member(1, LEAVING),
-            [a_seat(1, DRAINING, 3)],
+            [a_registration(1, DRAINING, 3)],
             [Drain(member=ONE, balancer=EDGE)],
             {Wait.DRAINING: 1},
             id="drains since an unknown moment: the clock starts now",
         ),
         pytest.param(
-            a_member(1, LEAVING), [a_seat(1, PARKED)], [left(), destroyed()], {Wait.DELETING: 1}, id="parked: no drain"
+            a_member(1, LEAVING),
+            [a_registration(1, PARKED)],
+            [left(), destroyed()],
+            {Wait.DELETING: 1},
+            id="parked: no drain",
         ),
         pytest.param(
             a_member(1, LEAVING, leaving=Leaving.BROKEN),
-            [a_seat(1)],
+            [a_registration(1)],
             [left(), destroyed()],
             {Wait.DELETING: 1},
             id="broken: no drain, but leaves before it is destroyed",
         ),
         pytest.param(
             a_member(1, LEAVING, in_service_at=None),
-            [a_seat(1)],
+            [a_registration(1)],
             [left(), destroyed()],
             {Wait.DELETING: 1},
             id="never served: no drain",
@@ -394,10 +426,10 @@ LEAVER: dict[str, Any] = {"leaving_at": NOW - 1}
         ),
         pytest.param(
             a_member(1, LEAVING, balancers=()),
-            [a_seat(1)],
+            [a_registration(1)],
             [Drain(member=ONE, balancer=EDGE)],
             {Wait.DRAINING: 1},
-            id="seated under its name where nothing was written down",
+            id="registered under its name where nothing was written down",
         ),
         pytest.param(
             a_member(1, LEAVING, DELETING, **LEAVER), [], [], {Wait.DELETING: 1}, id="being deleted: waited for"
@@ -419,50 +451,58 @@ LEAVER: dict[str, Any] = {"leaving_at": NOW - 1}
         pytest.param(a_member(1, LEAVING, None, disproved=True), [], [Forget(member=ONE)], {}, id="gone: forgotten"),
         pytest.param(
             a_member(1, LEAVING, None, disproved=True),
-            [a_seat(1)],
+            [a_registration(1)],
             [left(), Forget(member=ONE)],
             {},
-            id="gone: its seat first",
+            id="gone: its registration first",
         ),
     ],
 )
-def test_no_member_is_destroyed_before_it_has_left_its_balancers(member, seats, steps: list[Step], waits) -> None:
-    assert steps_of(0, a_world(member, seats=seats)) == (steps, waits)
+def test_no_member_is_destroyed_before_it_has_left_its_balancers(
+    member, registrations, steps: list[Step], waits
+) -> None:
+    assert steps_of(0, a_world(member, registrations=registrations)) == (steps, waits)
 
 
 def test_a_member_to_be_replaced_stays_while_serving_members_are_leaving() -> None:
     world = a_world(
         a_member(1), a_member(2, SERVED, ServerState.UNKNOWN), a_member(3, leaving=Leaving.REPLACED),
-        seats=[a_seat(1), a_seat(2), a_seat(3)],
+        registrations=[a_registration(1), a_registration(2), a_registration(3)],
     )  # fmt: skip
     assert steps_of(1, world)[0] == [leave(1)]
 
 
 def test_a_group_without_drain_time_does_not_drain() -> None:
-    world = a_world(a_member(1, LEAVING), seats=[a_seat(1)])
+    world = a_world(a_member(1, LEAVING), registrations=[a_registration(1)])
     assert steps_of(0, world, group={"drain": 0.0})[0] == [left(), destroyed()]
 
 
 def test_a_member_that_only_some_processes_give_work_is_enabled_and_drained_again_before_it_leaves() -> None:
-    seats = [a_seat(1, SeatState.PARTLY)]
-    assert steps_of(1, a_world(a_member(1), seats=seats))[0] == [Enable(member=ONE, balancer=EDGE)]
+    registrations = [a_registration(1, RegistrationState.PARTLY)]
+    assert steps_of(1, a_world(a_member(1), registrations=registrations))[0] == [Enable(member=ONE, balancer=EDGE)]
     leaving = a_member(1, LEAVING, drained_at=NOW - 90)
-    assert steps_of(0, a_world(leaving, seats=seats)) == ([Drain(member=ONE, balancer=EDGE)], {Wait.DRAINING: 1})
+    assert steps_of(0, a_world(leaving, registrations=registrations)) == (
+        [Drain(member=ONE, balancer=EDGE)],
+        {Wait.DRAINING: 1},
+    )
 
 
 def test_a_member_leaves_all_its_balancers_before_it_is_destroyed() -> None:
     member = a_member(1, LEAVING, balancers=((EDGE, 80), (BACK, 81)), drained_at=NOW - 1)
-    seatings = {EDGE: Seating(seats={ONE: a_seat(1, DRAINING, 0)}), BACK: Seating(seats={ONE: a_seat(1, DRAINING, 2)})}
-    assert steps_of(0, a_world(member, seatings=seatings)) == ([left()], {Wait.DRAINING: 1})
-    seatings[BACK] = Seating(seats={ONE: a_seat(1, DRAINING, 0)})
-    assert steps_of(0, a_world(member, seatings=seatings))[0] == [left(1, EDGE), left(1, BACK), destroyed()]
-    seatings[BACK] = Seating(seats=None, because="no answer")
-    assert steps_of(0, a_world(member, seatings=seatings)) == ([left()], {Wait.BALANCER_UNKNOWN: 1})
+    balancer_views = {
+        EDGE: BalancerView(registrations={ONE: a_registration(1, DRAINING, 0)}),
+        BACK: BalancerView(registrations={ONE: a_registration(1, DRAINING, 2)}),
+    }
+    assert steps_of(0, a_world(member, balancer_views=balancer_views)) == ([left()], {Wait.DRAINING: 1})
+    balancer_views[BACK] = BalancerView(registrations={ONE: a_registration(1, DRAINING, 0)})
+    assert steps_of(0, a_world(member, balancer_views=balancer_views))[0] == [left(1, EDGE), left(1, BACK), destroyed()]
+    balancer_views[BACK] = BalancerView(registrations=None, because="no answer")
+    assert steps_of(0, a_world(member, balancer_views=balancer_views)) == ([left()], {Wait.BALANCER_UNKNOWN: 1})
 
 
 def test_a_member_serves_where_it_was_made_to_serve_whatever_is_declared_now() -> None:
     member = a_member(1, MADE, ready=True, balancers=((BACK, 81),))
-    world = a_world(member, seatings={EDGE: Seating(seats={}), BACK: Seating(seats={})})
+    world = a_world(member, balancer_views={EDGE: BalancerView(registrations={}), BACK: BalancerView(registrations={})})
     assert steps_of(1, world)[0] == [Join(member=ONE, balancer=BACK), Enable(member=ONE, balancer=BACK)]
 
 
@@ -483,7 +523,7 @@ def vanished(gone: int, of: int, phase: Phase = SERVED) -> World:
     numbers = range(1, of + 1)
     return a_world(
         *(a_member(n, phase, None if n <= gone else RUNNING, disproved=n <= gone, ready=True) for n in numbers),
-        seats=[a_seat(n) for n in numbers if n > gone],
+        registrations=[a_registration(n) for n in numbers if n > gone],
     )
 
 
@@ -509,7 +549,7 @@ def broken(lost: int, of: int) -> World:
     """A fleet whose cloud reports the first ``lost`` members as broken, though all are registered with balancers."""
     numbers = range(1, of + 1)
     members = [a_member(n, SERVED, ERROR if n <= lost else RUNNING) for n in numbers]
-    return a_world(*members, seats=[a_seat(n) for n in numbers])
+    return a_world(*members, registrations=[a_registration(n) for n in numbers])
 
 
 def test_when_a_cloud_reports_most_of_a_fleet_as_broken_no_member_is_destroyed_or_created() -> None:
@@ -523,7 +563,7 @@ def test_vanished_and_broken_members_are_doubted_together() -> None:
         a_member(1, SERVED, None, disproved=True),
         *(a_member(n, SERVED, ERROR) for n in (2, 3)),
         *(a_member(n, SERVED) for n in (4, 5)),
-        seats=[a_seat(n) for n in (1, 2, 3, 4, 5)],
+        registrations=[a_registration(n) for n in (1, 2, 3, 4, 5)],
     )
     assert steps_of(5, world) == ([], {Wait.MANY_VANISHED: 3})
 
@@ -565,7 +605,7 @@ def test_where_vanishing_shrinks_the_vanished_are_not_replaced() -> None:
     group = {"on_vanish": OnVanish.SHRINK}
     assert steps_of(3, vanished(1, 3), group=group) == ([], {Wait.VANISHED: 1})
     assert plan(desired(3), vanished(1, 3), a_definition(**group), limits(), NOW).vanished == (ONE,)
-    dying = a_world(a_member(1, SERVED, DELETING), a_member(2), seats=[a_seat(2)])
+    dying = a_world(a_member(1, SERVED, DELETING), a_member(2), registrations=[a_registration(2)])
     assert steps_of(2, dying, group=group) == ([], {Wait.DELETING: 1})
 
 
@@ -577,7 +617,7 @@ def test_deleting_a_group_makes_all_members_leave() -> None:
         a_member(4, INTENDED, None, disproved=True),
         a_member(5, SERVED, None, disproved=True),
         a_member(6, SERVED, ERROR),
-        seats=[a_seat(1)],
+        registrations=[a_registration(1)],
     )
     steps, _ = steps_of(None, world, deleting=True)
     assert steps == [
@@ -605,7 +645,7 @@ def test_steps_come_in_one_order_removals_first_creations_last() -> None:
         a_member(3),
         a_member(2, INTENDED, None, disproved=True),
         a_member(1, SERVED, ERROR),
-        seats=[a_seat(3)],
+        registrations=[a_registration(3)],
     )
     assert steps_of(4, world)[0] == [
         leave(1, Leaving.BROKEN),
@@ -629,7 +669,7 @@ def test_the_order_of_members_changes_nothing(world: World, size: int | None, de
 def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | None, deleting: bool) -> None:
     steps, _ = steps_of(size, world, deleting=deleting)
     members = {member.name: member for member in world.members}
-    seats = {} if world.seatings[EDGE].not_found else world.seatings[EDGE].seats
+    registrations = {} if world.balancer_views[EDGE].not_found else world.balancer_views[EDGE].registrations
     leaving = {step.member for step in steps if isinstance(step, Leave)}
     for step in steps:
         match step:
@@ -637,8 +677,8 @@ def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | 
                 record = members[name].record
                 assert record is not None
                 assert record.phase is LEAVING, "no member is destroyed that was not chosen, durably"
-                assert seats is not None, "no member of a balancer that cannot be read"
-                assert name not in seats or name in leaving, "no member that has not left"
+                assert registrations is not None, "no member of a balancer that cannot be read"
+                assert name not in registrations or name in leaving, "no member that has not left"
             case MarkLeaving(why=Leaving.SURPLUS | Leaving.REPLACED | Leaving.DELETED):
                 assert world.complete, "no member is chosen on a partial listing"
             case Forget(member=name):

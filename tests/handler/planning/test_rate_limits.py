@@ -19,11 +19,11 @@ ONE, BACK = name_of(1), BalancerId("back")
 CREATE, DESTROY = Create(member=ONE), Destroy(member=ONE)
 
 
-def seated(balancer: BalancerId) -> list[Step]:
+def registered(balancer: BalancerId) -> list[Step]:
     return [Join(member=ONE, balancer=balancer), Enable(member=ONE, balancer=balancer)]
 
 
-def unseated(balancer: BalancerId) -> Step:
+def deregistered(balancer: BalancerId) -> Step:
     return Leave(member=ONE, balancer=balancer)
 
 
@@ -38,25 +38,33 @@ def accepted(*, again_in: float) -> Attempts:
 @pytest.mark.parametrize(
     ("steps", "attempts", "left", "wait"),
     [
-        pytest.param(seated(EDGE), [], seated(EDGE), set(), id="nothing failed"),
-        pytest.param(seated(EDGE), [failed("join", EDGE, again_in=0.0)], seated(EDGE), set(), id="long enough ago"),
-        pytest.param(seated(EDGE), [failed("join", EDGE)], [], {Wait.BACK_OFF}, id="no member is enabled unregistered"),
+        pytest.param(registered(EDGE), [], registered(EDGE), set(), id="nothing failed"),
         pytest.param(
-            [*seated(EDGE), *seated(BACK)],
+            registered(EDGE), [failed("join", EDGE, again_in=0.0)], registered(EDGE), set(), id="long enough ago"
+        ),
+        pytest.param(
+            registered(EDGE), [failed("join", EDGE)], [], {Wait.BACK_OFF}, id="no member is enabled unregistered"
+        ),
+        pytest.param(
+            [*registered(EDGE), *registered(BACK)],
             [failed("join", EDGE)],
-            seated(BACK),
+            registered(BACK),
             {Wait.BACK_OFF},
             id="another balancer does not wait for it",
         ),
         pytest.param(
-            [unseated(EDGE), unseated(BACK), DESTROY],
+            [deregistered(EDGE), deregistered(BACK), DESTROY],
             [failed("leave", EDGE)],
-            [unseated(BACK)],
+            [deregistered(BACK)],
             {Wait.BACK_OFF},
             id="no member is destroyed before it has left",
         ),
         pytest.param(
-            [unseated(EDGE), DESTROY], [failed("destroy")], [unseated(EDGE)], {Wait.BACK_OFF}, id="who leaves may leave"
+            [deregistered(EDGE), DESTROY],
+            [failed("destroy")],
+            [deregistered(EDGE)],
+            {Wait.BACK_OFF},
+            id="who leaves may leave",
         ),
     ],
 )
@@ -97,8 +105,8 @@ def test_removals_and_then_creations_share_what_the_cloud_may_be_asked_for() -> 
 @pytest.mark.parametrize(
     ("limit", "line", "rest"),
     [
-        pytest.param({"destroys": 2}, [unseated(EDGE), DESTROY], [unseated(EDGE)], id="destroys"),
-        pytest.param({"joins": 2}, seated(EDGE), [], id="joins"),
+        pytest.param({"destroys": 2}, [deregistered(EDGE), DESTROY], [deregistered(EDGE)], id="destroys"),
+        pytest.param({"joins": 2}, registered(EDGE), [], id="joins"),
     ],
 )
 def test_a_pass_does_so_much_of_a_kind_and_leaves_the_rest_to_the_next(limit, line, rest) -> None:

@@ -16,7 +16,7 @@ from handler.planning.roles import state_of
 from handler.planning.status import MemberState
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Create, Destroy, Drain, Forget, Wait
-from handler.planning.world import Leaving, Member, Phase, SeatState, ServerState, World
+from handler.planning.world import Leaving, Member, Phase, RegistrationState, ServerState, World
 from tests.support.beds import Bed, grown
 from tests.support.worlds import (
     NOW,
@@ -25,7 +25,7 @@ from tests.support.worlds import (
     a_fleet,
     a_member,
     a_record,
-    a_seat,
+    a_registration,
     a_world,
     desired,
     limits,
@@ -90,7 +90,9 @@ def test_a_removal_of_which_no_instant_is_remembered_is_tried_at_once() -> None:
 @pytest.mark.parametrize("state", [ServerState.RUNNING, ServerState.ERROR, ServerState.DELETING])
 def test_a_group_with_nothing_but_a_stuck_member_beside_its_size_is_converged(state: ServerState) -> None:
     fleet = a_fleet(3)
-    world = a_world(*fleet.members, stuck_member(9, state), seats=[a_seat(number) for number in (1, 2, 3)])
+    world = a_world(
+        *fleet.members, stuck_member(9, state), registrations=[a_registration(number) for number in (1, 2, 3)]
+    )
 
     told = planned(world, 3)
 
@@ -100,7 +102,7 @@ def test_a_group_with_nothing_but_a_stuck_member_beside_its_size_is_converged(st
 
 
 def test_a_stuck_member_is_no_size_and_holds_up_no_growth() -> None:
-    world = a_world(stuck_member(1), stuck_member(2), a_member(3), seats=[a_seat(3)])
+    world = a_world(stuck_member(1), stuck_member(2), a_member(3), registrations=[a_registration(3)])
 
     told = planned(world, 3)
 
@@ -130,10 +132,11 @@ def test_a_stuck_member_that_is_gone_at_last_is_forgotten() -> None:
 
 def test_a_stuck_member_that_is_registered_again_by_hand_is_drained_first() -> None:
     world = a_world(
-        stuck_member(1, ServerState.RUNNING, removal_tried_at=ago(7200)), seats=[a_seat(1, SeatState.SERVING)]
+        stuck_member(1, ServerState.RUNNING, removal_tried_at=ago(7200)),
+        registrations=[a_registration(1, RegistrationState.SERVING)],
     )
 
-    assert planned(world, 0).steps == (Drain(member=ONE, balancer=next(iter(world.seatings))),)
+    assert planned(world, 0).steps == (Drain(member=ONE, balancer=next(iter(world.balancer_views))),)
 
 
 def test_deleting_a_group_chooses_a_stuck_member_no_second_time() -> None:
@@ -261,7 +264,7 @@ def test_a_removal_that_was_ordered_again_has_all_its_attempts_again() -> None:
 
 def test_an_order_while_a_balancer_cannot_be_read_is_remembered() -> None:
     bed = stuck_bed(1)
-    bed.edge.faults.always["seats"] = Transient("no answer")
+    bed.edge.faults.always["registrations"] = Transient("no answer")
     bed.run(accept_vanished=True)
     bed.edge.faults.clear()
     bed.settle()

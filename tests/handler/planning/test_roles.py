@@ -10,8 +10,8 @@ from config.model.repair import Repair
 from config.units import Instant
 from handler.planning.roles import COUNTED, Role, is_witnessed, role, state_of
 from handler.planning.status import MemberState
-from handler.planning.world import Leaving, Member, Phase, SeatState, ServerState
-from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_server, a_world, limits
+from handler.planning.world import Leaving, Member, Phase, RegistrationState, ServerState
+from tests.support.worlds import NOW, a_definition, a_member, a_registration, a_server, a_world, limits
 
 INTENDED, MADE, SERVED, LEAVING = Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE, Phase.LEAVING
 FRESH = {"intended_at": NOW - 10, "made_at": NOW - 5}
@@ -84,25 +84,32 @@ def test_without_a_probe_an_address_makes_ready_and_its_lack_ends_with_the_build
 
 
 @pytest.mark.parametrize(
-    ("member", "seat", "expected"),
+    ("member", "registration", "expected"),
     [
         pytest.param(a_member(1, INTENDED, None), None, MemberState.BUILDING, id="intended"),
-        pytest.param(a_member(1, MADE, ready=True), SeatState.PARKED, MemberState.JOINING, id="not yet serving"),
-        pytest.param(a_member(1, SERVED), SeatState.SERVING, MemberState.IN_SERVICE, id="serving"),
         pytest.param(
-            a_member(1, SERVED, leaving=Leaving.REPLACED), SeatState.SERVING, MemberState.IN_SERVICE, id="replacing"
+            a_member(1, MADE, ready=True), RegistrationState.PARKED, MemberState.JOINING, id="not yet serving"
+        ),
+        pytest.param(a_member(1, SERVED), RegistrationState.SERVING, MemberState.IN_SERVICE, id="serving"),
+        pytest.param(
+            a_member(1, SERVED, leaving=Leaving.REPLACED),
+            RegistrationState.SERVING,
+            MemberState.IN_SERVICE,
+            id="replacing",
         ),
         pytest.param(
             a_member(1, MADE, leaving=Leaving.REPLACED), None, MemberState.JOINING, id="replaced before it served"
         ),
-        pytest.param(a_member(1, LEAVING), SeatState.DRAINING, MemberState.DRAINING, id="draining"),
+        pytest.param(a_member(1, LEAVING), RegistrationState.DRAINING, MemberState.DRAINING, id="draining"),
         pytest.param(a_member(1, LEAVING), None, MemberState.LEAVING, id="left its balancer"),
         pytest.param(a_member(1, SERVED, ServerState.ERROR), None, MemberState.BROKEN, id="broken"),
-        pytest.param(a_member(1, SERVED, None), SeatState.SERVING, MemberState.UNKNOWN, id="absent"),
+        pytest.param(a_member(1, SERVED, None), RegistrationState.SERVING, MemberState.UNKNOWN, id="absent"),
     ],
 )
-def test_every_member_has_one_state(member: Member, seat: SeatState | None, expected: MemberState) -> None:
-    world = a_world(member, seats=[] if seat is None else [a_seat(1, seat)])
+def test_every_member_has_one_state(
+    member: Member, registration: RegistrationState | None, expected: MemberState
+) -> None:
+    world = a_world(member, registrations=[] if registration is None else [a_registration(1, registration)])
     assert state_of(member, world, a_definition(), NOW) is expected
 
 

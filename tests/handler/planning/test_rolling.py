@@ -12,10 +12,10 @@ from handler.planning.desired import Rolling
 from handler.planning.roles import Role, sequence_of
 from handler.planning.rolling import Rolled, rolled
 from handler.planning.steps import MarkLeaving, Wait
-from handler.planning.world import Health, Leaving, Member, Phase, SeatState, ServerState, World
+from handler.planning.world import Health, Leaving, Member, Phase, RegistrationState, ServerState, World
 from tests.support.planning import SIZES
 from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, budgets, made_of, mixed, planned, rolling, said
-from tests.support.worlds import NOW, a_definition, a_member, a_seat, a_world, limits, name_of
+from tests.support.worlds import NOW, a_definition, a_member, a_registration, a_world, limits, name_of
 
 PHASES = {"leaving": {"phase": Phase.LEAVING, "leaving": Leaving.REPLACED, "leaving_at": NOW - 1, "drained_at": NOW}}
 WIDE = Rolling(surge=2, unavailable=1)
@@ -77,7 +77,9 @@ def test_a_removal_that_is_stuck_holds_up_no_repair() -> None:
 
 def test_members_that_do_not_serve_yet_are_waited_for() -> None:
     """A member that is set aside is not: no member is created before a person decides."""
-    parked = replace(a_world(a_member(1, state=ServerState.PARKED, profile=OLD), seats=[a_seat(1)]), profile=NEW)
+    parked = replace(
+        a_world(a_member(1, state=ServerState.PARKED, profile=OLD), registrations=[a_registration(1)]), profile=NEW
+    )
     plan = planned(parked, 1)
     assert (said(plan), plan.waits) == (([], 0), ((Wait.ROLLING, 1),))
     building = a_member(1, Phase.MADE, ServerState.BUILDING, profile=OLD, intended_at=NOW, made_at=NOW)
@@ -96,19 +98,26 @@ def test_a_rebooting_member_does_no_work_and_leaves_as_soon_as_there_are_more_th
 def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go() -> None:
     """A release that comes into service and does not answer is not rolled on."""
     world = made_of(OLD, OLD, OLD, NEW)
-    seats = [a_seat(number) for number in (1, 2, 3)]
-    ill = replace(a_seat(4), health=Health.FAILING)
-    ailing = replace(world, seatings=a_world(seats=[*(replace(s, health=Health.HEALTHY) for s in seats), ill]).seatings)
+    registrations = [a_registration(number) for number in (1, 2, 3)]
+    ill = replace(a_registration(4), health=Health.FAILING)
+    ailing = replace(
+        world,
+        balancer_views=a_world(
+            registrations=[*(replace(s, health=Health.HEALTHY) for s in registrations), ill]
+        ).balancer_views,
+    )
     assert said(planned(ailing, 3)) == ([], 0)
 
 
 def test_while_no_member_passes_the_health_checks_a_roll_removes_none() -> None:
     """It may be the check that is broken."""
     world = made_of(OLD, OLD, OLD, NEW)
-    ill = [replace(a_seat(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
-    assert said(planned(replace(world, seatings=a_world(seats=ill).seatings), 3)) == ([], 0)
-    one = [*(replace(seat, health=Health.HEALTHY) for seat in ill[1:]), ill[0]]
-    assert said(planned(replace(world, seatings=a_world(seats=one).seatings), 3)) == ([1], 0), "three others serve"
+    ill = [replace(a_registration(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
+    assert said(planned(replace(world, balancer_views=a_world(registrations=ill).balancer_views), 3)) == ([], 0)
+    one = [*(replace(registration, health=Health.HEALTHY) for registration in ill[1:]), ill[0]]
+    assert said(planned(replace(world, balancer_views=a_world(registrations=one).balancer_views), 3)) == ([1], 0), (
+        "three others serve"
+    )
 
 
 def test_a_roll_reports_how_many_are_to_come_and_which_are_protected() -> None:
@@ -164,5 +173,10 @@ def test_the_order_of_members_does_not_matter_to_a_roll(world: World, size: int 
 
 def test_a_draining_registration_is_no_service() -> None:
     world = made_of(OLD, OLD, NEW)
-    drained = replace(world, seatings=a_world(seats=[a_seat(1), a_seat(2, SeatState.DRAINING), a_seat(3)]).seatings)
+    drained = replace(
+        world,
+        balancer_views=a_world(
+            registrations=[a_registration(1), a_registration(2, RegistrationState.DRAINING), a_registration(3)]
+        ).balancer_views,
+    )
     assert said(planned(drained, 2, ONE_MORE)) == ([1], 0)

@@ -14,9 +14,9 @@ from handler.planning.membership import Moves, keep
 from handler.planning.roles import Role, role
 from handler.planning.settled import nominees, sifted
 from handler.planning.victims import Preference, Turn, choose
-from handler.planning.world import Health, Leaving, Member, Phase, Record, SeatState, ServerState, World
+from handler.planning.world import Health, Leaving, Member, Phase, Record, RegistrationState, ServerState, World
 from tests.support.planning import worlds
-from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_seat, a_server, a_world
+from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_registration, a_server, a_world
 
 SERVED = Phase.IN_SERVICE
 
@@ -42,27 +42,29 @@ def test_a_fleet_that_serves_is_settled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "seats"),
+    ("member", "registrations"),
     [
-        pytest.param(a_member(1, None), [a_seat(1)], id="not known"),
-        pytest.param(a_member(1, SERVED, None), [a_seat(1)], id="not listed"),
-        pytest.param(a_member(1, SERVED, ServerState.UNKNOWN), [a_seat(1)], id="in a state that says nothing"),
-        pytest.param(a_member(1, Phase.MADE), [a_seat(1)], id="not in service yet"),
-        pytest.param(a_member(1, Phase.LEAVING), [a_seat(1)], id="leaving"),
-        pytest.param(a_member(1, leaving=Leaving.REPLACED), [a_seat(1)], id="to be replaced"),
-        pytest.param(a_member(1, absent_at=NOW - 5), [a_seat(1)], id="missed a moment ago"),
-        pytest.param(a_member(1, detaching=(EDGE,)), [a_seat(1)], id="about to leave a balancer"),
-        pytest.param(a_member(1, failing_since=NOW - 5), [a_seat(1)], id="failing a moment ago"),
-        pytest.param(a_member(1), [a_seat(1, health=Health.FAILING)], id="failing"),
-        pytest.param(a_member(1), [replace(a_seat(1), id="7c1b")], id="in a seat whose id is new"),
-        pytest.param(a_member(1), [], id="without its seat"),
-        pytest.param(a_member(1), [a_seat(1, SeatState.DRAINING)], id="draining"),
+        pytest.param(a_member(1, None), [a_registration(1)], id="not known"),
+        pytest.param(a_member(1, SERVED, None), [a_registration(1)], id="not listed"),
+        pytest.param(a_member(1, SERVED, ServerState.UNKNOWN), [a_registration(1)], id="in a state that says nothing"),
+        pytest.param(a_member(1, Phase.MADE), [a_registration(1)], id="not in service yet"),
+        pytest.param(a_member(1, Phase.LEAVING), [a_registration(1)], id="leaving"),
+        pytest.param(a_member(1, leaving=Leaving.REPLACED), [a_registration(1)], id="to be replaced"),
+        pytest.param(a_member(1, absent_at=NOW - 5), [a_registration(1)], id="missed a moment ago"),
+        pytest.param(a_member(1, detaching=(EDGE,)), [a_registration(1)], id="about to leave a balancer"),
+        pytest.param(a_member(1, failing_since=NOW - 5), [a_registration(1)], id="failing a moment ago"),
+        pytest.param(a_member(1), [a_registration(1, health=Health.FAILING)], id="failing"),
+        pytest.param(a_member(1), [replace(a_registration(1), id="7c1b")], id="registered under a new id"),
+        pytest.param(a_member(1), [], id="without its registration"),
+        pytest.param(a_member(1), [a_registration(1, RegistrationState.DRAINING)], id="draining"),
         pytest.param(a_member(1), None, id="behind a balancer that cannot be read"),
-        pytest.param(a_member(1, balancers=((EDGE, 80), ("back", 81))), [a_seat(1)], id="on half of its balancers"),
+        pytest.param(
+            a_member(1, balancers=((EDGE, 80), ("back", 81))), [a_registration(1)], id="on half of its balancers"
+        ),
     ],
 )
-def test_a_member_that_needs_planning_is_not_settled(member: Member, seats) -> None:
-    assert sifted(a_world(member, seats=seats)) == ([], [member])
+def test_a_member_that_needs_planning_is_not_settled(member: Member, registrations) -> None:
+    assert sifted(a_world(member, registrations=registrations)) == ([], [member])
 
 
 @given(

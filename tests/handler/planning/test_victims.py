@@ -13,8 +13,8 @@ from config.model.catalogue import Victims
 from config.units import BalancerId
 from handler.planning.roles import MemberRole, Role
 from handler.planning.victims import Preference, choose, connections_of
-from handler.planning.world import Member, Phase, Seating, SeatState, ServerState, World
-from tests.support.worlds import EDGE, a_member, a_seat, a_world, name_of
+from handler.planning.world import BalancerView, Member, Phase, RegistrationState, ServerState, World
+from tests.support.worlds import EDGE, a_member, a_registration, a_world, name_of
 
 BACK = BalancerId("back")
 SERVING = [(a_member(number), Role.SERVING) for number in (1, 2, 3)]
@@ -124,14 +124,14 @@ def test_those_of_an_older_profile_leave_first(members: list[Member], world: Wor
 # With how many connections
 
 
-def seated(*connections: int | None) -> tuple[list[MemberRole], World]:
+def registered(*connections: int | None) -> tuple[list[MemberRole], World]:
     members = [a_member(number) for number in range(1, len(connections) + 1)]
-    seats = [a_seat(number, connections=count) for number, count in enumerate(connections, 1)]
-    return serving(*members), a_world(*members, seats=seats)
+    registrations = [a_registration(number, connections=count) for number, count in enumerate(connections, 1)]
+    return serving(*members), a_world(*members, registrations=registrations)
 
 
 def test_those_with_the_least_connections_leave_first() -> None:
-    candidates, world = seated(5, 0, 2, 0)
+    candidates, world = registered(5, 0, 2, 0)
     assert numbers(candidates, 3, Victims.LEAST_CONNECTIONS, world) == [2, 4, 3]
     assert [words for _, words in turns(candidates, 3, Victims.LEAST_CONNECTIONS, world)] == [
         "with 0 connections",
@@ -141,7 +141,7 @@ def test_those_with_the_least_connections_leave_first() -> None:
 
 
 def test_an_unknown_number_of_connections_is_not_zero() -> None:
-    candidates, world = seated(5, 3, None, 0)
+    candidates, world = registered(5, 3, None, 0)
     told = turns(candidates, 2, Victims.LEAST_CONNECTIONS, world)
     assert [member.name for member, _ in told] == [name_of(1), name_of(2)]
     assert {words for _, words in told} == {"the oldest, since the connections of web-k3f9ab-3 are not known"}
@@ -150,15 +150,24 @@ def test_an_unknown_number_of_connections_is_not_zero() -> None:
 @pytest.mark.parametrize(
     ("front", "back", "expected"),
     [
-        pytest.param({name_of(1): a_seat(connections=2)}, {name_of(1): a_seat(connections=3)}, 5, id="of all together"),
-        pytest.param({name_of(1): a_seat(connections=2)}, {name_of(1): a_seat()}, None, id="one cannot tell"),
-        pytest.param({name_of(1): a_seat(connections=2)}, {}, None, id="one has forgotten it"),
-        pytest.param({name_of(1): a_seat(connections=2)}, None, None, id="one cannot be read"),
+        pytest.param(
+            {name_of(1): a_registration(connections=2)},
+            {name_of(1): a_registration(connections=3)},
+            5,
+            id="of all together",
+        ),
+        pytest.param(
+            {name_of(1): a_registration(connections=2)}, {name_of(1): a_registration()}, None, id="one cannot tell"
+        ),
+        pytest.param({name_of(1): a_registration(connections=2)}, {}, None, id="one has forgotten it"),
+        pytest.param({name_of(1): a_registration(connections=2)}, None, None, id="one cannot be read"),
     ],
 )
 def test_connections_are_counted_on_every_balancer(front, back, expected: int | None) -> None:
     member = a_member(1, balancers=((EDGE, 80), (BACK, 81)))
-    world = a_world(member, seatings={EDGE: Seating(seats=front), BACK: Seating(seats=back)})
+    world = a_world(
+        member, balancer_views={EDGE: BalancerView(registrations=front), BACK: BalancerView(registrations=back)}
+    )
     assert connections_of(member, world) == expected
 
 
@@ -167,7 +176,7 @@ def test_the_connections_of_a_member_without_balancers_are_not_known() -> None:
 
 
 def test_what_is_not_known_of_builds_does_not_matter_among_those_in_service() -> None:
-    candidates, world = seated(5, 0, 2)
+    candidates, world = registered(5, 0, 2)
     builds: list[MemberRole] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
     assert numbers([*candidates, *builds], 2, Victims.LEAST_CONNECTIONS, world) == [9, 2]
 
@@ -238,7 +247,7 @@ def test_by_lot_every_member_is_as_likely() -> None:
 def scenes(draw: st.DrawFn) -> tuple[list[MemberRole], World]:
     """Any candidates, and their registrations on the balancer."""
     roles: list[MemberRole] = []
-    seats = []
+    registrations = []
     for number in draw(st.lists(st.integers(1, 30), unique=True, max_size=9)):
         phase = draw(st.sampled_from([None, Phase.INTENDED, Phase.MADE, Phase.IN_SERVICE]))
         member = a_member(
@@ -249,8 +258,12 @@ def scenes(draw: st.DrawFn) -> tuple[list[MemberRole], World]:
         if member.server is not None:
             member = replace(member, server=replace(member.server, zone=draw(st.sampled_from([None, "a", "b", "c"]))))
         roles.append((member, draw(st.sampled_from(Role))))
-        seats.append(a_seat(number, draw(st.sampled_from(SeatState)), draw(st.sampled_from([None, 0, 1, 2]))))
-    return roles, replace(a_world(*(member for member, _ in roles), seats=seats), profile=draw(profiles))
+        registrations.append(
+            a_registration(number, draw(st.sampled_from(RegistrationState)), draw(st.sampled_from([None, 0, 1, 2])))
+        )
+    return roles, replace(
+        a_world(*(member for member, _ in roles), registrations=registrations), profile=draw(profiles)
+    )
 
 
 profiles = st.sampled_from([None, "new", "old"])

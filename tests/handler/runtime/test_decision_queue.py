@@ -62,7 +62,7 @@ class Entrance:
         definition = definition_of(catalogue, WEB)
         store.declare((definition,), clock.wall())
         fleet = Fleet(listed=True, marked=2, in_service=2, creates_left=10, back_off_until=None)
-        world = World(group=WEB, at=clock.wall(), complete=True, because="", members=(), seatings={})
+        world = World(group=WEB, at=clock.wall(), complete=True, because="", members=(), balancer_views={})
         plan = Plan(group=WEB, revision=0, steps=(), waits=())
         seen = LastPass(at=clock.wall(), world=world, plan=plan, states={}, fleet=fleet, failures=(), retries=())
         self.runtime = GroupRuntime(id=WEB, definition=definition, state=GroupState(desired=2, revision=1), seen=seen)

@@ -11,7 +11,7 @@ from handler.web.render import plain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """A class with a field that was called ``seats``."""
+    """A class with a field that was called ``registrations``."""
 
     registrations: int = field(metadata={"wire": "seats"})
     note: str

@@ -17,7 +17,7 @@ from handler.cli.tables import plan_lines
 from handler.planning.desired import DesiredState, Limits, Rolling
 from handler.planning.evidence import Loss, LossEvidence, Testimony
 from handler.planning.steps import Create, Wait
-from handler.planning.world import Attempts, Leaving, Member, Record, Seat, Seating, Server, World
+from handler.planning.world import Attempts, BalancerView, Leaving, Member, Record, Registration, Server, World
 from handler.snapshots.parts import MOST_PROBLEMS
 from handler.snapshots.reading import read_snapshot
 from handler.snapshots.text import LONGEST
@@ -54,8 +54,8 @@ def test_the_document_names_every_field() -> None:
         Record,
         Attempts,
         Server,
-        Seating,
-        Seat,
+        BalancerView,
+        Registration,
         LossEvidence,
         Loss,
         Testimony,
@@ -220,10 +220,12 @@ def planned_or_refused(content: bytes) -> None:
 @given(
     document=st.dictionaries(st.sampled_from(["at", "desired", "definition", "limits", "world", "x"]), _ANYTHING),
     members=st.lists(_ANYTHING, max_size=3),
-    seatings=_ANYTHING,
+    balancer_views=_ANYTHING,
 )
-def test_whatever_is_written_is_planned_or_refused(document: dict[str, Any], members: list[Any], seatings: Any) -> None:
-    for written in (document, {**document, "world": {"members": members, "seatings": seatings}, "desired": 1}):
+def test_whatever_is_written_is_planned_or_refused(
+    document: dict[str, Any], members: list[Any], balancer_views: Any
+) -> None:
+    for written in (document, {**document, "world": {"members": members, "seatings": balancer_views}, "desired": 1}):
         planned_or_refused(json.dumps(written).encode())
 
 

@@ -104,7 +104,7 @@ def test_a_rule_of_a_project_is_looked_for_there(tmp_path: object) -> None:
     with rule_stage(tmp_path) as stage:  # type: ignore[arg-type]
         with_project = in_project(stage)
         with pytest.raises(Permanent, match="is no rule of this account"):
-            with_project.seats()
+            with_project.registrations()
         stage.rule.project = stage.wire.things["project"][0]["id"]
         with_project.join(NAME, "10.0.0.7", 9)
         with_project.enable(NAME)

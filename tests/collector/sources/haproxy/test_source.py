@@ -135,7 +135,7 @@ def test_a_cell_without_a_number_says_why(tmp_path: Path, field: str, reply: Rep
     assert found["a", "scur"] == 3.0
 
 
-def test_a_member_that_is_seated_nowhere_is_refused(tmp_path: Path) -> None:
+def test_a_member_that_is_registered_nowhere_is_refused(tmp_path: Path) -> None:
     found = read(tmp_path, {"edge": an_answer({"a": "3"})}, "scur")
 
     assert found == {("a", "scur"): 3.0, ("b", "scur"): Reply.REFUSED}
@@ -147,7 +147,7 @@ def test_the_server_of_that_name_in_another_backend_is_another(tmp_path: Path) -
     assert found["a", "scur"] is Reply.REFUSED
 
 
-def test_a_member_on_several_balancers_is_the_sum_of_those_that_seat_it(tmp_path: Path) -> None:
+def test_a_member_on_several_balancers_is_the_sum_of_those_that_register_it(tmp_path: Path) -> None:
     texts = {"edge": an_answer({"a": "3", "b": "5"}), "inner": an_answer({"a": "4"}, uptime=7)}
 
     scrape = scraped(tmp_path, texts, "scur")
@@ -192,7 +192,7 @@ def test_a_group_behind_no_haproxy_is_refused(tmp_path: Path) -> None:
         ({"edge": an_answer({"b": "3"})[:-20]}, "edge: the answer was cut short"),
         ({"edge": an_answer({"b": "up"})}, "scur of server web/b is not a number"),
     ],
-    ids=["not seated", "foreign", "cut short", "text"],
+    ids=["not registered", "foreign", "cut short", "text"],
 )
 def test_a_failure_says_what_was_found(tmp_path: Path, texts: Mapping[str, str], said: str) -> None:
     assert said in scraped(tmp_path, texts, "scur").said[1]
@@ -318,7 +318,7 @@ def test_a_new_process_counts_from_nothing_and_its_uptime_says_so(
 
 
 @pytest.mark.real("haproxy")
-def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balanced: Haproxy) -> None:
+def test_a_member_that_a_reload_forgot_is_refused_until_it_is_registered_again(balanced: Haproxy) -> None:
     members = rosters({"c": "127.0.0.3"})
     catalogue = a_catalogue([a_column("scur")], balancers=[a_balancer(balanced.socket)])
 
@@ -326,10 +326,10 @@ def test_a_member_that_a_reload_forgot_is_refused_until_it_is_seated_again(balan
         return answers(asyncio.run(a_poller(a_source()).poll(catalogue, members, timeout=PATIENT)))
 
     balanced.ask("add server web/c 127.0.0.3:9")
-    seated = polled()
+    registered = polled()
     balanced.reload()
 
-    assert seated == {("c", "scur"): 0.0}
+    assert registered == {("c", "scur"): 0.0}
     assert polled() == {("c", "scur"): Reply.REFUSED}
 
 

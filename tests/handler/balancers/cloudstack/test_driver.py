@@ -9,13 +9,13 @@ import pytest
 
 from config.errors import NotFound, Permanent, Transient
 from handler.operations.examining import asked
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from tests.support.balancers import a_name, state_of
 from tests.support.cloudstack_rules import RuleStage, rule_stage
 from tests.support.cloudstack_wire import error
 from tests.support.examined import OK
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_machine_of_this_account_is_assigned_under_its_member_s_name(stage: Ru
     stage.balancer.join(name, machine.address or "", 9)
     stage.balancer.enable(name)
     assert stage.rule.vms == [machine.id]
-    assert list(stage.balancer.seats()) == [name]
+    assert list(stage.balancer.registrations()) == [name]
 
 
 def test_members_serve_on_the_rule_s_private_port(stage: RuleStage) -> None:
@@ -59,8 +59,8 @@ def test_a_drained_member_is_off_the_rule_and_still_known_and_its_connections_ar
     assert stage.rule.tags == {}
     stage.balancer.drain(name)
     assert stage.rule.vms == []
-    seat = stage.driver().seats()[name]
-    assert (seat.state, seat.connections, seat.health) == (DRAINING, None, None)
+    registration = stage.driver().registrations()[name]
+    assert (registration.state, registration.connections, registration.health) == (DRAINING, None, None)
     stage.balancer.leave(name)
     assert stage.rule.tags == {}
 
@@ -72,7 +72,7 @@ def test_a_machine_that_is_gone_leaves_nothing_behind(stage: RuleStage) -> None:
     stage.wire.conjures = False
     assert state_of(stage.balancer, name) is PARKED
     stage.balancer.leave(name)
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
 
 
 def test_a_rule_of_cloudstack_s_own_autoscale_is_refused(stage: RuleStage) -> None:
@@ -85,13 +85,13 @@ def test_a_rule_of_cloudstack_s_own_autoscale_is_refused(stage: RuleStage) -> No
 def test_a_rule_may_be_named_by_its_id(stage: RuleStage) -> None:
     stage.wire.make()
     with pytest.raises(Permanent, match="means 2 rules: write the id, one of"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
     assert stage.driver(rule=stage.rule.id).incarnation() == stage.rule.id
 
 
 def test_a_rule_that_is_not_there_is_named(stage: RuleStage) -> None:
     with pytest.raises(Permanent, match="nowhere is no rule of this account"):
-        stage.driver(rule="nowhere").seats()
+        stage.driver(rule="nowhere").registrations()
 
 
 def test_a_name_that_only_contains_the_rule_s_is_another(stage: RuleStage) -> None:
@@ -128,12 +128,12 @@ def test_an_account_that_may_not_says_which_command(stage: RuleStage) -> None:
 
 
 def test_a_rule_that_was_renamed_is_told_and_is_no_rule_that_is_missing(stage: RuleStage) -> None:
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
     stage.rule.name = "web-2026"
     with pytest.raises(
         Permanent, match=f"it is called web-2026 now: write its id, {stage.rule.id}, as rule"
     ) as renamed:
-        stage.balancer.seats()
+        stage.balancer.registrations()
     assert not isinstance(renamed.value, NotFound)
 
 

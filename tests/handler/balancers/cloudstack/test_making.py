@@ -25,7 +25,7 @@ from handler.planning.provisioning import (
     next_to_make,
     next_to_unmake,
 )
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Provisioner
 from tests.support.balancers import a_name
 from tests.support.cloudstack import HERE, a_cloudstack
@@ -379,12 +379,12 @@ def test_what_cannot_be_deleted_says_why(stage: Stage) -> None:
         bring(driver, next_to_unmake)
 
 
-# Seats.
+# Registrations.
 
 
-def test_members_are_seated_behind_it_and_strangers_are_told(stage: Stage) -> None:
+def test_members_are_registered_with_it_and_foreign_ones_are_reported(stage: Stage) -> None:
     driver, name = stage.driver(), a_name()
-    assert (driver.seats(), driver.strangers(), driver.incarnation()) == ({}, (), "")
+    assert (driver.registrations(), driver.strangers(), driver.incarnation()) == ({}, (), "")
     driver.drain(name)
     driver.leave(name)
     with pytest.raises(Transient, match="there is no rule yet"):
@@ -392,13 +392,13 @@ def test_members_are_seated_behind_it_and_strangers_are_told(stage: Stage) -> No
     bring(driver, next_to_make)
     driver.join(name, "10.0.0.7", 8080)
     driver.enable(name)
-    assert driver.seats()[name].state is SeatState.SERVING
+    assert driver.registrations()[name].state is RegistrationState.SERVING
     assert driver.incarnation() == stage.wire.rules[0].id
     stage.wire.rules[0].vms.append(stage.wire.add("payments").id)
     assert driver.strangers() == ("payments",)
     driver.drain(name)
     driver.leave(MemberName(name))
-    assert driver.seats() == {}
+    assert driver.registrations() == {}
 
 
 def test_a_machine_that_is_not_in_the_rule_s_network_is_refused_in_cloudstack_s_words(stage: Stage) -> None:

@@ -110,7 +110,7 @@ def test_a_truncated_table_is_not_an_empty_one(tmp_path: Path) -> None:
     cut = ONE_SERVER.format(admin=0, check=0)[:-30]
     script = {"show stat": NO_STATISTICS, "show servers": cut}
     with scripted(tmp_path, script) as (driver, _), pytest.raises(Transient, match="without its end"):
-        driver.seats()
+        driver.registrations()
 
 
 def test_a_server_that_the_statistics_do_not_show_has_unknown_connections(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_server_that_the_statistics_do_not_show_has_unknown_connections(tmp_pa
         "show servers": ONE_SERVER.format(admin=0, check=0),
     }
     with scripted(tmp_path, script) as (driver, _):
-        assert driver.seats()[NAME].connections is None
+        assert driver.registrations()[NAME].connections is None
 
 
 def test_a_member_at_a_new_address_is_added_again(tmp_path: Path) -> None:
@@ -144,18 +144,18 @@ def test_a_checked_server_s_check_starts_before_it_is_given_work(tmp_path: Path)
 
 def test_a_socket_without_a_listener_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(Transient, match="does not answer"):
-        a_driver(tmp_path / "nobody.sock").seats()
+        a_driver(tmp_path / "nobody.sock").registrations()
 
 
 def test_a_port_that_is_not_open_is_tried_again() -> None:
     with pytest.raises(Transient, match=r"does not answer at 127\.0\.0\.1:1"):
-        a_driver("127.0.0.1:1").seats()
+        a_driver("127.0.0.1:1").registrations()
 
 
 @pytest.mark.parametrize("backend", ["web;del", "web web", "web\nx", ""])
 def test_a_backend_s_name_cannot_carry_a_command(tmp_path: Path, backend: str) -> None:
     with pytest.raises(Permanent, match="not a name"):
-        a_driver(tmp_path / "nobody.sock", backend=backend).seats()
+        a_driver(tmp_path / "nobody.sock", backend=backend).registrations()
 
 
 def test_a_host_name_is_not_an_address(tmp_path: Path) -> None:
@@ -164,10 +164,10 @@ def test_a_host_name_is_not_an_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.real("haproxy")
-@pytest.mark.parametrize("call", ["seats", "join", "enable", "drain", "leave"])
+@pytest.mark.parametrize("call", ["registrations", "join", "enable", "drain", "leave"])
 def test_a_backend_that_is_not_there_is_named(stage: HaproxyStage, call: str) -> None:
     driver = a_driver(stage.haproxy.socket, backend="nowhere")
-    arguments = {"seats": (), "join": (NAME, "127.0.0.1", 9)}.get(call, (NAME,))
+    arguments = {"registrations": (), "join": (NAME, "127.0.0.1", 9)}.get(call, (NAME,))
     with pytest.raises(Permanent, match="has no backend nowhere"):
         getattr(driver, call)(*arguments)
 
@@ -177,7 +177,7 @@ def test_a_socket_of_too_low_a_level_says_which_it_needs(stage: HaproxyStage, tm
     low = tmp_path / "low.sock"
     with reconfigured(stage, f"    stats socket {low} mode 600 level operator\n", after="global\n"):
         driver = a_driver(low)
-        assert driver.seats() == {}
+        assert driver.registrations() == {}
         with pytest.raises(Permanent, match="level admin"):
             driver.join(NAME, "127.0.0.1", 9)
 
@@ -214,14 +214,16 @@ JUDGED = {MemberName("web-k3f9ab-1"): Health.HEALTHY, MemberName("web-k3f9ab-2")
 
 
 @pytest.mark.real("haproxy")
-def test_what_the_checks_say_is_told_of_each_seat(stage: HaproxyStage) -> None:
+def test_the_result_of_checks_is_reported_of_each_registration(stage: HaproxyStage) -> None:
     driver = a_driver(stage.haproxy.socket, backend="watched")
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as answering:
         shut = free_tcp_port()
         with reconfigured(stage, CHECKED.format(open=answering.server_address[1], shut=shut)):
             stage.haproxy.ask("set server watched/web-k3f9ab-5 state drain")
-            until(lambda: all(driver.seats()[name].health is health for name, health in JUDGED.items()))
-            told = {name.rpartition("-")[2]: seat.health for name, seat in driver.seats().items()}
+            until(lambda: all(driver.registrations()[name].health is health for name, health in JUDGED.items()))
+            told = {
+                name.rpartition("-")[2]: registration.health for name, registration in driver.registrations().items()
+            }
     assert told == {"1": Health.HEALTHY, "2": Health.FAILING, "3": None, "4": Health.UNKNOWN, "5": Health.UNKNOWN}
 
 
@@ -232,7 +234,7 @@ def test_a_reload_shows_as_another_incarnation(stage: HaproxyStage) -> None:
     driver.join(name, "127.0.0.1", 9)
     stage.haproxy.reload()
     assert driver.incarnation() != before
-    assert name not in driver.seats()
+    assert name not in driver.registrations()
 
 
 @pytest.mark.real("haproxy")
@@ -247,7 +249,7 @@ def test_leaving_ends_the_sessions_that_draining_left(stage: HaproxyStage) -> No
             stage.balancer.drain(name)
             until(lambda: _left(stage, name))  # HAProxy's own timeout is 10 s
             assert isinstance(in_hand.exception(), ConnectionError)
-        assert name not in stage.balancer.seats()
+        assert name not in stage.balancer.registrations()
     finally:
         stage.clear()
 

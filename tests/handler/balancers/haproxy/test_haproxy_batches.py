@@ -13,7 +13,7 @@ from collector.clients.circuits import Circuits
 from config.errors import DriverError, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy.several_endpoints import haproxy
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Batched, MemberMove, RegistrationChange, Reverting
 from tests.support.balancers import HaproxyStage, a_name, haproxy_stage, several_stage, state_of
 from tests.support.circuits import circuits_by
@@ -23,7 +23,7 @@ from tests.support.narrow_way import NarrowWay, narrow_way
 
 pytestmark = pytest.mark.real("haproxy")
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 MANY = 100
 
 
@@ -63,8 +63,8 @@ def each(move: MemberMove, names: Sequence[MemberName]) -> list[RegistrationChan
     return [RegistrationChange(move=move, member=name) for name in names]
 
 
-def states(stage: HaproxyStage) -> dict[MemberName, SeatState]:
-    return {name: seat.state for name, seat in stage.balancer.seats().items()}
+def states(stage: HaproxyStage) -> dict[MemberName, RegistrationState]:
+    return {name: registration.state for name, registration in stage.balancer.registrations().items()}
 
 
 def test_a_hundred_members_cost_one_connection(stage: HaproxyStage, way: NarrowWay) -> None:

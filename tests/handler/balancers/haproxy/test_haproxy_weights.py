@@ -13,7 +13,7 @@ import pytest
 from config.errors import Permanent
 from config.model.balancers import HaproxyBalancer
 from handler.balancers.haproxy.remarks import remarks_on
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 from tests.support.balancers import HaproxyStage, a_name, get, haproxy_stage, state_of, template_stage
 from tests.support.beds import Bed
 from tests.support.waiting import until
@@ -54,13 +54,13 @@ def test_half_of_the_weight_1_is_0_and_such_a_member_gets_nothing_until_it_is_en
     assert stage.weight(name) == "0 (initial 1)"
     with pytest.raises(ConnectionError, match="503"):
         get(stage.port)
-    assert state_of(stage.balancer, name) is SeatState.DRAINING
-    assert stage.balancer.seats()[name].note == "weight 0, where the configuration gives 1"
+    assert state_of(stage.balancer, name) is RegistrationState.DRAINING
+    assert stage.balancer.registrations()[name].note == "weight 0, where the configuration gives 1"
 
     stage.balancer.enable(name)
     assert stage.weight(name) == "1 (initial 1)"
     assert get(stage.port) == name
-    assert stage.balancer.seats()[name].note == ""
+    assert stage.balancer.registrations()[name].note == ""
 
 
 def test_a_pass_gives_a_member_in_service_its_weight_back(dynamic: HaproxyStage) -> None:
@@ -70,7 +70,9 @@ def test_a_pass_gives_a_member_in_service_its_weight_back(dynamic: HaproxyStage)
     dynamic.reweigh(name_of(1), "0")
 
     bed.settle()
-    assert {seat.state for seat in dynamic.balancer.seats().values()} == {SeatState.SERVING}
+    assert {registration.state for registration in dynamic.balancer.registrations().values()} == {
+        RegistrationState.SERVING
+    }
     assert dynamic.weight(name_of(1)) == "1 (initial 1)"
 
 
@@ -78,8 +80,8 @@ def test_any_other_weight_stays_and_is_told(stage: HaproxyStage) -> None:
     name = served(stage)
     stage.reweigh(name, "7")
 
-    assert state_of(stage.balancer, name) is SeatState.SERVING
-    assert stage.balancer.seats()[name].note == "weight 7, where the configuration gives 1"
+    assert state_of(stage.balancer, name) is RegistrationState.SERVING
+    assert stage.balancer.registrations()[name].note == "weight 7, where the configuration gives 1"
     stage.balancer.enable(name)
     assert stage.weight(name) == "7 (initial 1)"
     assert isinstance(stage.declared, HaproxyBalancer)
@@ -109,7 +111,7 @@ def test_a_configuration_that_gives_0_is_named(dynamic: HaproxyStage) -> None:
     dynamic.haproxy.config.write_text(f"{text}    server {name} 127.0.0.1:9 weight 0\n")
     dynamic.haproxy.restart()
 
-    assert state_of(dynamic.balancer, name) is SeatState.DRAINING
+    assert state_of(dynamic.balancer, name) is RegistrationState.DRAINING
     with pytest.raises(Permanent, match=f"gives web/{name} weight 0, so it never gets work"):
         dynamic.balancer.enable(name)
     dynamic.haproxy.config.write_text(text)
@@ -142,9 +144,9 @@ def test_an_agent_check_s_weight_0_is_the_server_s_own_word(dynamic: HaproxyStag
         dynamic.haproxy.restart()
         until(lambda: dynamic.weight(name) == "0 (initial 10)")
 
-        seat = dynamic.balancer.seats()[name]
-        assert (seat.state, seat.health) == (SeatState.SERVING, Health.UNKNOWN)
-        assert seat.note == "weight 0, set by its agent check, where the configuration gives 10"
+        registration = dynamic.balancer.registrations()[name]
+        assert (registration.state, registration.health) == (RegistrationState.SERVING, Health.UNKNOWN)
+        assert registration.note == "weight 0, set by its agent check, where the configuration gives 10"
         dynamic.balancer.enable(name)
         assert dynamic.weight(name) == "0 (initial 10)"
     dynamic.haproxy.config.write_text(text)

@@ -17,7 +17,7 @@ from handler.balancers.haproxy.parsing import (
     read_process,
     read_servers,
 )
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 
 HEAD = (
     "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight "
@@ -41,17 +41,17 @@ def read_one(row: str) -> HaproxyServer:
 @pytest.mark.parametrize(
     ("admin", "state"),
     [
-        pytest.param(0, SeatState.SERVING, id="ready"),
-        pytest.param(1, SeatState.PARKED, id="maintenance-by-command"),
-        pytest.param(5, SeatState.PARKED, id="disabled-in-the-file"),
-        pytest.param(32, SeatState.PARKED, id="name-not-resolved"),
-        pytest.param(8, SeatState.DRAINING, id="drain-by-command"),
-        pytest.param(16, SeatState.DRAINING, id="drain-inherited"),
-        pytest.param(9, SeatState.PARKED, id="maintenance-wins-over-drain"),
-        pytest.param(64, SeatState.SERVING, id="address-set-by-command"),
+        pytest.param(0, RegistrationState.SERVING, id="ready"),
+        pytest.param(1, RegistrationState.PARKED, id="maintenance-by-command"),
+        pytest.param(5, RegistrationState.PARKED, id="disabled-in-the-file"),
+        pytest.param(32, RegistrationState.PARKED, id="name-not-resolved"),
+        pytest.param(8, RegistrationState.DRAINING, id="drain-by-command"),
+        pytest.param(16, RegistrationState.DRAINING, id="drain-inherited"),
+        pytest.param(9, RegistrationState.PARKED, id="maintenance-wins-over-drain"),
+        pytest.param(64, RegistrationState.SERVING, id="address-set-by-command"),
     ],
 )
-def test_the_administrative_state_is_the_seat_s(admin: int, state: SeatState) -> None:
+def test_the_administrative_state_is_that_of_the_registration(admin: int, state: RegistrationState) -> None:
     assert read_one(a_row(admin=admin)).state is state
 
 

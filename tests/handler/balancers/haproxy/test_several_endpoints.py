@@ -8,15 +8,20 @@ import pytest
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy.several_endpoints import HaproxySeveral, together
-from handler.planning.world import Health, Seat, SeatState
+from handler.planning.world import Health, Registration, RegistrationState
 from tests.support.balancers import HaproxyStage, a_name, several_stage, state_of
 
 NAME = MemberName("web-k3f9ab-1")
-PARKED, SERVING, DRAINING, PARTLY = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING, SeatState.PARTLY
+PARKED, SERVING, DRAINING, PARTLY = (
+    RegistrationState.PARKED,
+    RegistrationState.SERVING,
+    RegistrationState.DRAINING,
+    RegistrationState.PARTLY,
+)
 
 
-def a_seat(state: SeatState, connections: int | None = 0, health: Health | None = None) -> Seat:
-    return Seat(member=NAME, state=state, connections=connections, health=health)
+def a_registration(state: RegistrationState, connections: int | None = 0, health: Health | None = None) -> Registration:
+    return Registration(member=NAME, state=state, connections=connections, health=health)
 
 
 @pytest.mark.parametrize(
@@ -33,18 +38,18 @@ def a_seat(state: SeatState, connections: int | None = 0, health: Health | None 
     ],
 )
 def test_a_member_serves_only_if_it_does_everywhere(
-    first: SeatState, second: SeatState | None, state: SeatState
+    first: RegistrationState, second: RegistrationState | None, state: RegistrationState
 ) -> None:
-    other = None if second is None else a_seat(second)
-    assert together(NAME, [a_seat(first), other]).state is state
-    assert together(NAME, [other, a_seat(first)]).state is state
+    other = None if second is None else a_registration(second)
+    assert together(NAME, [a_registration(first), other]).state is state
+    assert together(NAME, [other, a_registration(first)]).state is state
 
 
 @pytest.mark.parametrize(("counts", "all_of_them"), [((2, 3), 5), ((0, 0), 0), ((0, None), None)])
 def test_connections_are_those_of_all_and_unknown_if_one_does_not_tell(
     counts: tuple[int | None, ...], all_of_them: int | None
 ) -> None:
-    assert together(NAME, [a_seat(DRAINING, count) for count in counts]).connections == all_of_them
+    assert together(NAME, [a_registration(DRAINING, count) for count in counts]).connections == all_of_them
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_connections_are_those_of_all_and_unknown_if_one_does_not_tell(
 def test_a_member_fails_only_if_no_endpoint_says_otherwise(
     said: tuple[Health | None, ...], health: Health | None
 ) -> None:
-    assert together(NAME, [a_seat(SERVING, health=one) for one in said]).health is health
+    assert together(NAME, [a_registration(SERVING, health=one) for one in said]).health is health
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +111,7 @@ def test_a_change_goes_to_the_endpoints_that_answer_and_then_fails(stage: Haprox
             with pytest.raises(Transient, match="does not answer"):
                 call(name)
         with pytest.raises(Transient, match="does not answer"):
-            stage.balancer.seats()
+            stage.balancer.registrations()
         assert name not in stage.haproxy.ask("show servers state web")
     finally:
         hidden.rename(other.socket)
@@ -138,7 +143,7 @@ def test_a_backend_that_only_one_process_lacks_cannot_be_read(tmp_path: Path) ->
     with several_stage(tmp_path) as stage:
         put_back = stage.others[0].lose(others=True)
         with pytest.raises(Permanent, match="has no backend web, and lists 1 other") as lacking:
-            stage.balancer.seats()
+            stage.balancer.registrations()
         assert not isinstance(lacking.value, NotFound)
         put_back()
-        assert stage.balancer.seats() == {}
+        assert stage.balancer.registrations() == {}

@@ -14,14 +14,14 @@ from config.model.balancers import ServerTemplate
 from handler.balancers.haproxy.driver import HaproxyDriver
 from handler.balancers.haproxy.runtime import Runtime
 from handler.balancers.haproxy.slots import HaproxySlots
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from tests.support.balancers import a_name, get, state_of
 from tests.support.haproxy import Haproxy, running_haproxy, two_servers
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real("haproxy")
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,9 @@ def a_driver(haproxy: Haproxy, *, prefix: str = "slot", map: Path | None = None)
 
 
 @pytest.mark.parametrize("again", [Haproxy.reload, Haproxy.restart], ids=["reload", "restart"])
-def test_everybody_keeps_the_seat_when_haproxy_comes_again(haproxy: Haproxy, again: Callable[[Haproxy], None]) -> None:
+def test_every_member_keeps_its_registration_when_haproxy_comes_again(
+    haproxy: Haproxy, again: Callable[[Haproxy], None]
+) -> None:
     parked, serving, draining = a_name(), a_name(), a_name()
     with two_servers() as ports:
         driver = a_driver(haproxy)
@@ -57,8 +59,8 @@ def test_everybody_keeps_the_seat_when_haproxy_comes_again(haproxy: Haproxy, aga
         again(haproxy)
         another = a_driver(haproxy)
         assert another.incarnation() != before
-        seats = {name: seat.state for name, seat in another.seats().items()}
-        assert seats == {parked: PARKED, serving: SERVING, draining: DRAINING}
+        registrations = {name: registration.state for name, registration in another.registrations().items()}
+        assert registrations == {parked: PARKED, serving: SERVING, draining: DRAINING}
         assert another.occupants()["2001:db8::7", 80] == parked
         assert get(haproxy.frontend_port) == "hello"
 
@@ -67,7 +69,7 @@ def test_a_driver_without_memory_knows_who_is_where(haproxy: Haproxy) -> None:
     name = a_name()
     a_driver(haproxy).join(name, "127.0.0.9", 80)
     a_driver(haproxy).leave(name)
-    assert a_driver(haproxy).seats() == {}
+    assert a_driver(haproxy).registrations() == {}
     assert haproxy.ask(f"show map {haproxy.map}").strip() == ""
 
 
@@ -75,7 +77,7 @@ def test_two_who_join_at_once_get_a_slot_each(haproxy: Haproxy) -> None:
     driver, names = a_driver(haproxy), [a_name() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(driver.join, names, ["127.0.0.1"] * 3, [81, 82, 83]))
-    assert set(driver.seats()) == set(names)
+    assert set(driver.registrations()) == set(names)
 
 
 def test_who_finds_no_free_slot_waits_for_one(haproxy: Haproxy) -> None:
@@ -103,13 +105,13 @@ def test_a_server_that_had_the_address_before_makes_way_and_hands_no_work_on(hap
     driver.join(gone, "127.0.0.1", 81)
     driver.enable(gone)
     driver.join(new, "127.0.0.1", 81)
-    assert {name: seat.state for name, seat in driver.seats().items()} == {new: PARKED}
+    assert {name: registration.state for name, registration in driver.registrations().items()} == {new: PARKED}
 
 
 def test_an_interrupted_joining_leaves_a_free_slot(haproxy: Haproxy) -> None:
     driver, name = a_driver(haproxy), a_name()
     haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 {name}")
-    assert driver.seats() == {}
+    assert driver.registrations() == {}
     driver.join(name, "127.0.0.1", 81)
     assert state_of(driver, name) is PARKED
 
@@ -119,7 +121,7 @@ def test_an_interrupted_leaving_is_finished(haproxy: Haproxy) -> None:
     driver.join(name, "127.0.0.1", 81)
     haproxy.ask("set server web/slot1 addr 0.0.0.0")
     driver.leave(name)
-    assert driver.seats() == {}
+    assert driver.registrations() == {}
     driver.join(name, "127.0.0.1", 81)
     assert state_of(driver, name) is PARKED
 
@@ -127,10 +129,10 @@ def test_an_interrupted_leaving_is_finished(haproxy: Haproxy) -> None:
 def test_a_slot_with_work_of_an_unknown_member_stops_everything(haproxy: Haproxy) -> None:
     haproxy.ask("set server web/slot2 addr 127.0.0.1 port 81; set server web/slot2 state ready")
     with pytest.raises(Permanent, match=r"web/slot2 work at 127.0.0.1:81, and .* does not say whose: save the map"):
-        a_driver(haproxy).seats()
+        a_driver(haproxy).registrations()
     haproxy.ask("set server web/slot2 addr 0.0.0.0")
     with pytest.raises(Permanent, match=r"web/slot2 work, which has lost its address"):
-        a_driver(haproxy).seats()
+        a_driver(haproxy).registrations()
 
 
 def with_work(haproxy: Haproxy, *slots: int) -> None:
@@ -148,7 +150,10 @@ def test_a_slot_from_an_earlier_state_is_put_into_maintenance_where_the_map_name
 
     driver.mend()
 
-    assert {name: seat.state for name, seat in driver.seats().items()} == {one: SERVING, two: SERVING}
+    assert {name: registration.state for name, registration in driver.registrations().items()} == {
+        one: SERVING,
+        two: SERVING,
+    }
 
     driver.join(new, "127.0.0.7", 93)
     assert state_of(driver, new) is PARKED, "the slot is free, and so is the place"
@@ -162,7 +167,7 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     with_work(haproxy, *slots)
     before = haproxy.servers()
 
-    for call in (driver.seats, driver.mend):
+    for call in (driver.registrations, driver.mend):
         with pytest.raises(Permanent, match="does not say whose"):
             call()
 
@@ -179,12 +184,12 @@ def test_a_look_mends_nothing(haproxy: Haproxy) -> None:
     before = haproxy.servers()
 
     with pytest.raises(Permanent, match=r"slot3 work at 127\.0\.0\.7:93"):
-        driver.seats()
+        driver.registrations()
 
     assert haproxy.servers() == before
 
 
-def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(haproxy: Haproxy) -> None:
+def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_deregistered(haproxy: Haproxy) -> None:
     driver, gone, stays = a_driver(haproxy), a_name(), a_name()
     for at, name in enumerate((gone, stays), 81):
         driver.join(name, "127.0.0.1", at)
@@ -194,9 +199,9 @@ def test_a_member_that_is_gone_comes_back_with_an_old_state_and_is_unseated(hapr
     haproxy.crash()
     assert state_of(driver, gone) is SERVING
 
-    driver.unseat(gone)
+    driver.deregister(gone)
 
-    assert {name: seat.state for name, seat in driver.seats().items()} == {stays: SERVING}
+    assert {name: registration.state for name, registration in driver.registrations().items()} == {stays: SERVING}
 
 
 def test_a_slot_that_another_client_has_named_is_theirs(haproxy: Haproxy) -> None:
@@ -204,7 +209,7 @@ def test_a_slot_that_another_client_has_named_is_theirs(haproxy: Haproxy) -> Non
     haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 payments")
     haproxy.ask("set server web/slot1 addr 127.0.0.1 port 81; set server web/slot1 state ready")
     driver.join(name, "127.0.0.2", 81)
-    assert list(driver.seats()) == [name]
+    assert list(driver.registrations()) == [name]
     assert "127.0.0.1:81 payments" in haproxy.ask(f"show map {haproxy.map}")
 
 
@@ -233,22 +238,22 @@ def test_members_from_a_time_without_a_template_are_served_until_they_leave(hapr
     driver.enable(name)
     assert state_of(driver, name) is state_of(earlier, name) is SERVING
     driver.drain(name)
-    until(lambda: driver.seats()[name].connections == 0)
+    until(lambda: driver.registrations()[name].connections == 0)
     driver.leave(name)
-    assert earlier.seats() == driver.seats() == {}
+    assert earlier.registrations() == driver.registrations() == {}
 
 
 def test_a_dynamic_server_at_another_address_makes_way_too(haproxy: Haproxy) -> None:
     earlier, driver, name = HaproxyDriver(Runtime(str(haproxy.socket), "web")), a_driver(haproxy), a_name()
     earlier.join(name, "127.0.0.1", 81)
     driver.join(name, "127.0.0.2", 81)
-    assert earlier.seats() == {}
+    assert earlier.registrations() == {}
     assert driver.occupants() == {("127.0.0.2", 81): name}
 
 
 def test_a_template_or_a_map_that_is_not_there_is_named(haproxy: Haproxy) -> None:
     with pytest.raises(Permanent, match="no servers other1, other2"):
-        a_driver(haproxy, prefix="other").seats()
+        a_driver(haproxy, prefix="other").registrations()
     with pytest.raises(Permanent, match=r"no map /nowhere: make the file"):
         a_driver(haproxy, map=Path("/nowhere")).join(a_name(), "127.0.0.1", 81)
 

@@ -13,13 +13,13 @@ from check_netscaler.client import NITROClient
 from config.errors import NotFound, Permanent, Transient
 from config.model.access import Trust
 from config.units import Instant
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 from tests.support.balancers import a_name, state_of
 from tests.support.netscaler import PASSWORD, USER, said
 from tests.support.netscaler_config import Member
 from tests.support.netscaler_stage import GROUP, NetscalerStage, netscaler_stage
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 
 
 @pytest.fixture
@@ -52,10 +52,10 @@ def test_a_member_is_drained_gracefully_for_as_long_as_declared(
     stage.members[name, 80].connections = 3
     driver.drain(name)
     assert stage.members[name, 80].disabled_with == told
-    assert driver.seats()[name].connections == 3
+    assert driver.registrations()[name].connections == 3
     assert state_of(driver, name) is DRAINING
     stage.there.finish(name)
-    assert driver.seats()[name].connections == 0
+    assert driver.registrations()[name].connections == 0
 
 
 def test_draining_once_more_does_not_begin_the_delay_anew(stage: NetscalerStage) -> None:
@@ -73,7 +73,7 @@ def test_connections_that_the_statistics_do_not_show_are_unknown(stage: Netscale
     name = a_name()
     stage.balancer.join(name, "10.0.0.7", 80)
     stage.members[name, 80].connections = None
-    assert stage.balancer.seats()[name].connections is None
+    assert stage.balancer.registrations()[name].connections is None
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_member_s_health_is_what_monitors_say(stage: NetscalerStage, word: str
     stage.balancer.join(name, "10.0.0.7", 80)
     stage.balancer.enable(name)
     stage.members[name, 80].word = word
-    assert stage.balancer.seats()[name].health is health
+    assert stage.balancer.registrations()[name].health is health
     stage.there.group["healthmonitor"] = "NO"
-    assert stage.balancer.seats()[name].health is None
+    assert stage.balancer.registrations()[name].health is None
 
 
 def test_a_member_at_a_new_address_is_bound_anew(stage: NetscalerStage) -> None:
@@ -127,7 +127,7 @@ def test_a_member_that_is_bound_twice_is_enabled_and_unbound_twice(stage: Netsca
     stage.members[name, 81] = Member(state="DISABLED", connections=2)
     stage.balancer.enable(name)
     assert {member.state for member in stage.members.values()} == {"ENABLED"}
-    assert stage.balancer.seats()[name].connections == 2
+    assert stage.balancer.registrations()[name].connections == 2
     stage.balancer.leave(name)
     assert stage.members == {}
 
@@ -138,11 +138,11 @@ def test_changes_are_saved_once_at_the_next_look_if_that_is_declared(stage: Nets
         driver.join(name, f"10.0.0.{number + 1}", 80)
         driver.enable(name)
     assert stage.there.saves == 0
-    driver.seats()
-    driver.seats()
+    driver.registrations()
+    driver.registrations()
     assert stage.there.saves == 1
     stage.balancer.leave(names[0])
-    stage.balancer.seats()
+    stage.balancer.registrations()
     assert stage.there.saves == 1  # it is not declared there
 
 
@@ -150,9 +150,9 @@ def test_what_cannot_be_saved_is_saved_later(stage: NetscalerStage) -> None:
     driver, name = stage.driver(save=True), a_name()
     driver.join(name, "10.0.0.7", 80)
     stage.appliance.instead = lambda path: said(503, 1, "busy") if "nsconfig" in path else None
-    assert name in driver.seats()
+    assert name in driver.registrations()
     stage.appliance.instead = lambda path: None
-    driver.seats()
+    driver.registrations()
     assert stage.there.saves == 1
 
 
@@ -164,14 +164,14 @@ def test_the_secondary_of_a_pair_is_told_apart(stage: NetscalerStage) -> None:
 
 def test_a_user_who_may_only_look_is_told_what_is_lacking(stage: NetscalerStage) -> None:
     stage.there.forbidden = True
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
     with pytest.raises(Permanent, match="extend its policy"):
         stage.balancer.join(a_name(), "10.0.0.7", 80)
 
 
 def test_a_service_group_that_is_not_there_is_named(stage: NetscalerStage) -> None:
     with pytest.raises(Permanent, match="error 258: No such resource"):
-        stage.driver(service_group="nowhere").seats()
+        stage.driver(service_group="nowhere").registrations()
 
 
 def test_a_service_group_is_not_found_by_either_code(stage: NetscalerStage) -> None:
@@ -179,17 +179,17 @@ def test_a_service_group_is_not_found_by_either_code(stage: NetscalerStage) -> N
     path = "config/servicegroup/"
     stage.appliance.instead = lambda asked: said(404, 344, "No Service") if asked.startswith(path) else None
     with pytest.raises(Permanent, match=r"lists .* all the same") as doubtful:
-        stage.balancer.seats()
+        stage.balancer.registrations()
     assert not isinstance(doubtful.value, NotFound)
     del stage.there.groups[GROUP]
     with pytest.raises(NotFound, match="error 344: No Service; it lists 1 without"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
 
 
 def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_path: Path) -> None:
     for missing in (tmp_path / "none.pem", tmp_path):
         with pytest.raises(Permanent, match=rf"{missing} \(ca\) cannot be read") as refused:
-            stage.driver(trust=Trust(ca=str(missing))).seats()
+            stage.driver(trust=Trust(ca=str(missing))).registrations()
 
         assert refused.value.mend == "name a PEM file that Trimtab may read"
 
@@ -197,15 +197,15 @@ def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_p
 def test_a_service_group_whose_members_another_service_decides_is_refused(stage: NetscalerStage) -> None:
     stage.there.group["autoscale"] = "DNS"
     with pytest.raises(Permanent, match="autoscale DNS: use a group without"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
 
 
 def test_a_session_that_is_over_is_renewed_in_flight(stage: NetscalerStage) -> None:
     name = a_name()
-    stage.balancer.seats()
+    stage.balancer.registrations()
     stage.appliance.expire()
     stage.balancer.join(name, "10.0.0.7", 80)
-    assert name in stage.balancer.seats()
+    assert name in stage.balancer.registrations()
     assert stage.appliance.logins == 2
 
 
@@ -213,33 +213,33 @@ def test_a_refused_password_is_not_tried_again_until_it_changes_or_time_has_pass
     stage.password = "wr0ng-password"
     for _ in range(3):
         with pytest.raises(Permanent, match=r"cannot log in|not tried again for") as refused:
-            stage.balancer.seats()
+            stage.balancer.registrations()
         assert "wr0ng" not in str(refused.value)
     assert stage.appliance.logins == 1
     stage.now = Instant(stage.now + 301)
     with pytest.raises(Permanent, match="cannot log in"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
     stage.password = PASSWORD
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
     assert stage.appliance.logins == 3
 
 
 def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm(stage: NetscalerStage) -> None:
     stage.appliance.instead = lambda path: None if "login" in path else said(401, 444, "Session expired")
     with pytest.raises(Transient, match="every new session ends at once"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
     with pytest.raises(Transient, match="ends at once; not tried again for 60 s"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
     assert stage.appliance.logins == 2
     stage.appliance.instead = lambda path: None
     stage.now = Instant(stage.now + 61)
-    assert stage.balancer.seats() == {}
+    assert stage.balancer.registrations() == {}
 
 
 def test_an_appliance_that_repeats_the_password_does_not_bring_it_into_an_error(stage: NetscalerStage) -> None:
     stage.appliance.instead = lambda path: None if "login" in path else said(599, 9999, f"not with {PASSWORD}")
     with pytest.raises(Transient, match="error 9999: not with …"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
 
 
 @pytest.mark.parametrize(
@@ -255,13 +255,13 @@ def test_a_member_that_cannot_be_read_hides_no_other(stage: NetscalerStage, entr
     kind = "servicegroup_servicegroupmember_binding"
     stage.appliance.instead = lambda path: said(200, 0, "Done", **{kind: [entry]}) if kind in path else None
     with pytest.raises(Transient, match="without name, address, port or state"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
 
 
 def test_an_answer_that_the_appliance_itself_doubts_is_not_used(stage: NetscalerStage) -> None:
     stage.appliance.instead = lambda path: said(207, 1243, "Bulk operation failed") if "binding" in path else None
     with pytest.raises(Transient, match="incomplete: error 1243"):
-        stage.balancer.seats()
+        stage.balancer.registrations()
 
 
 def test_a_client_that_we_did_not_write_sees_what_was_changed(stage: NetscalerStage) -> None:

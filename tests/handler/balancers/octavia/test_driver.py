@@ -13,14 +13,14 @@ from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.octavia.driver import OctaviaDriver
 from handler.balancers.octavia.parsing import PoolMember, PoolStatus, Tree, load_balancer_of, page_of, pool_of
-from handler.planning.world import Health, SeatState
+from handler.planning.world import Health, RegistrationState
 from handler.ports.balancer import Batched, ListsForeignMembers, MemberMove, RegistrationChange
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import error, mint
 from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
 
-PARKED, SERVING, DRAINING = SeatState.PARKED, SeatState.SERVING, SeatState.DRAINING
+PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -38,9 +38,9 @@ def name(sequence: int = 1) -> MemberName:
     return MemberName(f"web-k3f9ab-{sequence}")
 
 
-def state(driver: OctaviaDriver, member: MemberName) -> SeatState | None:
-    seat = driver.seats().get(member)
-    return None if seat is None else seat.state
+def state(driver: OctaviaDriver, member: MemberName) -> RegistrationState | None:
+    registration = driver.registrations().get(member)
+    return None if registration is None else registration.state
 
 
 WAY_TO = {None: (), PARKED: ("join",), SERVING: ("join", "enable"), DRAINING: ("join", "enable", "drain")}
@@ -74,7 +74,7 @@ def call(driver: OctaviaDriver, verb: str, member: MemberName) -> None:
     ],
 )
 def test_every_call_may_be_repeated(
-    stage: OctaviaStage, before: SeatState | None, verb: str, after: SeatState | None
+    stage: OctaviaStage, before: RegistrationState | None, verb: str, after: RegistrationState | None
 ) -> None:
     driver = stage.driver()
     for step in WAY_TO[before]:
@@ -89,12 +89,12 @@ def test_every_call_may_be_repeated(
     assert len(stage.octavia.changes) == made
 
 
-def test_who_has_no_seat_cannot_be_enabled_yet(stage: OctaviaStage) -> None:
+def test_a_member_without_a_registration_cannot_be_enabled_yet(stage: OctaviaStage) -> None:
     with pytest.raises(Transient, match="must join first"):
         stage.driver().enable(name())
 
 
-def test_a_new_seat_gets_no_work_before_it_is_enabled_and_then_its_weight(stage: OctaviaStage) -> None:
+def test_a_new_registration_gets_no_work_before_it_is_enabled_and_then_its_weight(stage: OctaviaStage) -> None:
     driver = stage.driver(weight=5, subnet=mint("subnet"))
     driver.join(name(), "10.0.0.1", 8080)
     (member,) = stage.pool.members.values()
@@ -107,14 +107,14 @@ def test_a_new_seat_gets_no_work_before_it_is_enabled_and_then_its_weight(stage:
 
 
 def test_a_weight_that_a_person_gave_a_serving_member_stays(stage: OctaviaStage) -> None:
-    stage.octavia.seat(stage.pool, name(), "10.0.0.1", weight=7)
+    stage.octavia.registration(stage.pool, name(), "10.0.0.1", weight=7)
 
     stage.driver().enable(name())
 
     assert [member["weight"] for member in stage.pool.members.values()] == [7]
 
 
-def test_a_member_that_moved_gets_another_seat(stage: OctaviaStage) -> None:
+def test_a_member_that_moved_gets_another_registration(stage: OctaviaStage) -> None:
     driver = stage.driver()
     driver.join(name(), "10.0.0.1", 80)
 
@@ -124,7 +124,7 @@ def test_a_member_that_moved_gets_another_seat(stage: OctaviaStage) -> None:
 
 
 def test_addresses_are_the_same_however_they_are_spelled(stage: OctaviaStage) -> None:
-    stage.octavia.seat(stage.pool, name(), "fd00:0:0::1")
+    stage.octavia.registration(stage.pool, name(), "fd00:0:0::1")
     driver = stage.driver()
 
     driver.join(name(), "fd00::1", 80)
@@ -141,14 +141,14 @@ def test_a_name_is_no_address(stage: OctaviaStage) -> None:
 # Others.
 
 
-def test_the_seats_of_others_are_neither_listed_nor_touched(stage: OctaviaStage) -> None:
-    before = dict(stage.octavia.seat(stage.pool, "database", "10.0.0.9", weight=3))
+def test_the_registrations_of_others_are_neither_listed_nor_touched(stage: OctaviaStage) -> None:
+    before = dict(stage.octavia.registration(stage.pool, "database", "10.0.0.9", weight=3))
     driver = stage.driver()
     for sequence in (1, 2, 3):
         driver.join(name(sequence), f"10.0.0.{sequence}", 80)
         driver.enable(name(sequence))
 
-    assert "database" not in driver.seats()
+    assert "database" not in driver.registrations()
     assert next(member for member in stage.pool.members.values() if member["name"] == "database") == before
     for verb in ("join", "enable", "drain", "leave"):
         with pytest.raises(Permanent, match="never touched"):
@@ -156,8 +156,8 @@ def test_the_seats_of_others_are_neither_listed_nor_touched(stage: OctaviaStage)
 
 
 def test_the_place_of_another_owner_is_not_taken(stage: OctaviaStage) -> None:
-    stage.octavia.seat(stage.pool, "database", "10.0.0.1")
-    stage.octavia.seat(stage.pool, name(9), "10.0.0.2")
+    stage.octavia.registration(stage.pool, "database", "10.0.0.1")
+    stage.octavia.registration(stage.pool, name(9), "10.0.0.2")
     driver = stage.driver()
 
     with pytest.raises(Permanent, match=r"10\.0\.0\.1 port 80 belongs to database: .* never touched"):
@@ -170,7 +170,7 @@ def test_the_place_of_another_owner_is_not_taken(stage: OctaviaStage) -> None:
 
 def test_what_others_set_on_a_member_outlives_a_batch(stage: OctaviaStage) -> None:
     for sequence in (1, 2):
-        stage.octavia.seat(stage.pool, name(sequence), f"10.0.0.{sequence}", monitor_port=9000, backup=True)
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}", monitor_port=9000, backup=True)
 
     together(stage, stage.driver(), "drain", (1, 2))
 
@@ -214,7 +214,7 @@ def test_who_waits_for_the_same_pool_is_changed_in_one_batch(stage: OctaviaStage
         assert set(together(stage, driver, verb, range(1, 17))) == {None}
 
     assert stage.octavia.changes == ["PUT /lbaas/pools/{id}/members"] * 3
-    assert {seat.state for seat in driver.seats().values()} == {DRAINING}
+    assert {registration.state for registration in driver.registrations().values()} == {DRAINING}
     assert len(stage.pool.members) == 16
 
 
@@ -232,12 +232,12 @@ def test_what_is_handed_over_together_is_one_batch_joined_and_enabled_in_one_go(
     assert set(driver.apply(changes)) == {None}
 
     assert stage.octavia.changes == ["PUT /lbaas/pools/{id}/members"]
-    assert {seat.state for seat in driver.seats().values()} == {SERVING}
+    assert {registration.state for registration in driver.registrations().values()} == {SERVING}
     assert len(stage.pool.members) == 16
 
 
 def test_each_change_of_a_batch_has_its_answer(stage: OctaviaStage) -> None:
-    stage.octavia.seat(stage.pool, "database", "10.0.0.1")
+    stage.octavia.registration(stage.pool, "database", "10.0.0.1")
     driver = stage.driver()
 
     ended = driver.apply(
@@ -257,7 +257,7 @@ def test_each_change_of_a_batch_has_its_answer(stage: OctaviaStage) -> None:
 
 def test_who_leaves_together_leaves_one_by_one(stage: OctaviaStage) -> None:
     for sequence in (1, 2, 3):
-        stage.octavia.seat(stage.pool, name(sequence), f"10.0.0.{sequence}")
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
     driver = stage.driver()
 
     assert driver.apply([RegistrationChange(move=MemberMove.LEAVE, member=name(sequence)) for sequence in (1, 3)]) == [
@@ -346,7 +346,7 @@ def test_an_error_is_for_a_person(stage: OctaviaStage, what: str) -> None:
     with pytest.raises(Permanent, match=f"the {what}.* is in ERROR and takes no changes: have it failed over"):
         driver.join(name(), "10.0.0.1", 80)
 
-    assert driver.seats() == {}
+    assert driver.registrations() == {}
 
 
 def test_a_quota_says_so(stage: OctaviaStage) -> None:
@@ -370,7 +370,7 @@ def test_a_change_whose_answer_is_lost_can_be_made_again(stage: OctaviaStage, fa
 
 def test_an_octavia_that_would_delete_members_that_a_batch_does_not_list_is_refused(stage: OctaviaStage) -> None:
     stage.octavia.newest = 10
-    stage.octavia.seat(stage.pool, "database", "10.0.0.9")
+    stage.octavia.registration(stage.pool, "database", "10.0.0.9")
 
     with pytest.raises(Permanent, match=r"Octavia's API is 2\.10: Trimtab needs 2\.11"):
         stage.driver().join(name(), "10.0.0.1", 80)
@@ -378,7 +378,7 @@ def test_an_octavia_that_would_delete_members_that_a_batch_does_not_list_is_refu
     assert stage.names() == ["database"]
 
 
-# Seats.
+# Registrations.
 
 
 @pytest.mark.parametrize(
@@ -393,31 +393,31 @@ def test_an_octavia_that_would_delete_members_that_a_batch_does_not_list_is_refu
     ],
 )
 def test_health_is_what_the_monitor_says(stage: OctaviaStage, operating: str, health: Health | None) -> None:
-    stage.octavia.seat(stage.pool, name(), "10.0.0.1", operating_status=operating)
+    stage.octavia.registration(stage.pool, name(), "10.0.0.1", operating_status=operating)
 
-    seat = stage.driver().seats()[name()]
+    registration = stage.driver().registrations()[name()]
 
-    assert seat.health is health
-    assert seat.connections is None
+    assert registration.health is health
+    assert registration.connections is None
 
 
 def test_every_page_of_members_is_read(stage: OctaviaStage) -> None:
     stage.octavia.most = 3
     for sequence in range(1, 11):
-        stage.octavia.seat(stage.pool, name(sequence), f"10.0.0.{sequence}")
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
 
-    assert len(stage.driver().seats()) == 10
+    assert len(stage.driver().registrations()) == 10
 
 
 def test_a_listing_that_cannot_be_read_whole_is_none(stage: OctaviaStage) -> None:
     stage.octavia.most = 3
     for sequence in range(1, 11):
-        stage.octavia.seat(stage.pool, name(sequence), f"10.0.0.{sequence}")
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
     label = "GET /lbaas/pools/{id}/members"
     for fault in (answered(b"{}", status=503), answered(b'{"members": [{"id": 3}]}')):
         stage.wire.script(label, answered(b"", obeyed=True), fault)
         with pytest.raises(Transient):
-            stage.driver().seats()
+            stage.driver().registrations()
 
 
 # Which pool.
@@ -436,7 +436,7 @@ def test_a_pool_that_was_deleted_is_for_a_person(stage: OctaviaStage) -> None:
     with pytest.raises(Permanent, match="there is no such pool"):
         driver.enable(name())
     with pytest.raises(Permanent, match="no pool that the project can see is called 'web'"):
-        driver.seats()
+        driver.registrations()
 
 
 def test_names_that_mean_several_pools_or_none_are_refused(stage: OctaviaStage) -> None:
@@ -444,13 +444,13 @@ def test_names_that_mean_several_pools_or_none_are_refused(stage: OctaviaStage) 
     third = stage.octavia.tree(name="back", pool="api")
 
     with pytest.raises(Permanent, match=f"2 pools are called 'web': write the id of one of them: .*{second.id}"):
-        stage.driver().seats()
+        stage.driver().registrations()
     with pytest.raises(Permanent, match="no pool that the project can see is called 'web2'"):
-        stage.driver(pool="web2").seats()
+        stage.driver(pool="web2").registrations()
     with pytest.raises(Permanent, match="load balancer back has 2 pools: write the id of one of them as pool: "):
-        stage.driver(load_balancer="back", pool=None).seats()
+        stage.driver(load_balancer="back", pool=None).registrations()
     with pytest.raises(Permanent, match="no load balancer that the project can see is called 'side'"):
-        stage.driver(load_balancer="side", pool=None).seats()
+        stage.driver(load_balancer="side", pool=None).registrations()
     assert stage.driver(pool=third.id).incarnation() == third.id
 
 
@@ -464,20 +464,20 @@ def test_a_load_balancer_that_was_deleted_is_not_found_beside_another(stage: Oct
     driver.join(name(), "10.0.0.1", 80)
     stage.octavia.remove(above)
     with pytest.raises(Permanent, match=r"the project sees no other (pool|load balancer) either") as alone:
-        driver.seats()
+        driver.registrations()
     assert not isinstance(alone.value, NotFound)
 
     stage.octavia.tree("back")
     for _ in range(2):
         with pytest.raises(NotFound, match="and the project sees 1 other"):
-            driver.seats()
+            driver.registrations()
 
 
 def test_a_load_balancer_without_a_pool_is_not_found_beside_another_pool(stage: OctaviaStage) -> None:
     stage.octavia.pools.clear()
     stage.octavia.tree("back")
     with pytest.raises(NotFound, match="the load balancer front has 0 pools, and the project sees 1 other: make one"):
-        stage.driver(**BY_LOAD_BALANCER).seats()
+        stage.driver(**BY_LOAD_BALANCER).registrations()
 
 
 def test_a_pool_of_another_project_is_refused_and_no_pool_that_is_missing(stage: OctaviaStage) -> None:
@@ -486,7 +486,7 @@ def test_a_pool_of_another_project_is_refused_and_no_pool_that_is_missing(stage:
     words = b'{"faultcode": "Client", "faultstring": "Policy does not allow this request to be performed."}'
     stage.wire.script("GET /lbaas/pools/{id}/members", answered(words, status=403))
     with pytest.raises(Permanent, match="Policy does not allow") as refused:
-        driver.seats()
+        driver.registrations()
     assert not isinstance(refused.value, NotFound)
 
 
@@ -495,7 +495,7 @@ def test_a_pool_that_was_renamed_is_known_by_its_id(stage: OctaviaStage) -> None
     driver.join(name(), "10.0.0.1", 80)
     stage.octavia.tree("back", "back")
     stage.pool.name = "web-2026"
-    assert set(driver.seats()) == {name()}
+    assert set(driver.registrations()) == {name()}
 
 
 @given(JSON)

@@ -22,7 +22,7 @@ from config.model.managed import (
 from config.units import BalancerId, CloudId, MemberName
 from handler.balancers.octavia.provisioning import OctaviaProvisioner
 from handler.planning.provisioning import Act, Make, Provision, Provisioned, Unmake, next_to_make, next_to_unmake
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from handler.ports.balancer import Batched, ListsForeignMembers, Provisioner
 from tests.support.openstack import HERE, an_access
 from tests.support.openstack_bed import an_access as access_of_the_bed
@@ -224,7 +224,7 @@ def test_a_quota_is_said_and_permanent(stage: Stage) -> None:
 
 def test_members_sit_in_its_pool_and_strangers_are_told(stage: Stage) -> None:
     driver = stage.driver()
-    assert (driver.seats(), driver.occupants(), driver.strangers(), driver.incarnation()) == ({}, {}, (), "")
+    assert (driver.registrations(), driver.occupants(), driver.strangers(), driver.incarnation()) == ({}, {}, (), "")
     driver.drain(NAME)
     driver.leave(NAME)
     with pytest.raises(Transient, match="no pool yet"):
@@ -232,13 +232,13 @@ def test_members_sit_in_its_pool_and_strangers_are_told(stage: Stage) -> None:
     bring(driver, next_to_make)
     driver.join(NAME, "10.20.9.7", 80)
     driver.enable(NAME)
-    assert driver.seats()[NAME].state is SeatState.SERVING
+    assert driver.registrations()[NAME].state is RegistrationState.SERVING
     (pool,) = stage.octavia.pools.values()
-    stage.octavia.seat(pool, "mail", "10.20.9.8")
+    stage.octavia.registration(pool, "mail", "10.20.9.8")
     assert driver.strangers() == ("mail",)
     assert driver.occupants() == {("10.20.9.7", 80): NAME, ("10.20.9.8", 80): "mail"}
     driver.leave(NAME)
-    assert driver.seats() == {}
+    assert driver.registrations() == {}
 
 
 @pytest.mark.bed("openstack")

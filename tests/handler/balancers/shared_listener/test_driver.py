@@ -14,7 +14,7 @@ import pytest
 from config.errors import Permanent, Transient
 from config.units import MemberName
 from handler.balancers.shared_listener.driver import SharedListenerBalancer
-from handler.planning.world import SeatState
+from handler.planning.world import RegistrationState
 from tests.support.balancers import (
     ListenerStage,
     a_listener,
@@ -86,7 +86,7 @@ def test_no_request_fails_while_members_come_and_go(stage: ListenerStage) -> Non
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
-def test_a_holder_that_ends_costs_no_request_and_gets_its_port_and_seats_back(
+def test_a_holder_that_ends_costs_no_request_and_gets_its_port_and_registrations_back(
     stage: ListenerStage, ending: signal.Signals
 ) -> None:
     serving, draining, parked = a_name(), a_name(), a_name()
@@ -108,8 +108,8 @@ def test_a_holder_that_ends_costs_no_request_and_gets_its_port_and_seats_back(
             done.set()
         assert set(client.result()) == {serving}
     assert (state_of(stage.balancer, serving), state_of(stage.balancer, draining)) == (
-        SeatState.SERVING,
-        SeatState.DRAINING,
+        RegistrationState.SERVING,
+        RegistrationState.DRAINING,
     )
     assert state_of(stage.balancer, parked) is None
 
@@ -128,7 +128,7 @@ def test_another_driver_takes_a_running_holder_up(stage: ListenerStage, tmp_path
     stage.balancer.join(name, "127.0.0.1", stage.port)
     another = SharedListenerBalancer(a_listener(port=stage.port), tmp_path)
     assert another.incarnation() == stage.balancer.incarnation()
-    assert state_of(another, name) is SeatState.PARKED
+    assert state_of(another, name) is RegistrationState.PARKED
 
 
 def test_a_member_may_come_after_it_has_been_enabled(stage: ListenerStage) -> None:
@@ -139,7 +139,7 @@ def test_a_member_may_come_after_it_has_been_enabled(stage: ListenerStage) -> No
     assert get(stage.port) == name
 
 
-def test_a_member_that_dies_keeps_its_seat_with_nothing_in_hand(stage: ListenerStage) -> None:
+def test_a_member_that_dies_keeps_its_registration_with_nothing_in_hand(stage: ListenerStage) -> None:
     name = a_name()
     serve(stage, name)
     with ThreadPoolExecutor(1) as pool:
@@ -148,7 +148,7 @@ def test_a_member_that_dies_keeps_its_seat_with_nothing_in_hand(stage: ListenerS
         stage.kill(name)
         until(lambda: connections_of(stage.balancer, name) == 0)
         assert in_hand.exception() is not None
-    assert state_of(stage.balancer, name) is SeatState.SERVING
+    assert state_of(stage.balancer, name) is RegistrationState.SERVING
 
 
 def test_a_port_that_another_program_has_is_named(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_port_that_another_program_has_is_named(tmp_path: Path) -> None:
 
 def settles(balancer: SharedListenerBalancer) -> bool:
     try:
-        return balancer.seats() == {}
+        return balancer.registrations() == {}
     except Permanent:
         return False
 
@@ -175,15 +175,15 @@ def test_an_address_that_is_not_ours_is_named(tmp_path: Path) -> None:
     balancer = SharedListenerBalancer(a_listener(address="192.0.2.1", port=80), tmp_path)
     try:
         with pytest.raises(Permanent, match=r"192\.0\.2\.1:80 cannot be opened"):
-            balancer.seats()
+            balancer.registrations()
     finally:
         balancer.stop()
 
 
 def test_a_listener_that_is_declared_elsewhere_does_not_move(stage: ListenerStage, tmp_path: Path) -> None:
-    stage.balancer.seats()
+    stage.balancer.registrations()
     with pytest.raises(Permanent, match="declare it as a balancer with another name"):
-        SharedListenerBalancer(a_listener(), tmp_path).seats()
+        SharedListenerBalancer(a_listener(), tmp_path).registrations()
 
 
 def test_stopping_ends_the_holder_and_frees_the_port(stage: ListenerStage) -> None:
@@ -217,7 +217,7 @@ def test_what_ends_a_terminal_s_programs_does_not_end_the_holder(stage: Listener
 
 
 def test_only_its_user_may_talk_to_the_holder(stage: ListenerStage) -> None:
-    stage.balancer.seats()
+    stage.balancer.registrations()
     for path in (stage.balancer.control, *stage.balancer.control.parent.glob("edge.l*")):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
@@ -230,7 +230,7 @@ def test_the_holder_is_given_no_secrets(stage: ListenerStage, monkeypatch: pytes
 def test_a_path_too_long_for_a_socket_is_refused_with_advice(tmp_path: Path) -> None:
     balancer = SharedListenerBalancer(a_listener(), tmp_path / ("d" * 107))
     with pytest.raises(Permanent, match="use a shorter state directory"):
-        balancer.seats()
+        balancer.registrations()
 
 
 def test_a_holder_that_hangs_is_tried_again(stage: ListenerStage) -> None:
@@ -238,7 +238,7 @@ def test_a_holder_that_hangs_is_tried_again(stage: ListenerStage) -> None:
     os.kill(holder, signal.SIGSTOP)
     try:
         with pytest.raises(Transient, match="too slow"):
-            stage.balancer.seats()
+            stage.balancer.registrations()
     finally:
         os.kill(holder, signal.SIGCONT)
 
@@ -249,7 +249,7 @@ def test_one_who_speaks_otherwise_is_tried_again(stage: ListenerStage, tmp_path:
         other.listen()
         balancer = SharedListenerBalancer(a_listener(id="other"), tmp_path)
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(balancer.seats)
+            asked = pool.submit(balancer.registrations)
             conversation, _ = other.accept()
             with conversation:
                 conversation.recv(4096)
@@ -261,4 +261,4 @@ def test_one_who_speaks_otherwise_is_tried_again(stage: ListenerStage, tmp_path:
 def test_a_directory_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Transient):
-        SharedListenerBalancer(a_listener(), tmp_path / "file").seats()
+        SharedListenerBalancer(a_listener(), tmp_path / "file").registrations()

@@ -97,7 +97,7 @@ def test_a_line_is_bounded(line: bytes) -> None:
 def test_a_message_that_promises_a_socket_must_bring_it() -> None:
     async def conversation() -> None:
         with two_ends() as (ours, theirs):
-            ours.send(Hello(seat="a", was="serving", of="1", socket=True))
+            ours.send(Hello(registration="a", was="serving", of="1", socket=True))
             with pytest.raises(ProtocolError, match="no socket came"):
                 await theirs.receive()
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from handler.balancers.shared_listener.protocol import (
     Active,
-    AskSeats,
+    AskRegistrations,
     ChangeMessage,
     Dismiss,
     DoneMessage,
@@ -15,7 +15,7 @@ from handler.balancers.shared_listener.protocol import (
     Message,
     ProtocolError,
     RefusedMessage,
-    SeatsMessage,
+    RegistrationsMessage,
     Start,
     State,
     Stop,
@@ -30,18 +30,20 @@ names = st.text(min_size=1)
 counts = st.integers(min_value=0, max_value=2**31)
 states = st.sampled_from(State.__args__)
 messages = st.one_of(
-    st.builds(Hello, seat=names, was=st.sampled_from([None, "draining"]), of=st.none() | names, socket=st.booleans()),
-    st.builds(Hello, seat=names, was=st.just("serving"), of=st.none() | names, socket=st.just(True)),
+    st.builds(
+        Hello, registration=names, was=st.sampled_from([None, "draining"]), of=st.none() | names, socket=st.booleans()
+    ),
+    st.builds(Hello, registration=names, was=st.just("serving"), of=st.none() | names, socket=st.just(True)),
     st.builds(Active, connections=counts),
     st.builds(Stopped, connections=counts),
     st.builds(Welcome, holder=names),
-    st.sampled_from([Start(), Stop(), Dismiss(), DoneMessage(), AskSeats(), EndMessage()]),
-    st.builds(ChangeMessage, ask=st.sampled_from(Verb.__args__), seat=names),
+    st.sampled_from([Start(), Stop(), Dismiss(), DoneMessage(), AskRegistrations(), EndMessage()]),
+    st.builds(ChangeMessage, ask=st.sampled_from(Verb.__args__), registration=names),
     st.builds(
-        SeatsMessage,
+        RegistrationsMessage,
         holder=names,
         listen=names,
-        seats=st.lists(st.tuples(names, states, st.none() | counts)).map(tuple),
+        registrations=st.lists(st.tuples(names, states, st.none() | counts)).map(tuple),
     ),
     st.builds(RefusedMessage, why=st.text(), final=st.booleans()),
 )
@@ -77,10 +79,10 @@ def test_a_message_is_one_line(message: Message) -> None:
             b'{"say":"hello","seat":"a","was":"serving","of":"1","socket":false}', id="serving-without-socket"
         ),
         pytest.param(b'{"say":"hello","seat":"a","was":null,"of":null,"socket":0}', id="truth-is-a-count"),
-        pytest.param(b'{"ask":"join"}', id="whose-seat"),
+        pytest.param(b'{"ask":"join"}', id="whose-registration"),
         pytest.param(b'{"ask":"dance","seat":"a"}', id="unknown-verb"),
         pytest.param(b'{"say":"seats","holder":"1","listen":"a:1","seats":[["a","gone",0]]}', id="unknown-state"),
-        pytest.param(b'{"say":"seats","holder":"1","listen":"a:1","seats":[["a","parked"]]}', id="short-seat"),
+        pytest.param(b'{"say":"seats","holder":"1","listen":"a:1","seats":[["a","parked"]]}', id="short-registration"),
     ],
 )
 def test_what_is_not_in_the_table_is_refused(line: bytes) -> None:

@@ -11,7 +11,7 @@ from handler.balancers.shared_listener.holder_socket import HolderSocket
 from handler.balancers.shared_listener.port import ListeningPort
 from handler.balancers.shared_listener.protocol import (
     Active,
-    AskSeats,
+    AskRegistrations,
     ChangeMessage,
     Dismiss,
     DoneMessage,
@@ -19,7 +19,7 @@ from handler.balancers.shared_listener.protocol import (
     Hello,
     Message,
     RefusedMessage,
-    SeatsMessage,
+    RegistrationsMessage,
     Start,
     State,
     Stop,
@@ -28,7 +28,7 @@ from handler.balancers.shared_listener.protocol import (
     Verb,
     Welcome,
 )
-from handler.balancers.shared_listener.registrations import ListenerRegistrations, ListenerSeat, resumed
+from handler.balancers.shared_listener.registrations import ListenerRegistration, ListenerRegistrations, resumed
 from tests.support.waiting import PATIENT
 from tests.support.wires import heard, running
 
@@ -42,18 +42,18 @@ def an_attendance(listening: socket.socket | None, *, settling: bool = False) ->
 
 
 def a_hello(*, was: Told | None = None, of: str | None = None, socket: bool = False) -> Hello:
-    return Hello(seat=NAME, was=was, of=of, socket=socket)
+    return Hello(registration=NAME, was=was, of=of, socket=socket)
 
 
 def ask(attendance: ListenerRegistrations, *verbs: Verb) -> None:
     for verb in verbs:
-        assert attendance.answer(ChangeMessage(ask=verb, seat=NAME)) == DoneMessage()
+        assert attendance.answer(ChangeMessage(ask=verb, registration=NAME)) == DoneMessage()
 
 
 def row(attendance: ListenerRegistrations) -> tuple[str, int | None] | None:
-    answer = attendance.answer(AskSeats())
-    assert isinstance(answer, SeatsMessage)
-    return next(((state, connections) for name, state, connections in answer.seats if name == NAME), None)
+    answer = attendance.answer(AskRegistrations())
+    assert isinstance(answer, RegistrationsMessage)
+    return next(((state, connections) for name, state, connections in answer.registrations if name == NAME), None)
 
 
 @contextlib.asynccontextmanager
@@ -101,7 +101,7 @@ def listening() -> socket.socket:  # type: ignore[misc]
 def test_only_work_given_by_an_earlier_holder_goes_on(
     state: State | None, was: Told | None, of: str | None, goes_on: Told | None
 ) -> None:
-    place = None if state is None else ListenerSeat(state=state)
+    place = None if state is None else ListenerRegistration(state=state)
     assert resumed(place, a_hello(was=was, of=of, socket=was is not None), "now") == goes_on
 
 
@@ -112,11 +112,11 @@ def test_only_work_given_by_an_earlier_holder_goes_on(
         pytest.param(("join", "enable"), "draining", Start(), id="enabled-again"),
         pytest.param(("join", "enable", "drain"), "serving", Stop(), id="drained"),
         pytest.param(("join",), "serving", Stop(), id="parked"),
-        pytest.param((), "serving", Dismiss(), id="no-seat"),
-        pytest.param((), "draining", Dismiss(), id="no-seat-any-more"),
+        pytest.param((), "serving", Dismiss(), id="no-registration"),
+        pytest.param((), "draining", Dismiss(), id="no-registration-any-more"),
     ],
 )
-def test_a_member_that_comes_back_is_brought_to_where_its_seat_is(
+def test_a_member_that_comes_back_is_brought_to_where_its_registration_is(
     listening: socket.socket, verbs: tuple[Verb, ...], was: Told | None, order: Message
 ) -> None:
     async def scene() -> None:
@@ -165,7 +165,7 @@ def test_every_stop_must_be_answered_before_connections_are_known(listening: soc
     asyncio.run(scene())
 
 
-def test_a_member_whose_process_ends_keeps_its_seat_and_has_nothing_in_hand(listening: socket.socket) -> None:
+def test_a_member_whose_process_ends_keeps_its_registration_and_has_nothing_in_hand(listening: socket.socket) -> None:
     async def scene() -> None:
         attendance = an_attendance(listening)
         ask(attendance, "join", "enable")
@@ -198,13 +198,13 @@ def test_a_second_process_of_one_name_is_turned_away(listening: socket.socket) -
 
 def test_a_holder_that_has_just_restarted_answers_for_no_member_yet(listening: socket.socket) -> None:
     attendance = an_attendance(listening, settling=True)
-    assert attendance.answer(AskSeats()) == RefusedMessage(
+    assert attendance.answer(AskRegistrations()) == RefusedMessage(
         why="the holder has just restarted and waits for its members to come back", final=False
     )
 
 
 def test_a_holder_without_its_port_says_why() -> None:
-    assert an_attendance(None).answer(AskSeats()) == RefusedMessage(why="in use", final=True)
+    assert an_attendance(None).answer(AskRegistrations()) == RefusedMessage(why="in use", final=True)
 
 
 def test_a_member_s_copy_opens_the_port_of_a_restarted_holder(listening: socket.socket) -> None:

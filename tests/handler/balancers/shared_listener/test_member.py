@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from handler.balancers.shared_listener.holder_socket import HolderSocket
+from handler.balancers.shared_listener.member import keep_registered
 from handler.balancers.shared_listener.protocol import (
     Active,
     Dismiss,
@@ -19,7 +20,6 @@ from handler.balancers.shared_listener.protocol import (
     Stopped,
     Welcome,
 )
-from handler.balancers.shared_listener.seat import keep_seat
 from tests.support.waiting import PATIENT
 from tests.support.wires import a_listening_socket, heard, running
 
@@ -70,9 +70,9 @@ class Gate:
 
 
 @contextlib.asynccontextmanager
-async def seated(tmp_path: Path, program: Program) -> AsyncIterator[Gate]:
+async def registered(tmp_path: Path, program: Program) -> AsyncIterator[Gate]:
     gate = Gate(tmp_path / "s")
-    kept = keep_seat(gate.path, "web-k3f9ab-1", start=program.start, stop=program.stop, active=program.active)
+    kept = keep_registered(gate.path, "web-k3f9ab-1", start=program.start, stop=program.stop, active=program.active)
     try:
         async with running(kept):
             yield gate
@@ -83,7 +83,7 @@ async def seated(tmp_path: Path, program: Program) -> AsyncIterator[Gate]:
 
 
 def a_hello(*, was: str | None = None, of: str | None = None, socket: bool = False) -> Hello:
-    return Hello(seat="web-k3f9ab-1", was=was, of=of, socket=socket)  # type: ignore[arg-type]
+    return Hello(registration="web-k3f9ab-1", was=was, of=of, socket=socket)  # type: ignore[arg-type]
 
 
 async def report(wire: HolderSocket) -> Active | Stopped:
@@ -95,7 +95,7 @@ async def report(wire: HolderSocket) -> Active | Stopped:
 def test_a_member_says_who_it_is_and_waits(tmp_path: Path) -> None:
     async def scene() -> None:
         program = Program()
-        async with seated(tmp_path, program) as gate, gate.visitor() as wire:
+        async with registered(tmp_path, program) as gate, gate.visitor() as wire:
             assert await heard(wire) == a_hello()
             wire.send(Welcome(holder="h1"))
             assert await report(wire) == Active(connections=0)
@@ -108,7 +108,7 @@ def test_start_hands_the_socket_over_and_stop_is_answered_with_the_connections_l
     async def scene() -> None:
         program = Program()
         with a_listening_socket() as listening:
-            async with seated(tmp_path, program) as gate, gate.visitor() as wire:
+            async with registered(tmp_path, program) as gate, gate.visitor() as wire:
                 await heard(wire)
                 wire.send(Welcome(holder="h1"))
                 wire.send(Start(), listening)
@@ -153,7 +153,7 @@ def test_a_connection_that_arrives_with_the_order_to_stop_is_answered_or_left_to
 
     async def scene() -> None:
         with a_listening_socket() as listening:
-            async with seated(tmp_path, Server()) as gate, gate.visitor() as wire:
+            async with registered(tmp_path, Server()) as gate, gate.visitor() as wire:
                 await heard(wire)
                 wire.send(Welcome(holder="h1"))
                 await stop_as_a_client_comes(wire, listening)
@@ -165,7 +165,7 @@ def test_a_lost_holder_changes_nothing_and_the_next_is_given_the_socket(tmp_path
     async def scene() -> None:
         program = Program()
         with a_listening_socket() as listening:
-            async with seated(tmp_path, program) as gate:
+            async with registered(tmp_path, program) as gate:
                 async with gate.visitor() as wire:
                     await heard(wire)
                     wire.send(Welcome(holder="h1"))
@@ -187,7 +187,7 @@ def test_a_dismissed_member_stops_and_gives_nothing_back(tmp_path: Path) -> None
     async def scene() -> None:
         program = Program()
         with a_listening_socket() as listening:
-            async with seated(tmp_path, program) as gate:
+            async with registered(tmp_path, program) as gate:
                 async with gate.visitor() as wire:
                     await heard(wire)
                     wire.send(Welcome(holder="h1"))
@@ -207,7 +207,7 @@ def test_a_dismissed_member_stops_and_gives_nothing_back(tmp_path: Path) -> None
 )
 def test_a_holder_that_cannot_be_obeyed_is_left_and_tried_again(tmp_path: Path, order: Active | RefusedMessage) -> None:
     async def scene() -> None:
-        async with seated(tmp_path, Program()) as gate:
+        async with registered(tmp_path, Program()) as gate:
             async with gate.visitor() as wire:
                 await heard(wire)
                 wire.send(order)
@@ -220,7 +220,9 @@ def test_a_holder_that_cannot_be_obeyed_is_left_and_tried_again(tmp_path: Path, 
 def test_a_member_may_come_before_the_holder(tmp_path: Path) -> None:
     async def scene() -> None:
         program = Program()
-        kept = keep_seat(tmp_path / "s", "web-k3f9ab-1", start=program.start, stop=program.stop, active=program.active)
+        kept = keep_registered(
+            tmp_path / "s", "web-k3f9ab-1", start=program.start, stop=program.stop, active=program.active
+        )
         async with running(kept):
             await asyncio.sleep(0)
             gate = Gate(tmp_path / "s")
@@ -237,7 +239,7 @@ def test_what_the_program_raises_passes_through(tmp_path: Path) -> None:
             raise RuntimeError("cannot count")
 
     async def scene() -> None:
-        async with seated(tmp_path, Broken()) as gate, gate.visitor() as wire:
+        async with registered(tmp_path, Broken()) as gate, gate.visitor() as wire:
             await heard(wire)
             wire.send(Welcome(holder="h1"))
             await heard(wire)

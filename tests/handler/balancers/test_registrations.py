@@ -6,7 +6,7 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
-from handler.balancers.seats import one_by_one
+from handler.balancers.registrations import one_by_one
 from handler.ports.balancer import MemberMove, RegistrationChange
 
 ONE, TWO = MemberName("web-k3f9ab-1"), MemberName("web-k3f9ab-2")

@@ -55,7 +55,7 @@ class Work:
     """Return the number of open connections."""
 
 
-async def keep_seat(
+async def keep_registered(
     control: Path,
     name: str,
     *,
@@ -68,22 +68,22 @@ async def keep_seat(
     The end of a holder changes nothing: a serving member goes on. Ends only by cancellation, which leaves the
     member serving as it was, or by an exception of ``start``, ``stop`` or ``active``, which passes through.
     """
-    seat = _Seat(name=name, work=Work(start=start, stop=stop, active=active))
+    registration = _Registration(name=name, work=Work(start=start, stop=stop, active=active))
     pause = _FIRST_PAUSE
     try:
         while True:
             wire = await _connect(control)
             if wire is not None:
                 try:
-                    await seat.converse(wire)
+                    await registration.converse(wire)
                 except (ConnectionLost, ProtocolError):
-                    pause = _FIRST_PAUSE if seat.welcomed else pause
+                    pause = _FIRST_PAUSE if registration.welcomed else pause
                 finally:
                     wire.close()
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
     finally:
-        seat.forget_socket()
+        registration.forget_socket()
 
 
 async def _connect(control: Path) -> HolderSocket | None:
@@ -98,7 +98,7 @@ async def _connect(control: Path) -> HolderSocket | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seat:
+class _Registration:
     name: str
     work: Work
     was: Told | None = None
@@ -112,7 +112,7 @@ class _Seat:
 
     async def converse(self, wire: HolderSocket) -> None:
         self.welcomed = False
-        wire.send(Hello(seat=self.name, was=self.was, of=self.of, socket=self.copy is not None), self.copy)
+        wire.send(Hello(registration=self.name, was=self.was, of=self.of, socket=self.copy is not None), self.copy)
         reported, looks = -1, 0
         while True:
             try:
