@@ -38,7 +38,7 @@ class FailureCause(enum.Enum):
     HEALTH_MONITOR = "health_monitor"
 
 
-MENDING: Mapping[FailureCause, str] = MappingProxyType(
+REMEDIES: Mapping[FailureCause, str] = MappingProxyType(
     {
         FailureCause.LAUNCH_CONFIGURATION: "correct the profile",
         FailureCause.IMAGE: "put the image back, or name another in the profile",
@@ -64,13 +64,13 @@ MENDING: Mapping[FailureCause, str] = MappingProxyType(
 """What a person can do."""
 
 
-def mending(cause: FailureCause, thing: str) -> str:
+def remedy_for(cause: FailureCause, thing: str) -> str:
     """Say what a person can do, in the other side's own word for the thing.
 
-    >>> mending(FailureCause.IMAGE, "template"), mending(FailureCause.SERVER_GROUP, "affinity group")[:27]
+    >>> remedy_for(FailureCause.IMAGE, "template"), remedy_for(FailureCause.SERVER_GROUP, "affinity group")[:27]
     ('put the template back, or name another in the profile', 'put the affinity group back')
     """
-    return MENDING[cause].replace(f"the {cause.value.replace('_', ' ')} ", f"the {thing} ", 1)
+    return REMEDIES[cause].replace(f"the {cause.value.replace('_', ' ')} ", f"the {thing} ", 1)
 
 
 READABLE = "keep the secret at the place that the file names, readable for Trimtab only"

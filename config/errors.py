@@ -78,22 +78,22 @@ class DriverError(TrimtabError):
     """A cloud or a balancer did not do what was asked. Drivers raise exactly its two subclasses.
 
     A driver that knows the ``cause`` gives it, and what to do in its message; otherwise the cause is looked for in the
-    message. Where a better remedy than the one in `config.causes.MENDING` is known, the message ends with ``mend``.
+    message. Where a better remedy than the one in `config.causes.REMEDIES` is known, the message ends with ``remedy``.
     """
 
-    def __init__(self, message: str = "", *, cause: FailureCause | None = None, mend: str = "") -> None:
-        super().__init__(f"{message}: {mend}" if mend else message)
+    def __init__(self, message: str = "", *, cause: FailureCause | None = None, remedy: str = "") -> None:
+        super().__init__(f"{message}: {remedy}" if remedy else message)
         self.cause = cause
-        self.mend = mend
+        self.remedy = remedy
 
 
 class Transient(DriverError):
     """It may work later. ``retry_after`` is what the other side asks for, in seconds, if it does."""
 
     def __init__(
-        self, message: str, *, retry_after: Seconds | None = None, cause: FailureCause | None = None, mend: str = ""
+        self, message: str, *, retry_after: Seconds | None = None, cause: FailureCause | None = None, remedy: str = ""
     ) -> None:
-        super().__init__(message, cause=cause, mend=mend)
+        super().__init__(message, cause=cause, remedy=remedy)
         self.retry_after = retry_after
 
 

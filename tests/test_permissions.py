@@ -98,8 +98,8 @@ def test_a_role_for_members_on_cloudstack_allows_what_is_sent_and_no_more() -> N
             cloud.list(GroupId("web"))
             cloud.destroy(launch.id.name, grace=0.0)
             looks(cloud, a_machine_recipe(affinity_groups=("apart",)))
-        stranger = stage.wire.add("by-hand", project=project)
-        cloud.mark(stranger.id, stage.launch(7).id)
+        foreign_member = stage.wire.add("by-hand", project=project)
+        cloud.mark(foreign_member.id, stage.launch(7).id)
         cloud.unmark(stage.launch(7).id.name)
         (documented,) = listed("cloudstack.md")
         assert documented == sent(stage.wire) | _UNSENT
@@ -132,7 +132,7 @@ def test_a_role_for_rules_that_are_made_allows_besides_what_is_sent_and_no_more(
             declared, cloud, HERE, lambda: Instant(0.0), lambda ref: secrets[ref.env or ""], lambda _: None
         )
         brought(driver, next_to_make)
-        driver.strangers()
+        driver.foreign()
         brought(driver, next_to_unmake)
         existing, made = listed("behind-cloudstack.md")
         assert made == sent(wire) - existing
@@ -239,7 +239,7 @@ def test_a_role_for_members_on_openstack_allows_what_is_called_and_no_more() -> 
             cloud.release_part(launch.id.name, name)
         _forgotten(stage, cloud, parts, profile)
         looks(cloud, by_name, by_id)
-        cloud.mark(stage.stranger("by-hand"), stage.launch(7).id)
+        cloud.mark(stage.foreign_member("by-hand"), stage.launch(7).id)
         cloud.unmark(stage.launch(7).id.name)
     documented = services("openstack.md")
     calls = {call for call in stage.wire.asked if "/identity/" not in call and call.count("/") > 1}  # versions: to all
@@ -358,8 +358,8 @@ def test_the_methods_of_opennebula_that_are_documented_are_those_that_are_called
         cloud.list(GroupId("web"))
         cloud.find(launch.id.name)
         cloud.destroy(launch.id.name, grace=0.0)
-        stranger = stage.stranger("by-hand")
-        cloud.mark(stranger, stage.launch(7).id)
+        foreign_member = stage.foreign_member("by-hand")
+        cloud.mark(foreign_member, stage.launch(7).id)
         cloud.unmark(stage.launch(7).id.name)
         sent = {f"one.{method}" for method, _ in stage.wire.calls}
     sent |= {xmlrpc.client.loads(asked)[1] for asked in (question("", 0), measured_question(""))}  # counters

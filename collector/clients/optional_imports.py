@@ -24,5 +24,5 @@ def library(name: str, *, of: str, extra: str, needs: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:
-        mend = f"install the extra {extra} of trimtab (pip install '{needs}')"
-        raise Permanent(f"{of}: the library {needs} is missing: {mend}", cause=FailureCause.LIBRARY) from None
+        remedy = f"install the extra {extra} of trimtab (pip install '{needs}')"
+        raise Permanent(f"{of}: the library {needs} is missing: {remedy}", cause=FailureCause.LIBRARY) from None

@@ -263,7 +263,7 @@ class GufoSession:
         if not self._known:
             return None
         if message.report == _UNKNOWN_ENGINE:
-            return _STRANGER
+            return _FOREIGN
         if message.signature is None:
             return None if self._signed is None or message.report is not None else _NOT_THEIRS
         true = self._signed is not None and messages.authentic(datagram, message.signature, *self._signed)
@@ -353,7 +353,7 @@ _NOWHERE = "127.0.0.1:9"
 """Where gufo-snmp believes that it is connected to: nothing is ever sent there."""
 _PANIC = replace(GARBAGE, said="the answer cannot be read: gufo-snmp panicked at it")
 _TOO_LONG = Trouble(reply=Reply.MALFORMED, said=f"the answer is longer than {_LARGEST} bytes", cure=Cure.SPLIT)
-_STRANGER = Trouble(reply=Reply.AUTH, said="the agent has another engine id than before", cure=Cure.RENEWAL)
+_FOREIGN = Trouble(reply=Reply.AUTH, said="the agent has another engine id than before", cure=Cure.RENEWAL)
 _CLOCK = Trouble(reply=Reply.AUTH, said=REPORTS[_NOT_IN_TIME_WINDOW])
 _NOT_THEIRS = Trouble(reply=Reply.AUTH, said="not signed by the agent")
 _DEAF = Trouble(

@@ -1,6 +1,6 @@
 """What can still be judged of a file with faults, so that one reading reports them all.
 
-A wrong value is replaced by its key's own example, a misspelt key by the one that is meant, and what cannot be mended
+A wrong value is replaced by its key's own example, a misspelt key by the one that is meant, and what cannot be corrected
 so is taken out whole. `Salvage.refused` names all of it: no later problem may lean on what stands there.
 """
 
@@ -35,26 +35,26 @@ class Salvage:
 
 def salvage(data: dict[str, Plain], errors: Sequence[ErrorDetails], lexicon: Lexicon) -> Salvage:
     """Repair a file's data as far as possible. ``data`` is left as it is, and objects are called as in ``lexicon``."""
-    mended, refused = copy.deepcopy(data), set[Where]()
+    corrected, refused = copy.deepcopy(data), set[Where]()
     for error in errors:
-        refused |= _mend(mended, error)
+        refused |= _correct(corrected, error)
     for _ in range(_ENTITY):
         try:
-            return Salvage(document=Document.model_validate(mended, context=lexicon), refused=frozenset(refused))
+            return Salvage(document=Document.model_validate(corrected, context=lexicon), refused=frozenset(refused))
         except ValidationError as still:
             for error in still.errors(include_url=False):
                 where = place(error)[:_ENTITY]
-                _remove(mended, where)
+                _remove(corrected, where)
                 refused.add(where)
     everything = frozenset((section,) for section in Document.model_fields)
     return Salvage(document=Document(), refused=everything)
 
 
-def _mend(data: dict[str, Plain], error: ErrorDetails) -> set[Where]:
+def _correct(data: dict[str, Plain], error: ErrorDetails) -> set[Where]:
     """Undo one fault; returns the places that no longer say what the file says."""
     where = place(error)
     if error["type"] == "extra_forbidden":
-        return _mend_key(data, where)
+        return _correct_key(data, where)
     for length in range(len(where), _ENTITY, -1):
         example = example_at(where[:length])
         if example is not None:
@@ -64,7 +64,7 @@ def _mend(data: dict[str, Plain], error: ErrorDetails) -> set[Where]:
     return {where[:_ENTITY]}
 
 
-def _mend_key(data: dict[str, Plain], where: Where) -> set[Where]:
+def _correct_key(data: dict[str, Plain], where: Where) -> set[Where]:
     """Take a stray key for the one that it was meant to be, if that is missing; else drop it."""
     holder, owner = _holder(data, where), mapping_at(where[:-1])
     meant = nearest_of(where[-1], known_keys(where[:-1], owner.keys(), data)) if owner else None

@@ -121,7 +121,7 @@ class SimulatedBalancer:
         with self._turn:
             return self.scene.parts.get(part.value) != id
 
-    def strangers(self) -> tuple[str, ...]:
+    def foreign(self) -> tuple[str, ...]:
         """Return registrations whose name is not a launch id."""
         with self._turn:
             return tuple(sorted(name for name in self.scene.registrations if LaunchId.parse(name) is None))

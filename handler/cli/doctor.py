@@ -54,7 +54,7 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
     except client.NotReachable:
         return ()
     told = answer["unwritten"] if code == HTTPStatus.OK else {}
-    mend = "allow this account to write the metadata (user template, tags) of its machines"
+    remedy = "allow this account to write the metadata (user template, tags) of its machines"
     return tuple(
         DoctorFinding(
             about=About.CLOUD,
@@ -62,7 +62,7 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
             what="claim",
             verdict=CheckVerdict.PROBLEM,
             words=words,
-            mend=mend,
+            remedy=remedy,
             groups=(),
         )
         for cloud, words in told.items()
@@ -73,7 +73,7 @@ def told(finding: DoctorFinding) -> list[str]:
     """Return a finding's line, and for a problem a second one: its fix, and the groups that it concerns."""
     first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
     groups = f" (groups {', '.join(finding.groups)})" if finding.groups else ""
-    return [first, f"          fix: {finding.mend}{groups}"] if finding.mend else [first]
+    return [first, f"          fix: {finding.remedy}{groups}"] if finding.remedy else [first]
 
 
 def _row(finding: DoctorFinding) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _row(finding: DoctorFinding) -> dict[str, Any]:
         "groups": list(finding.groups),
         "verdict": finding.verdict.value,
         "words": finding.words,
-        "mend": finding.mend,
+        "mend": finding.remedy,
     }
 
 

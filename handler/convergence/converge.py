@@ -167,14 +167,14 @@ class Converger:
         return found
 
     def gather(
-        self, group: GroupId, definition: Definition, *, mends: bool = False, listed: AskedListing | None = None
+        self, group: GroupId, definition: Definition, *, corrects: bool = False, listed: AskedListing | None = None
     ) -> World:
-        """Gather the world once, without changes; with ``mends``, repair balancers that cannot be read otherwise.
+        """Gather the world once, without changes; with ``corrects``, repair balancers that cannot be read otherwise.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._gatherer.gather(group, definition, mends=mends, given=listed)
+        return self._gatherer.gather(group, definition, corrects=corrects, given=listed)
 
     def dry_run(self, stored: StoredGroup) -> Plan:
         """Return the plan of a pass now.
@@ -262,7 +262,7 @@ class Converger:
         listed: AskedListing | None = None,
     ) -> Pass:
         ordered, quiet = accept_vanished or only is not None, self.rival is not None or hands_off(stored)
-        world = self.gather(stored.id, stored.definition, mends=only is None and not quiet, listed=listed)
+        world = self.gather(stored.id, stored.definition, corrects=only is None and not quiet, listed=listed)
         self._see(stored, world)
         if latest is not None:
             stored = replace(stored, state=latest())

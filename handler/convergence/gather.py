@@ -34,7 +34,7 @@ from handler.planning.world import (
     ServerState,
     World,
 )
-from handler.ports.balancer import Balancer, Mending, Provisioner
+from handler.ports.balancer import Balancer, Correcting, Provisioner
 from handler.ports.orchestrator import Orchestrator, Proving
 from handler.ports.store import Store
 from trigger.moving import moved
@@ -63,12 +63,12 @@ class Gatherer:
     """Of the last world: members that get work from balancers although they are proved gone and not listed."""
 
     def gather(
-        self, group: GroupId, definition: Definition, *, mends: bool = False, given: AskedListing | None = None
+        self, group: GroupId, definition: Definition, *, corrects: bool = False, given: AskedListing | None = None
     ) -> World:
         """Gather once. A cloud or balancer that does not answer makes the world incomplete, never an exception.
 
-        The machines are listed now, unless a listing was given. With ``mends``, balancers that cannot be read are
-        repaired (`handler.ports.balancer.Mending`).
+        The machines are listed now, unless a listing was given. With ``corrects``, balancers that cannot be read are
+        repaired (`handler.ports.balancer.Correcting`).
 
         Raises:
             StoreError: the store cannot be read.
@@ -78,11 +78,11 @@ class Gatherer:
         records = {record.name: record for record in self.store.members(group)}
         listing = self.list(group, definition.cloud) if given is None else given.listing
         listed = self._ours(listing.servers, group)
-        balancer_views = self._balancer_views(definition, records.values(), mends=mends)
+        balancer_views = self._balancer_views(definition, records.values(), corrects=corrects)
         served = frozenset(name for name in _served(balancer_views) - records.keys() if self._is_ours(name, group))
         let_go = self._let_go(group, (listed.keys() | served) - records.keys())
         listed = {name: server for name, server in listed.items() if name not in let_go}
-        unseen, lately = self._strangers(group, listed.keys() - records.keys(), served - let_go)
+        unseen, lately = self._foreign(group, listed.keys() - records.keys(), served - let_go)
         gone = lately.keys()
         over = served - let_go - unseen - listed.keys() if listing.complete else frozenset()
         self.reverted[group] = {balancer: names for balancer, names in _worked(balancer_views, over) if names}
@@ -139,7 +139,7 @@ class Gatherer:
         """Return the names that a person ordered never to touch."""
         return self.store.abandoned_of(group) if unknown else frozenset()
 
-    def _strangers(
+    def _foreign(
         self, group: GroupId, listed: Set[MemberName], served: Set[MemberName]
     ) -> tuple[frozenset[MemberName], Mapping[MemberName, Record]]:
         """Return the names without a record that get work and are not listed, and the last records of listed ones."""
@@ -198,16 +198,16 @@ class Gatherer:
         return dict(answer for said in answers for answer in said)
 
     def _balancer_views(
-        self, definition: Definition, records: Iterable[Record], *, mends: bool
+        self, definition: Definition, records: Iterable[Record], *, corrects: bool
     ) -> Mapping[BalancerId, BalancerView]:
         involved = {use.balancer for use in definition.group.balancers}
         involved.update(balancer for record in records for balancer, _ in record.balancers)
         ids = sorted(involved)
-        look = partial(self._balancer_view, definition, mends=mends)
+        look = partial(self._balancer_view, definition, corrects=corrects)
         answers = called([partial(look, balancer) for balancer in ids], self.workers)
         return dict(zip(ids, answers, strict=True))
 
-    def _balancer_view(self, definition: Definition, balancer: BalancerId, *, mends: bool) -> BalancerView:
+    def _balancer_view(self, definition: Definition, balancer: BalancerId, *, corrects: bool) -> BalancerView:
         declared = definition.balancers.get(balancer)
         if declared is None:
             return BalancerView(
@@ -217,7 +217,7 @@ class Gatherer:
         try:
             port = self.balancer_for(declared)
             shut = self._shut(definition.group.id, port) if isinstance(port, Provisioner) else ""
-            balancer_view = BalancerView(registrations=_registrations(port, mends=mends), closed=shut)
+            balancer_view = BalancerView(registrations=_registrations(port, corrects=corrects), closed=shut)
         except NotFound as error:
             self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
             return _missing(balancer, error, absence, definition.group.interval)
@@ -285,13 +285,13 @@ def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: 
     return BalancerView(registrations=None, because=because)
 
 
-def _registrations(port: Balancer, *, mends: bool) -> Mapping[MemberName, Registration]:
+def _registrations(port: Balancer, *, corrects: bool) -> Mapping[MemberName, Registration]:
     try:
         return port.registrations()
     except Permanent:
-        if not mends or not isinstance(port, Mending):
+        if not corrects or not isinstance(port, Correcting):
             raise
-    port.mend()
+    port.correct()
     return port.registrations()
 
 

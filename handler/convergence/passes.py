@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.model.catalogue import Mode
 from config.units import BalancerId, Instant, Seconds, format_span
 from handler.convergence.provisions import Tended
@@ -182,7 +182,7 @@ def _short_of(world: World, planned: Plan) -> Iterator[str]:
     chosen = any(isinstance(step, MarkLeaving) for step in planned.steps)
     if planned.quota and not chosen and not any(_makes_room(member, planned) for member in world.members):
         more = dict(planned.waits)[Wait.QUOTA]
-        yield f"no room for {more} more: {planned.quota}: {MENDING[FailureCause.QUOTA]}"
+        yield f"no room for {more} more: {planned.quota}: {REMEDIES[FailureCause.QUOTA]}"
 
 
 def _braked(planned: Plan) -> Iterator[str]:

@@ -162,8 +162,8 @@ class _Work:
         """
         with contextlib.suppress(NotFound):
             check_made(self._port, self._written, self._port.parts())
-        if strangers := self._port.strangers():
-            named = ", ".join(strangers[:_NAMED]) + (" …" if len(strangers) > _NAMED else "")
+        if foreign := self._port.foreign():
+            named = ", ".join(foreign[:_NAMED]) + (" …" if len(foreign) > _NAMED else "")
             why = f"balancer {self._port.declared.id} is not deleted: {named} sits in it, and is none of ours"
             return Tended(failures=(why,), bound=True)
         last = self._acted(lambda found: next_to_unmake(self._port.declared, found))

@@ -40,7 +40,7 @@ class MemberAdoption:
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         cloud = self._cloud(runtime)
         async with self._turn:
-            server = await asyncio.to_thread(self._stranger, cloud, runtime, named)
+            server = await asyncio.to_thread(self._foreign_member, cloud, runtime, named)
             async with self._engine.keeper.between(runtime):
                 last = await asyncio.to_thread(parts.store.last_sequence, group)
                 launch = LaunchId(installation=parts.converger.installation, group=group, sequence=last + 1)
@@ -91,9 +91,9 @@ class MemberAdoption:
             raise Refused(cloud.fixed_marks)
         return cloud
 
-    def _stranger(self, cloud: Orchestrator, runtime: GroupRuntime, named: str) -> Server:
+    def _foreign_member(self, cloud: Orchestrator, runtime: GroupRuntime, named: str) -> Server:
         try:
-            server = cloud.stranger(named)
+            server = cloud.foreign_member(named)
         except DriverError as error:
             raise Refused(str(error)) from error
         where = runtime.definition.cloud.id

@@ -186,7 +186,7 @@ class BalancerAdmin:
         try:
             port = self._engine.parts.balancer_for(declared)
             port.registrations()
-            strangers = port.strangers() if isinstance(port, Provisioner) else ()
+            foreign = port.foreign() if isinstance(port, Provisioner) else ()
         except NotFound as error:
             if _is_proved(runtime, balancer):
                 return _Registered.NOT_FOUND
@@ -194,8 +194,8 @@ class BalancerAdmin:
             return _Hindered(words=f"{error}; {wait}{_forced(runtime, balancer)}")
         except DriverError as error:
             return _Hindered(words=f"{error}{_forced(runtime, balancer)}")
-        if strangers:
-            said = f"{strangers[0]} is registered with it and is not ours, so the balancer could not be deleted"
+        if foreign:
+            said = f"{foreign[0]} is registered with it and is not ours, so the balancer could not be deleted"
             return _Hindered(words=said, may_force=False)
         return _Registered.YES
 

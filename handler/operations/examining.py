@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Permanent, TrimtabError
 from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue, Cloud, Group, SimulatedCloud
@@ -94,35 +94,35 @@ def _look(check: Check) -> Look:
         return check.look()
     except DriverError as error:
         said = understood(error)
-        mend = _fix(check, error, said.cause)
-        return wrong(said.words.removesuffix(f": {mend}"), mend)
+        remedy = _fix(check, error, said.cause)
+        return wrong(said.words.removesuffix(f": {remedy}"), remedy)
     except TrimtabError as error:
         return wrong(str(error), CORRECT)
 
 
 def _fix(check: Check, error: DriverError, cause: FailureCause | None) -> str:
     """Return the fix: the driver's, else the cause's, else, for a bare refusal, the check's own."""
-    if error.mend or cause is not None:
-        return error.mend or MENDING[cause or FailureCause.SERVICE]
-    return (check.mend or CORRECT) if isinstance(error, Permanent) else UNREACHED
+    if error.remedy or cause is not None:
+        return error.remedy or REMEDIES[cause or FailureCause.SERVICE]
+    return (check.remedy or CORRECT) if isinstance(error, Permanent) else UNREACHED
 
 
 CORRECT = "correct the setting that this message names, in the file or on the other side, and run doctor again"
 """The fix where nothing more is known."""
-_OF_THE_CLOUD = frozenset({UNREACHED, MENDING[FailureCause.CREDENTIALS]})
+_OF_THE_CLOUD = frozenset({UNREACHED, REMEDIES[FailureCause.CREDENTIALS]})
 """Fixes of problems that concern all of a cloud."""
 
 
 def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequence[Look]) -> tuple[Look, ...]:
     """Report once that a cloud or balancer does not answer or denies access, not again for each of its checks."""
     closed = {
-        (check.about, check.name): {look.mend, *_OF_THE_CLOUD} - {CORRECT, ""}
+        (check.about, check.name): {look.remedy, *_OF_THE_CLOUD} - {CORRECT, ""}
         for check, look in zip(checks, looks, strict=True)
         if check.what == ACCESS and look.verdict is CheckVerdict.PROBLEM
     }
 
     def is_echo(check: Check, look: Look) -> bool:
-        return check.what != ACCESS and look.mend in closed.get(_endpoint_of(catalogue, check), ())
+        return check.what != ACCESS and look.remedy in closed.get(_endpoint_of(catalogue, check), ())
 
     echoes = (is_echo(check, look) for check, look in zip(checks, looks, strict=True))
     return tuple(_ECHO[check.about] if echo else look for check, look, echo in zip(checks, looks, echoes, strict=True))
@@ -152,7 +152,7 @@ def _finding(catalogue: Catalogue, check: Check, look: Look) -> DoctorFinding:
         groups=groups,
         verdict=look.verdict,
         words=look.words,
-        mend=look.mend,
+        remedy=look.remedy,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Permanent
 from config.model.balancers import Balancer, HaproxyBalancer, SharedListener
 from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer, SimulatedCloud
@@ -31,10 +31,10 @@ def checks_of(balancer: Balancer, most: int, driver_for: Callable[[Balancer], Po
     if words := _ours(balancer):
         yield named(what=ACCESS, look=lambda: fine(words))
         return
-    yield named(what=ACCESS, look=partial(_lists_members, driver_for, balancer), mend=MENDING[FailureCause.BALANCER])
+    yield named(what=ACCESS, look=partial(_lists_members, driver_for, balancer), remedy=REMEDIES[FailureCause.BALANCER])
     match balancer:
         case HaproxyBalancer():
-            yield named(what="version", look=lambda: fine(versions_of(balancer)), mend="use HAProxy 2.6 or later")
+            yield named(what="version", look=lambda: fine(versions_of(balancer)), remedy="use HAProxy 2.6 or later")
             yield named(what="settings", look=partial(_settings, driver_for, balancer, most))
         case CloudstackRuleBalancer() | NetscalerBalancer() | OctaviaBalancer():
             yield from _inspected(balancer, driver_for)

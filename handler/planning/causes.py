@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError
 from config.units import MemberName
 from handler.planning.step_outcomes import StepOutcome, StepResult
@@ -126,7 +126,7 @@ def understood(error: DriverError) -> Understood:
     if error.cause is not None:
         return Understood(cause=error.cause, words=words)
     cause = fold(words)
-    fix = "" if cause is None or MENDING[cause] in words else f": {MENDING[cause]}"
+    fix = "" if cause is None or REMEDIES[cause] in words else f": {REMEDIES[cause]}"
     return Understood(cause=cause, words=f"{words.rstrip('. ') if fix else words}{fix}")
 
 

@@ -107,10 +107,10 @@ class Reverting(Protocol):
 
 
 @runtime_checkable
-class Mending(Protocol):
+class Correcting(Protocol):
     """A balancer that may come back unreadable, and that an acting daemon can repair."""
 
-    def mend(self) -> None:
+    def correct(self) -> None:
         """Make it readable, without taking work from a possible member. A readable balancer is left alone.
 
         Raises:
@@ -166,6 +166,6 @@ class Provisioner(Balancer, Protocol):
         """
         ...
 
-    def strangers(self) -> tuple[str, ...]:
+    def foreign(self) -> tuple[str, ...]:
         """Return the registrations under names that are no launch ids: they prevent its deletion."""
         ...

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol, runtime_checkable
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import Transient
 from config.model.access import Trust
 from config.model.catalogue import Profile
@@ -48,7 +48,7 @@ class Look:
 
     verdict: CheckVerdict
     words: str
-    mend: str = ""
+    remedy: str = ""
     """What a person can do; empty: nothing is needed, or the words contain it."""
 
 
@@ -63,7 +63,7 @@ class Check:
     """The subject in a word or two."""
     look: Callable[[], Look]
     """Runs the check. A `DriverError` is a result, too: the check fails, or the endpoint does not answer."""
-    mend: str = ""
+    remedy: str = ""
     """What to do where a refusal comes without a reason; empty: follow its message."""
 
 
@@ -79,7 +79,7 @@ class DoctorFinding:
     verdict: CheckVerdict
     words: str
     """The finding in words; never a secret."""
-    mend: str = ""
+    remedy: str = ""
 
 
 @runtime_checkable
@@ -110,9 +110,9 @@ def fine(words: str) -> Look:
     return Look(verdict=CheckVerdict.OK, words=words)
 
 
-def wrong(words: str, mend: str = "") -> Look:
+def wrong(words: str, remedy: str = "") -> Look:
     """Something is not."""
-    return Look(verdict=CheckVerdict.PROBLEM, words=words, mend=mend)
+    return Look(verdict=CheckVerdict.PROBLEM, words=words, remedy=remedy)
 
 
 def untold(words: str) -> Look:
@@ -174,7 +174,7 @@ def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, pr
     >>> look = quota_look(UsageLimit(what="machines", used=4, most=10), [cores], 12, 4)
     >>> look.words
     'there is room for 6 more machines, and groups may want 8: machines 4 of 10, cores 8 without a limit'
-    >>> look.mend
+    >>> look.remedy
     "raise the account's limit, or lower max"
     """
     told = ", ".join(str(limit) for limit in (machines, *others))
@@ -182,10 +182,10 @@ def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, pr
     left = None if machines.most is None else max(machines.most - machines.used, 0)
     if left is not None and left < wanted:
         words = f"there is room for {left:g} more machines, and groups may want {wanted}: {told}"
-        return wrong(words, MENDING[FailureCause.QUOTA])
+        return wrong(words, REMEDIES[FailureCause.QUOTA])
     spent = [limit.what for limit in others if limit.most is not None and limit.used >= limit.most]
     if spent and wanted:
-        return wrong(f"no {' and no '.join(spent)} left: {told}", MENDING[FailureCause.QUOTA])
+        return wrong(f"no {' and no '.join(spent)} left: {told}", REMEDIES[FailureCause.QUOTA])
     return fine(told)
 
 
@@ -199,7 +199,7 @@ def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
     room, needed = headroom_of(quotas, {}), max(most - present, 0)
     if room is not None and room.members < needed:
         words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
-        return wrong(words, MENDING[FailureCause.QUOTA])
+        return wrong(words, REMEDIES[FailureCause.QUOTA])
     return fine(", ".join(str(quota.limit) for quota in quotas))
 
 

@@ -72,11 +72,11 @@ class Orchestrator(Protocol):
     def fixed_marks(self) -> str:
         """Why marks can neither be written on machines that are there nor be taken off them; empty: they can.
 
-        Where it is not empty, `stranger`, `mark` and `unmark` raise `Permanent` with it.
+        Where it is not empty, `foreign_member`, `mark` and `unmark` raise `Permanent` with it.
         """
         ...
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Look for a machine that bears no mark of any installation, by the cloud's own id or, if none has it, by name.
 
         Its ``name`` is the cloud's own. ``None`` is a *definite* not-found.

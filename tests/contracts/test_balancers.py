@@ -124,27 +124,27 @@ def test_a_call_for_one_member_leaves_the_others_as_they_are(stage: Stage) -> No
 
 
 def test_the_registrations_of_others_are_never_listed(stage: Stage) -> None:
-    stranger = stage.register_foreign()
-    assert stage.stranger(stranger) is not None
-    assert stranger not in stage.balancer.registrations()
+    foreign_member = stage.register_foreign()
+    assert stage.foreign_member(foreign_member) is not None
+    assert foreign_member not in stage.balancer.registrations()
 
 
 def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
-    name, stranger = a_name(), stage.register_foreign()
+    name, foreign_member = a_name(), stage.register_foreign()
     stage.balancer.join(name, "127.0.0.3", PORT)
     if isinstance(stage.balancer, ListsForeignMembers):
         occupants = stage.balancer.occupants()
         assert occupants["127.0.0.3", PORT] == name
-        assert stranger in occupants.values()
+        assert foreign_member in occupants.values()
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_the_registrations_of_others_are_never_touched(stage: Stage, call: str) -> None:
-    stranger = stage.register_foreign()
-    before = stage.stranger(stranger)
+    foreign_member = stage.register_foreign()
+    before = stage.foreign_member(foreign_member)
     with pytest.raises(Permanent, match="never touched"):
-        CALLS[call](stage.balancer, MemberName(stranger))
-    assert stage.stranger(stranger) == before is not None
+        CALLS[call](stage.balancer, MemberName(foreign_member))
+    assert stage.foreign_member(foreign_member) == before is not None
 
 
 @of(Behaviour.TRAFFIC)

@@ -58,7 +58,7 @@ def test_everybody_of_this_installation_is_listed_whatever_the_group(cloud: Orch
     for launch in ours:
         cloud.create(launch)
     stage.driver(elsewhere=True).create(stage.launch(1, elsewhere=True))
-    stage.stranger("database")
+    stage.foreign_member("database")
 
     assert everybody(cloud) == sorted(launch.id.name for launch in ours)
 
@@ -70,7 +70,7 @@ def test_where_marks_cannot_be_written_the_driver_says_why(cloud: Orchestrator, 
 
     assert "environment" in cloud.fixed_marks
     for call in (
-        lambda: cloud.stranger("database"),
+        lambda: cloud.foreign_member("database"),
         lambda: cloud.mark("1", launch.id),
         lambda: cloud.unmark(launch.id.name),
     ):
@@ -80,10 +80,10 @@ def test_where_marks_cannot_be_written_the_driver_says_why(cloud: Orchestrator, 
 
 
 @written
-def test_a_stranger_is_found_by_its_name_and_by_its_id(cloud: Orchestrator, stage: Stage) -> None:
-    own = stage.stranger("database")
+def test_a_foreign_member_is_found_by_its_name_and_by_its_id(cloud: Orchestrator, stage: Stage) -> None:
+    own = stage.foreign_member("database")
 
-    by_name, by_id = cloud.stranger("database"), cloud.stranger(own)
+    by_name, by_id = cloud.foreign_member("database"), cloud.foreign_member(own)
 
     assert cloud.fixed_marks == ""
     assert by_name is not None
@@ -92,19 +92,19 @@ def test_a_stranger_is_found_by_its_name_and_by_its_id(cloud: Orchestrator, stag
 
 
 @written
-def test_a_stranger_that_never_was_is_definitely_not_found(cloud: Orchestrator) -> None:
-    assert cloud.stranger("database") is None
+def test_a_foreign_member_that_never_was_is_definitely_not_found(cloud: Orchestrator) -> None:
+    assert cloud.foreign_member("database") is None
 
 
 @written
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["ours", "of another installation"])
-def test_what_bears_a_mark_is_no_stranger(cloud: Orchestrator, stage: Stage, elsewhere: bool) -> None:
+def test_what_bears_a_mark_is_no_foreign_member(cloud: Orchestrator, stage: Stage, elsewhere: bool) -> None:
     launch = stage.launch(3, elsewhere=elsewhere)
     made = stage.driver(elsewhere=elsewhere).create(launch)
 
     for named in (launch.id.name, made.id):
         with pytest.raises(Permanent, match=launch.id.name):
-            cloud.stranger(named)
+            cloud.foreign_member(named)
     with pytest.raises(Permanent, match=launch.id.name):
         cloud.mark(made.id, stage.launch(7).id)
     assert everybody(stage.driver(elsewhere=elsewhere)) == [launch.id.name]
@@ -112,7 +112,7 @@ def test_what_bears_a_mark_is_no_stranger(cloud: Orchestrator, stage: Stage, els
 
 @written
 def test_a_machine_that_is_given_a_mark_is_a_member_like_any_other(cloud: Orchestrator, stage: Stage) -> None:
-    own, launch = stage.stranger("database"), stage.launch(5)
+    own, launch = stage.foreign_member("database"), stage.launch(5)
 
     marked = cloud.mark(own, launch.id)
 
@@ -129,7 +129,7 @@ def test_a_machine_that_is_given_a_mark_is_a_member_like_any_other(cloud: Orches
 
 @written
 def test_marking_twice_is_success(cloud: Orchestrator, stage: Stage) -> None:
-    own, launch = stage.stranger("database"), stage.launch(5)
+    own, launch = stage.foreign_member("database"), stage.launch(5)
 
     assert cloud.mark(own, launch.id).id == stage.driver().mark(own, launch.id).id == own
     assert names(cloud) == [launch.id.name]
@@ -145,7 +145,7 @@ def test_what_is_not_there_cannot_be_marked(cloud: Orchestrator, stage: Stage) -
 @pytest.mark.parametrize("given", [False, True], ids=["made", "given"])
 def test_a_machine_whose_mark_is_taken_off_is_foreign(cloud: Orchestrator, stage: Stage, given: bool) -> None:
     launch = stage.launch(5)
-    own = cloud.mark(stage.stranger("database"), launch.id).id if given else cloud.create(launch).id
+    own = cloud.mark(stage.foreign_member("database"), launch.id).id if given else cloud.create(launch).id
 
     cloud.unmark(launch.id.name)
     cloud.unmark(launch.id.name)
@@ -153,7 +153,7 @@ def test_a_machine_whose_mark_is_taken_off_is_foreign(cloud: Orchestrator, stage
     cloud.destroy(launch.id.name, grace=0.0)
     assert cloud.find(launch.id.name) is None
     assert names(cloud) == everybody(cloud) == []
-    released = cloud.stranger(own)
+    released = cloud.foreign_member(own)
     assert released is not None
     assert released.id == own
 

@@ -53,11 +53,11 @@ def test_nova_tells_every_field_or_that_the_policy_forbids_it_openstack_bed(
 
 def test_no_member_is_taken_for_another_openstack_bed(stage: BedStage, member: MemberName) -> None:
     used = Counter(id=CounterId("used"), source=NovaField(name="memory_details.used"))
-    stranger = f"{member}0"
+    foreign_member = f"{member}0"
 
-    (scrape,) = Watch(stage.cloud, timeout=60.0).polls(used, members=(member, stranger))
+    (scrape,) = Watch(stage.cloud, timeout=60.0).polls(used, members=(member, foreign_member))
 
-    assert replies(scrape)[stranger] is Reply.REFUSED
+    assert replies(scrape)[foreign_member] is Reply.REFUSED
 
 
 def test_gnocchi_is_missing_or_has_nothing_of_a_new_server_openstack_bed(stage: BedStage, member: MemberName) -> None:

@@ -1,4 +1,4 @@
-"""A whole group in a role of a real OneFlow: grown, killed in the middle, mended, and shrunk."""
+"""A whole group in a role of a real OneFlow: grown, killed in the middle, corrected, and shrunk."""
 
 from __future__ import annotations
 

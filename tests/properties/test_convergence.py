@@ -87,7 +87,7 @@ class Fleet(RuleBasedStateMachine):
         for name in FOREIGN:
             self.bed.cloud.add(name)
             self.bed.edge.states[name] = RegistrationState.SERVING
-        self.bed.cloud.simulation.behaviour = behaviour  # only now: strangers are to stay
+        self.bed.cloud.simulation.behaviour = behaviour  # only now: foreign members are to stay
         self.bed.cloud.destroyed.clear()
         self.complaints: list[str] = []
         self.done: dict[tuple[str, MemberName, BalancerId | None], float] = {}

@@ -105,7 +105,7 @@ class Stage(Protocol):
         """Register a server that is not a member of ours; its name."""
         ...
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         """The foreign member's registration as the balancer itself has it."""
         ...
 
@@ -160,7 +160,7 @@ class ListenerStage:
         self.ask(protocol.ChangeMessage(ask="join", registration="somebody"))
         return "somebody"
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         answer = self.ask(protocol.AskRegistrations())
         assert isinstance(answer, protocol.RegistrationsMessage)
         return next((state for registration, state, _ in answer.registrations if registration == name), None)
@@ -220,7 +220,7 @@ class HaproxyStage:
         self.haproxy.ask("add server web/theirs 127.0.0.1:9")  # in maintenance: it answers no traffic of a test
         return "theirs"
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         rows = self.haproxy.ask("show servers state web").splitlines()[2:]
         return next((row.split()[6] for row in rows if row and row.split()[3] == name), None)
 

@@ -116,7 +116,7 @@ class Bed:
 
     def adopt(self, named: str = "database") -> MemberName:
         """A person gives a machine that is there: record and size are one write, as the door's are."""
-        server = self.cloud.stranger(named)
+        server = self.cloud.foreign_member(named)
         assert server is not None
         launch = LaunchId(installation=INSTALLATION, group=WEB, sequence=self.store.last_sequence(WEB) + 1)
         record = given(launch, server, self.definition, self.clock())

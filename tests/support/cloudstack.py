@@ -62,7 +62,7 @@ class CloudstackStage:
     def kill(self, server: Server) -> None:
         del self.wire.vms[server.id]
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         return self.wire.add(name).id
 
     def count(self, name: MemberName) -> int:

@@ -182,7 +182,7 @@ class RuleStage:
         self.rule.vms.append(self.wire.add("payments").id)
         return "payments"
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         return next((vm for vm in self.rule.vms if self.wire.vms[vm].name == name), None)
 
     def restart(self) -> None:

@@ -122,7 +122,7 @@ class CloudstackWire(Befallen):
     # What is there
 
     def add(self, name: str, *, state: str = "Running", **more: Any) -> Vm:
-        """Put a machine there, ours or a stranger's."""
+        """Put a machine there, ours or a foreign one."""
         self._numbers += 1
         vm = Vm(
             id=self.mint(f"vm {self._numbers}"),

@@ -168,8 +168,8 @@ class FakeCloud:
 
     fixed_marks = ""
 
-    def stranger(self, named: str) -> Server | None:
-        with self.faults.around("stranger"):
+    def foreign_member(self, named: str) -> Server | None:
+        with self.faults.around("foreign_member"):
             found = self._ask(lambda now: self.simulation.known(named, now))
             if found is not None and LaunchId.parse(found.name) is not None:
                 raise Permanent(f"{named} bears the mark {found.name}")
@@ -252,13 +252,13 @@ class FakeCloud:
 
     @property
     def machines(self) -> Mapping[MemberName, SimulatedMachine]:
-        """Everybody who is there, ours or a stranger's, in the order of creation."""
+        """Every machine, ours or foreign, in the order of creation."""
         with self._turn:
             now = self.simulation.advance(self.clock())
             return {MemberName(machine.name): machine for machine in self.simulation.machines(now)}
 
     def add(self, name: MemberName) -> SimulatedMachine:
-        """Put a machine there, ours or a stranger's."""
+        """Put a machine there, ours or a foreign one."""
         with self._turn:
             return self.simulation.add(name, self.simulation.advance(self.clock()))
 
@@ -307,7 +307,7 @@ class FakeBalancer:
     health: dict[MemberName, Health] = field(default_factory=dict)
     """What its check says of those that it is known to check."""
     lives: int = 1
-    strangers: dict[tuple[str, int], str] = field(default_factory=dict)
+    foreign: dict[tuple[str, int], str] = field(default_factory=dict)
     """Who else sits there, by address and port."""
     looks: int = 0
     """How often it was asked which life this is."""
@@ -325,7 +325,7 @@ class FakeBalancer:
 
     def occupants(self) -> Mapping[tuple[str, int], str]:
         with self.faults.around("occupants"):
-            return self.strangers | {self.addresses[name]: name for name in self.states if name in self.addresses}
+            return self.foreign | {self.addresses[name]: name for name in self.states if name in self.addresses}
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         self.ordered("join", member, self.addresses.get(member) == (address, port) and member in self.states)

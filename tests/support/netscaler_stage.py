@@ -69,7 +69,7 @@ class NetscalerStage:
         self.members["payments", 443] = Member(connections=7)
         return "payments"
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         return next((repr(member) for (server, _), member in self.members.items() if server == name), None)
 
     def restart(self) -> None:

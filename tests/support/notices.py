@@ -120,7 +120,7 @@ class _Server(ThreadingHTTPServer):
     receiver: Receiver
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A peer that hangs up is no news: strangers to our certificate do."""
+        """A peer that hangs up is no news: a peer that does not trust our certificate is."""
 
 
 class _Request(BaseHTTPRequestHandler):

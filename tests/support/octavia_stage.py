@@ -72,7 +72,7 @@ class OctaviaStage:
         self.octavia.registration(self.pool, "database", "10.9.9.9", weight=3)
         return "database"
 
-    def stranger(self, name: str) -> str | None:
+    def foreign_member(self, name: str) -> str | None:
         return next((repr(member) for member in self.pool.members.values() if member["name"] == name), None)
 
     def restart(self) -> None:

@@ -69,7 +69,7 @@ class FlowBedStage:
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
-    strangers: list[int] = field(default_factory=list)
+    foreign: list[int] = field(default_factory=list)
     services: dict[str, int] = field(default_factory=dict)
     cloud: OneflowCloud = field(default_factory=a_cloud)
 
@@ -114,10 +114,10 @@ class FlowBedStage:
     def kill(self, server: Server) -> None:
         as_admin("vm.recover", int(server.id), _DELETE)
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         made = self.wire.ask("template.instantiate", self._template(), name, False, "", False)
         assert isinstance(made, int)
-        self.strangers.append(made)
+        self.foreign.append(made)
         until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), every=0.1)
         return str(made)
 
@@ -137,7 +137,7 @@ class FlowBedStage:
         for own_id in self.services.values():
             given = {"action": {"perform": "recover", "params": {"delete": True}}}
             self.flow.ask("POST", f"/service/{own_id}/action", given)
-        left = {*nodes, *ours, *self.strangers}
+        left = {*nodes, *ours, *self.foreign}
         for own_id in left & {vm.id for vm in self.machines()}:
             as_admin("vm.recover", own_id, _DELETE)
         until(lambda: not left & {vm.id for vm in self.machines()}, every=0.1)

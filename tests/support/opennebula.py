@@ -61,7 +61,7 @@ class OpennebulaStage:
     def kill(self, server: Server) -> None:
         self.wire.vms[int(server.id)].state = DONE
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         return str(self.wire.add(name).id)
 
     def count(self, name: MemberName) -> int:

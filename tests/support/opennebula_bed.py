@@ -86,7 +86,7 @@ class NebulaBedStage:
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
-    strangers: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
     cloud: OpennebulaCloud = field(default_factory=a_bed)
 
     def __post_init__(self) -> None:
@@ -104,9 +104,9 @@ class NebulaBedStage:
     def kill(self, server: Server) -> None:
         as_admin("vm.recover", int(server.id), _DELETE)
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         made = self.wire.ask("template.instantiate", 0, name, False, "", False)
-        self.strangers.append(str(made))
+        self.foreign.append(str(made))
         until(lambda: any(vm.id == made and vm.lcm for vm in self.machines()), every=0.1)
         return str(made)
 
@@ -126,11 +126,11 @@ class NebulaBedStage:
 
     def mine(self) -> list[int]:
         """Machines that this stage made, by whichever name they go now."""
-        ours, strangers = {self.here, self.there}, set(self.strangers)
+        ours, foreign = {self.here, self.there}, set(self.foreign)
         return [
             vm.id
             for vm in self.machines()
-            if str(vm.id) in strangers or (vm.launch is not None and vm.launch.installation in ours)
+            if str(vm.id) in foreign or (vm.launch is not None and vm.launch.installation in ours)
         ]
 
 
@@ -161,7 +161,7 @@ def a_user(*rights: str) -> Iterator[OpennebulaCloud]:
         yield cloud
     finally:
         stage = NebulaBedStage(cloud=cloud)
-        stage.strangers = [str(vm.id) for vm in stage.machines()]
+        stage.foreign = [str(vm.id) for vm in stage.machines()]
         stage.clear()
         as_admin("user.delete", user)
         as_admin("group.delete", group)

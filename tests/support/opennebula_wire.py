@@ -81,7 +81,7 @@ class OpennebulaWire(Befallen):
     # What is there
 
     def add(self, name: str, *, state: int = ACTIVE, lcm: int = RUNNING, **more: Any) -> Vm:
-        """Put a machine there, ours or a stranger's."""
+        """Put a machine there, ours or a foreign one."""
         number = len(self.vms) + 7
         template = more.pop("template", None) or {"CPU": "1", "NIC": [self._nic(0, number)]}
         vm = Vm(

@@ -74,7 +74,7 @@ class OpenstackStage:
     def kill(self, server: Server) -> None:
         del self.nova.vms[server.id]
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         return self.nova.add(name).id
 
     def count(self, name: MemberName) -> int:

@@ -134,7 +134,7 @@ class BedStage:
 
     here: str = field(default_factory=installation)
     there: str = field(default_factory=installation)
-    strangers: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
     network: str = field(default_factory=lambda: a_recipe().networks[0])
     outside: str = OUTSIDE
     made: set[tuple[str, str]] = field(default_factory=set)
@@ -157,12 +157,12 @@ class BedStage:
     def kill(self, server: Server) -> None:
         self._delete(server.id)
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         launch = self.launch(999, elsewhere=True)
         body: Any = request_of(launch, OpenstackIds(self.connection, wall))
         body["server"] |= {"name": name, "metadata": {}}
         made = id_of(self.nova.ask("POST", "/servers", body=body).body)
-        self.strangers.append(made)
+        self.foreign.append(made)
         until(lambda: (seen := self.nova.server(made)) is not None and seen.status == "ACTIVE")
         return made
 
@@ -196,7 +196,7 @@ class BedStage:
         self.connection.ask(COMPUTE, "DELETE", f"/servers/{server}", but=frozenset({404}))
 
     def clear(self) -> None:
-        for server in (*self.mine(), *self.strangers):
+        for server in (*self.mine(), *self.foreign):
             self._delete(server)
         until(lambda: not self.mine())
         until(lambda: (self._take_away(), not self.parts())[1], every=0.5)

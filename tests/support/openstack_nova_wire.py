@@ -108,7 +108,7 @@ class Nova:
         return {"version": {**known, "updated": "2013-07-23T11:33:21Z", "links": links, "media-types": []}}
 
     def add(self, name: str, **more: Any) -> Vm:
-        """Put a server there, ours or a stranger's."""
+        """Put a server there, ours or a foreign one."""
         self._numbers += 1
         number = self._numbers
         kept = {"metadata": {}, "created": self.clock(), "address": f"10.20.{number // 250}.{number % 250 + 1}"}

@@ -67,7 +67,7 @@ class Octavia:
         self.pools = {own: pool for own, pool in self.pools.items() if pool.load_balancer != load_balancer}
 
     def registration(self, pool: PoolWire, name: str, address: str, **more: Any) -> dict[str, Any]:
-        """Put a member there, ours or a stranger's."""
+        """Put a member there, ours or a foreign one."""
         return self._registered(pool, {"name": name, "address": address, "protocol_port": 80, **more})
 
     # Calls

@@ -112,7 +112,7 @@ class PartsNeutron(Neutron):
         return self.port(**given) if kind == "ports" else self.address(**given)
 
     def port(self, network_id: str = "", **given: Any) -> dict[str, Any]:
-        """Put a port there, ours or a stranger's."""
+        """Put a port there, ours or a foreign one."""
         network = network_id or self.things.network[0]["id"]
         if network not in self.things.ids("network"):
             raise _neutron(404, "NetworkNotFound", f"Network {network} could not be found.")
@@ -129,7 +129,7 @@ class PartsNeutron(Neutron):
         return port
 
     def address(self, floating_network_id: str, port_id: str | None = None, **given: Any) -> dict[str, Any]:
-        """Put a floating address there, ours or a stranger's."""
+        """Put a floating address there, ours or a foreign one."""
         network = next((each for each in self.things.network if each["id"] == floating_network_id), None)
         if network is None:
             raise _neutron(404, "NetworkNotFound", f"Network {floating_network_id} could not be found.")
@@ -255,7 +255,7 @@ class Cinder:
         return 202, None
 
     def volume(self, size: int = 1, volume_type: str | None = None, **given: Any) -> dict[str, Any]:
-        """Put a volume there, ours or a stranger's."""
+        """Put a volume there, ours or a foreign one."""
         names = {each["name"]: each["name"] for each in self.things.volume_type}
         names |= {each["id"]: each["name"] for each in self.things.volume_type}
         if volume_type is not None and volume_type not in names:

@@ -104,7 +104,7 @@ def _used_up(stage: OpenstackStage) -> Orchestrator:
 
 
 def _cores_for_three(stage: OpenstackStage) -> Orchestrator:
-    stage.stranger("by-hand")
+    stage.foreign_member("by-hand")
     stage.nova.quota, stage.nova.cores = 20, 4
     return stage.driver()
 

@@ -45,7 +45,7 @@ class Stage(Protocol):
         """End a machine behind the driver's back."""
         ...
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         """Put a machine there that bears no mark; its id."""
         ...
 
@@ -101,7 +101,7 @@ class ProcessStage:
     def kill(self, server: Server) -> None:
         os.kill(pid_of(server), signal.SIGKILL)
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         return str(os.posix_spawn("/bin/sleep", ["sleep", "60"], {"NAME": name}, setsid=True))
 
     def count(self, name: MemberName) -> int:
@@ -160,7 +160,7 @@ class SimulatedStage:
             assert machine is not None
             simulation.put(machine.gone(now))
 
-    def stranger(self, name: str) -> str:
+    def foreign_member(self, name: str) -> str:
         with self.opened() as (simulation, now):
             return simulation.add(name, now).id
 

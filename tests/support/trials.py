@@ -70,7 +70,7 @@ def untroubled(stage: Any) -> Orchestrator:
 # process
 
 
-def _among_strangers(stage: ProcessStage) -> Orchestrator:
+def _among_foreign(stage: ProcessStage) -> Orchestrator:
     marked = {"TRIMTAB_MEMBER": f"web-{stage.there}-1", "TRIMTAB_INSTALLATION": stage.there, "TRIMTAB_GROUP": "web"}
     for environment in (marked, {**marked, "TRIMTAB_MEMBER": f"web-{stage.here}-1"}):
         os.posix_spawn("/bin/sleep", ["sleep", "60"], environment, setsid=True)  # the stage ends it
@@ -110,7 +110,7 @@ _PROCESS = Column(
         Trial.LOST_REMOVAL: untroubled,  # the daemon that follows one that died knows nothing of it
         Trial.PARTIAL: _unreadable_roll,
         Trial.DELETED: untroubled,
-        Trial.FOREIGN: _among_strangers,
+        Trial.FOREIGN: _among_foreign,
         Trial.UNICODE: _unicode_process,
         Trial.MALFORMED: _damaged_roll,
         Trial.STILLBORN: _ended_at_once,
@@ -255,7 +255,7 @@ def _full(stage: CloudstackStage) -> Orchestrator:
 
 
 def _room_for_three(stage: CloudstackStage) -> Orchestrator:
-    stage.stranger("by-hand")
+    stage.foreign_member("by-hand")
     stage.wire.quota, stage.wire.cores = 20, 8
     return stage.driver()
 

@@ -77,7 +77,7 @@ class AsyncCloudstackClient:
             if isinstance(found, HttpFailure):
                 return found
             try:
-                self._projects[cloud.id] = one_called(found, "project", cloud.project, mend=ANOTHER)
+                self._projects[cloud.id] = one_called(found, "project", cloud.project, remedy=ANOTHER)
             except ValueError as error:
                 return HttpFailure(reply=Reply.AUTH, said=str(error))
         return {"projectid": self._projects[cloud.id]}

@@ -127,7 +127,7 @@ class CloudstackClient:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, remedy=READABLE) from None
 
     def _about(self, command: str) -> str:
         return f"{self._cloud.id}: {command}"

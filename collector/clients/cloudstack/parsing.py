@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from collector.clients.quoting import shown
 from collector.parsing import loads
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.units import Seconds
 
@@ -155,20 +155,20 @@ class PagedListing:
 _SHOWN = 5
 
 
-def one_called(entries: Iterable[object], word: str, written: str, *, where: str = "", mend: str) -> str:
+def one_called(entries: Iterable[object], word: str, written: str, *, where: str = "", remedy: str) -> str:
     """Return the id of the only entry with the name ``written``; a listing may show more than was requested.
 
     Raises:
         ValueError: no entry or several have the name; the message says how to fix it.
 
-    >>> one_called([{"id": "7c1b", "name": "web"}, {"id": "9f00", "name": "web-2"}], "template", "web", mend="")
+    >>> one_called([{"id": "7c1b", "name": "web"}, {"id": "9f00", "name": "web-2"}], "template", "web", remedy="")
     '7c1b'
     """
     bearing = sorted({text(entry, "id") for entry in entries if text(entry, "name") == written} - {""})
     if len(bearing) == 1:
         return bearing[0]
     if not bearing:
-        raise ValueError(f"no {word} that the account can see{where} is called {written!a}: {mend}")
+        raise ValueError(f"no {word} that the account can see{where} is called {written!a}: {remedy}")
     shown = ", ".join(bearing[:_SHOWN]) + (", …" if len(bearing) > _SHOWN else "")
     raise ValueError(f"{len(bearing)} {word}s are called {written!a}: write the id of one of them: {shown}")
 
@@ -243,10 +243,10 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     code = error.get("errorcode") if isinstance(error, Mapping) else None
     said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
     if code == UNAUTHORISED:
-        mend = "check api_key, secret, this machine's clock, and what the role may call"
-        return Permanent(f"{about}: refused: {said}: {mend}", cause=FailureCause.CREDENTIALS)
+        remedy = "check api_key, secret, this machine's clock, and what the role may call"
+        return Permanent(f"{about}: refused: {said}: {remedy}", cause=FailureCause.CREDENTIALS)
     if code in _QUOTA:
-        return Full(f"{about}: quota: {said}: {MENDING[FailureCause.QUOTA]}", cause=FailureCause.QUOTA)
+        return Full(f"{about}: quota: {said}: {REMEDIES[FailureCause.QUOTA]}", cause=FailureCause.QUOTA)
     if (most := _at_most(code, said)) is not None:
         return Oversized(f"{about}: refused: {said}", at_most=most)
     if code in _NEVER and "already exists" not in said:

@@ -79,6 +79,6 @@ class Project:
         if entries.because:
             raise Transient(entries.because)
         try:
-            return one_called(entries.read, "project", written, mend=ANOTHER)
+            return one_called(entries.read, "project", written, remedy=ANOTHER)
         except ValueError as error:
             raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS) from None

@@ -100,7 +100,7 @@ class NitroClient:
         said = f"{self._about}: {refusal.said}"
         if isinstance(refusal, Denied):
             refused = f"{self._about}: {self._login.user} cannot log in: {refusal.said}"
-            return Permanent(refused, cause=FailureCause.CREDENTIALS, mend="correct user and password in the file")
+            return Permanent(refused, cause=FailureCause.CREDENTIALS, remedy="correct user and password in the file")
         if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
             return Permanent(
                 f"{self._about}: this node is the secondary of a pair and accepts no changes ({refusal.said}): "
@@ -108,11 +108,11 @@ class NitroClient:
             )
         if refusal.code in FORBIDDEN:
             denied = f"{self._about}: {self._login.user} may not do that ({refusal.said})"
-            return Permanent(denied, cause=FailureCause.CREDENTIALS, mend="extend its policy")
+            return Permanent(denied, cause=FailureCause.CREDENTIALS, remedy="extend its policy")
         if refusal.code in WRONG_PASSWORD:
             return Permanent(said)
         if refusal.code in MISSING:
-            return Permanent(said, cause=FailureCause.POOL, mend=GROUPS)
+            return Permanent(said, cause=FailureCause.POOL, remedy=GROUPS)
         return Transient(said)
 
     def _enter(self, over: str | None) -> str:
@@ -162,5 +162,5 @@ class NitroClient:
             reason = shown(problem.strerror or type(problem).__name__)
             said = f"{self._about}: the certificate file {ca} (ca) cannot be read: {reason}"
             raise Permanent(
-                said, cause=FailureCause.CREDENTIALS, mend="name a PEM file that Trimtab may read"
+                said, cause=FailureCause.CREDENTIALS, remedy="name a PEM file that Trimtab may read"
             ) from None

@@ -141,7 +141,7 @@ class OpennebulaClient:
         try:
             return self._read_secret(self._cloud.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, remedy=READABLE) from None
 
     def _about(self, method: str) -> str:
         return f"{self._cloud.id}: one.{method}"

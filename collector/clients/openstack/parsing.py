@@ -128,8 +128,8 @@ def refusal(answer: ServiceResponse, about: str) -> DriverError:
     low = said.lower()
     match answer.status:
         case 401:
-            mend = "check the credentials, and that they have not expired"
-            return Permanent(f"{about}: refused: {said}: {mend}", cause=FailureCause.CREDENTIALS)
+            remedy = "check the credentials, and that they have not expired"
+            return Permanent(f"{about}: refused: {said}: {remedy}", cause=FailureCause.CREDENTIALS)
         case status if any(word in low for word in _QUOTA.get(status, ())):
             return Full(f"{about}: quota: {said}: raise the project's quota, or lower max")
         case 400 | 409 if any(word in low for word in _USED_UP):

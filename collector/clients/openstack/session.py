@@ -130,7 +130,7 @@ class KeystoneSession:
             self.forget()
             what = "Keystone's catalogue has no such service in this region, or not for this project"
             raise NoService(
-                f"{about}: {what} ({type(error).__name__})", cause=FailureCause.SERVICE, mend=_THERE
+                f"{about}: {what} ({type(error).__name__})", cause=FailureCause.SERVICE, remedy=_THERE
             ) from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
             where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
@@ -149,7 +149,7 @@ class KeystoneSession:
         status = error.http_status if isinstance(error.http_status, int) else 0
         body = {"message": reason(said) or "Keystone gives no reason"}
         if status == _NOT_FOUND and _UNKNOWN in reason(said).lower():
-            return Permanent(f"{self._about}{_UNKNOWN_HERE}", cause=FailureCause.CREDENTIALS, mend=_CREATE)
+            return Permanent(f"{self._about}{_UNKNOWN_HERE}", cause=FailureCause.CREDENTIALS, remedy=_CREATE)
         refused = refusal(ServiceResponse(status=status, body=body, retry_after=wish), about)
         return Limited(str(refused), retry_after=wish) if status == _TOO_MANY else refused
 
@@ -251,7 +251,7 @@ class KeystoneSession:
         try:
             return self._read_secret(ref)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._about}{error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._about}{error}", cause=FailureCause.CREDENTIALS, remedy=READABLE) from None
 
     def _library(self, name: str) -> ModuleType:
         return library(name, of=self._about.removesuffix(": "), extra="openstack", needs="openstacksdk>=4.5")

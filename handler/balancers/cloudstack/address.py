@@ -161,7 +161,7 @@ class Addresses:
         if version is not None and version < _BY_NAME:
             of = ".".join(map(str, version))
             said = f"CloudStack {of} chooses public addresses itself, so one could be left behind without a record"
-            raise Permanent(f"{self._about}: {said}", mend="acquire one, and write it as the rule's address")
+            raise Permanent(f"{self._about}: {said}", remedy="acquire one, and write it as the rule's address")
 
     # Changing
 

@@ -157,7 +157,7 @@ class CloudstackRuleDriver:
         """Return the rule's id: CloudStack keeps rules over restarts of the balancer, and a new rule is empty."""
         return self._rule().id
 
-    def strangers(self) -> tuple[str, ...]:
+    def foreign(self) -> tuple[str, ...]:
         """Return assigned machines that are not members of any installation, by name."""
         machines = self._machines(self._rule())
         return tuple(sorted(machine.display or machine.host for machine in machines if _name(machine) is None))
@@ -187,14 +187,14 @@ class CloudstackRuleDriver:
         said = f"{self._about}: {self._there.rule} is no rule of this account"
         renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
         if renamed:
-            mend = f"write its id, {self._known}, as rule"
-            return Permanent(f"{said}: it is called {renamed[0]} now", cause=FailureCause.BALANCER, mend=mend)
+            remedy = f"write its id, {self._known}, as rule"
+            return Permanent(f"{said}: it is called {renamed[0]} now", cause=FailureCause.BALANCER, remedy=remedy)
         if not listed:
             return Permanent(
-                f"{said}, and the account has no other rule either", cause=FailureCause.BALANCER, mend=_RULES
+                f"{said}, and the account has no other rule either", cause=FailureCause.BALANCER, remedy=_RULES
             )
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the account has {others}", cause=FailureCause.BALANCER, mend=_RULES)
+        return NotFound(f"{said}, and the account has {others}", cause=FailureCause.BALANCER, remedy=_RULES)
 
     def _assigned(self, rule: _Rule) -> Mapping[MemberName, CloudstackMachine]:
         """Return the members that get work; foreign machines are left out."""

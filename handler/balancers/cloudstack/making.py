@@ -136,10 +136,10 @@ class RuleProvisioner:
                 return None
             raise
 
-    def strangers(self) -> tuple[str, ...]:
+    def foreign(self) -> tuple[str, ...]:
         """Return machines behind the rule that are not members, and other users of its acquired address."""
         driver = self._driver()
-        machines = () if driver is None else driver.strangers()
+        machines = () if driver is None else driver.foreign()
         return (*machines, *self._addresses.users())
 
     def _parts(self) -> Iterator[tuple[ManagedPart, PartStatus]]:

@@ -142,9 +142,9 @@ class Runtime:
         others = self.read("show backend", read_backends)
         if not others or self.backend in others:
             said = f"{said}, and lists {'it all the same' if others else 'no other backend either'}"
-            return Permanent(said, cause=FailureCause.POOL, mend=PUT_BACK)
+            return Permanent(said, cause=FailureCause.POOL, remedy=PUT_BACK)
         count = f"{len(others)} other{'' if len(others) == 1 else 's'}"
-        return NotFound(f"{said}, and lists {count}", cause=FailureCause.POOL, mend=PUT_BACK)
+        return NotFound(f"{said}, and lists {count}", cause=FailureCause.POOL, remedy=PUT_BACK)
 
     def _ask_alone(self, command: bytes) -> bytes:
         return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
@@ -171,10 +171,10 @@ class Runtime:
                 yield one
         except PermissionError as problem:
             said = f"{self.socket} may not be opened by this user"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS, mend="join the socket's group") from problem
+            raise Permanent(said, cause=FailureCause.CREDENTIALS, remedy="join the socket's group") from problem
         except (FileNotFoundError, ConnectionRefusedError) as problem:
             said = f"HAProxy does not answer at {self.socket}: nothing listens there"
-            raise Transient(said, mend=opening(self.socket)) from problem
+            raise Transient(said, remedy=opening(self.socket)) from problem
         except OSError as problem:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
@@ -192,7 +192,7 @@ class Runtime:
             raise self._without_backend()
         if text == "Permission denied":
             said = f"HAProxy at {self.socket} refused `{command}`"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS, mend="its stats socket needs `level admin`")
+            raise Permanent(said, cause=FailureCause.CREDENTIALS, remedy="its stats socket needs `level admin`")
         return answer
 
 

@@ -29,9 +29,9 @@ from handler.planning.world import Health, Registration, RegistrationState
 from handler.ports.balancer import (
     Balancer,
     Batched,
+    Correcting,
     ListsForeignMembers,
     MemberMove,
-    Mending,
     RegistrationChange,
     Reverting,
 )
@@ -113,9 +113,9 @@ class HaproxySeveral:
         """As `handler.ports.balancer.Reverting`, on every process that may come back so."""
         self._everywhere(lambda process: process.deregister(member) if isinstance(process, Reverting) else None)
 
-    def mend(self) -> None:
-        """As `handler.ports.balancer.Mending`, on every process that can."""
-        self._everywhere(lambda process: process.mend() if isinstance(process, Mending) else None)
+    def correct(self) -> None:
+        """As `handler.ports.balancer.Correcting`, on every process that can."""
+        self._everywhere(lambda process: process.correct() if isinstance(process, Correcting) else None)
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make changes on every process, each on one connection; those that have forgotten a member register it again.

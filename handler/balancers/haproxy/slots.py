@@ -13,7 +13,7 @@ leaving member might still get work there. A slot is free if it is in maintenanc
 Note [From an earlier state]: HAProxy may restart with an old state. If the map is equally old, slots get work for
 members that are gone since; convergence, which knows these, calls `HaproxySlots.deregister`. If the map is of another
 time, slots are nameless. If the map names most slots with work, it was loaded, and the acting daemon puts the few
-others into maintenance (`HaproxySlots.mend`): if one belonged to a member after all, that member is registered again
+others into maintenance (`HaproxySlots.correct`): if one belonged to a member after all, that member is registered again
 within a pass. Otherwise the map was lost, and nothing is touched.
 
 Source: HAProxy management guide 2.6, section 9.3, ``set server``, ``add map``; configuration manual, ``init-addr``.
@@ -73,8 +73,8 @@ class HaproxySlots:
         registered = {**slots.dynamic, **slots.taken}
         return {name: registration_of(name, server, loads.get(server.name)) for name, server in registered.items()}
 
-    def mend(self) -> None:
-        """Put slots from an earlier state into maintenance. As `handler.ports.balancer.Mending`."""
+    def correct(self) -> None:
+        """Put slots from an earlier state into maintenance. As `handler.ports.balancer.Correcting`."""
         with self._choosing:
             slots, nameless = self._stood()
             if nameless and not slots.is_named:

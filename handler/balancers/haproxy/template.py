@@ -91,7 +91,7 @@ def look(runtime: Runtime, template: ServerTemplate) -> TemplateSlots:
         raise Permanent(
             f"backend {runtime.backend} at {runtime.socket} has no servers {template.prefix}1, {template.prefix}2 …",
             cause=FailureCause.BALANCER,
-            mend="add a server-template with that prefix to its configuration",
+            remedy="add a server-template with that prefix to its configuration",
         )
 
     def names(answer: str) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ def look(runtime: Runtime, template: ServerTemplate) -> TemplateSlots:
             raise Permanent(
                 f"HAProxy at {runtime.socket} has loaded no map {template.map}",
                 cause=FailureCause.BALANCER,
-                mend="make the file, and name it in HAProxy's configuration",
+                remedy="make the file, and name it in HAProxy's configuration",
             )
         return read_map(answer)
 

@@ -136,8 +136,8 @@ class NetscalerDriver:
             raise Transient(f"{self._there.id}: the list of service groups cannot be read")
         if not names or wanted in names:
             why = f"lists {wanted} all the same" if names else "lists no other service group either"
-            return Permanent(f"{said}; it {why}", cause=FailureCause.POOL, mend=GROUPS)
-        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=FailureCause.POOL, mend=GROUPS)
+            return Permanent(f"{said}; it {why}", cause=FailureCause.POOL, remedy=GROUPS)
+        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=FailureCause.POOL, remedy=GROUPS)
 
     def _bindings(self) -> tuple[Binding, ...]:
         try:

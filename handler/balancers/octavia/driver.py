@@ -19,7 +19,7 @@ from functools import partial
 from collector.clients.circuits import Circuits
 from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.session import LOAD_BALANCER
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.openstack import OctaviaBalancer
@@ -31,14 +31,14 @@ from handler.planning.world import Registration
 from handler.ports.balancer import MemberMove, RegistrationChange
 from handler.ports.examination import About, Check, Look, clock_look, fine, untold
 
-_MEND = MENDING[FailureCause.BALANCER]
+_REMEDY = REMEDIES[FailureCause.BALANCER]
 
 
 def checks_of(
     name: str, connection: OpenstackConnection, pool: OctaviaPool, clock: Callable[[], Instant]
 ) -> Sequence[Check]:
     """Checks of one pool; ``name``: the balancer's id in the file."""
-    named = partial(Check, about=About.BALANCER, name=name, mend=_MEND)
+    named = partial(Check, about=About.BALANCER, name=name, remedy=_REMEDY)
     return (
         named(what="version", look=partial(_version, connection)),
         named(what="clock", look=partial(_clock, connection, clock)),

@@ -174,8 +174,8 @@ class OctaviaPool:
     def _sound(self, tree: Tree, what: str) -> Tree:
         match tree:
             case Tree.ERROR:
-                mend = "have it failed over, or make it anew"
-                raise Permanent(f"{self._about}: the {what} is in ERROR and takes no changes", mend=mend)
+                remedy = "have it failed over, or make it anew"
+                raise Permanent(f"{self._about}: the {what} is in ERROR and takes no changes", remedy=remedy)
             case Tree.GONE:
                 self._lose()
                 raise Permanent(f"{self._about}: the {what} was deleted")
@@ -229,9 +229,9 @@ class OctaviaPool:
         if not found:
             raise self._without_pool(own)
         if len(found) > 1:
-            mend = f"write the id of one of them as pool: {', '.join(found)}"
+            remedy = f"write the id of one of them as pool: {', '.join(found)}"
             said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
-            raise Permanent(said, cause=FailureCause.POOL, mend=mend)
+            raise Permanent(said, cause=FailureCause.POOL, remedy=remedy)
         return found[0]
 
     def _without_pool(self, load_balancer: str) -> Permanent:
@@ -240,7 +240,7 @@ class OctaviaPool:
         if self._connection.ask(LOAD_BALANCER, "GET", path, but=_GONE).status in _GONE:
             said = f"{self._connection.id}: {about} does not exist"
             return self._missing(LOAD_BALANCER_KIND, load_balancer, said)
-        return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", mend=_MAKE_POOL)
+        return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", remedy=_MAKE_POOL)
 
     def _named(self, kind: OpenstackKind, written: str) -> str:
         try:
@@ -250,26 +250,26 @@ class OctaviaPool:
                 raise
             if f"no {kind.word} " in str(error):
                 raise self._missing(kind, written, str(error)) from None
-            raise Permanent(str(error), cause=FailureCause.POOL, mend=_LISTED[kind.word]) from None
+            raise Permanent(str(error), cause=FailureCause.POOL, remedy=_LISTED[kind.word]) from None
 
-    def _missing(self, kind: OpenstackKind, written: str, said: str, *, mend: str = "") -> Permanent:
+    def _missing(self, kind: OpenstackKind, written: str, said: str, *, remedy: str = "") -> Permanent:
         """Return the error for a missing pool or load balancer: `NotFound` if the project sees others but not this one.
 
         Args:
             kind: what is missing.
             written: its id or name; empty: neither is known.
             said: the evidence.
-            mend: what to do, if not to name another one.
+            remedy: what to do, if not to name another one.
         """
         listed = self._listed(kind)
-        mend = mend or _LISTED[kind.word]
+        remedy = remedy or _LISTED[kind.word]
         if not listed:
             said = f"{said}, and the project sees no other {kind.word} either"
-            return Permanent(said, cause=FailureCause.POOL, mend=mend)
+            return Permanent(said, cause=FailureCause.POOL, remedy=remedy)
         if any(written in {text(entry, "id"), text(entry, "name")} for entry in listed if written):
-            return Permanent(f"{said}, and the project sees it all the same", cause=FailureCause.POOL, mend=mend)
+            return Permanent(f"{said}, and the project sees it all the same", cause=FailureCause.POOL, remedy=remedy)
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the project sees {others}", cause=FailureCause.POOL, mend=mend)
+        return NotFound(f"{said}, and the project sees {others}", cause=FailureCause.POOL, remedy=remedy)
 
     def _listed(self, kind: OpenstackKind) -> tuple[object, ...]:
         """Return all objects of a kind that the project sees. Never partial."""

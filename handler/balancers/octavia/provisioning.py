@@ -86,7 +86,7 @@ class OctaviaProvisioner:
         """Return whether the part's own URL answers 404; another project's parts answer 403."""
         return self._connection.ask(LOAD_BALANCER, "GET", f"{PATHS[part]}/{id}", but=_GONE).status in _GONE
 
-    def strangers(self) -> tuple[str, ...]:
+    def foreign(self) -> tuple[str, ...]:
         """Return entries of the pool that are not members of any group."""
         driver = self._driver()
         sitting = () if driver is None else driver.occupants().values()

@@ -144,9 +144,9 @@ class Hooks:
             raise Refused(f"there is a webhook {wanted.name} already, or was: names are not used twice")
         if len(self._hooks) >= HOOKS_AT_MOST:
             raise Refused(f"there are {HOOKS_AT_MOST} webhooks already")
-        strangers = sorted(set(wanted.groups) - groups)
-        if strangers:
-            raise Refused(f"there is no group {strangers[0]}")
+        foreign = sorted(set(wanted.groups) - groups)
+        if foreign:
+            raise Refused(f"there is no group {foreign[0]}")
         _check_use(wanted)
 
     def _living(self, name: str) -> StoredHook:

@@ -173,7 +173,7 @@ def _meant(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId
     if len(holding) > 1:
         raise _Refused(PushResult.UNCLEAR, f"name the group of {quoted(said.member)}: {', '.join(holding)}")
     if not holding:
-        raise _stranger(said.member, speaker.groups, listeners)
+        raise _foreign_member(said.member, speaker.groups, listeners)
     return holding[0]
 
 
@@ -198,7 +198,7 @@ def _member(called: str, group: GroupId, listener: PushListener, *, of_token: bo
         raise _Refused(PushResult.NOT_READY, f"{called} is not listed as a member of group {group} yet")
     if of_token:
         raise _Refused(PushResult.NOT_PERMITTED, f"{called} is no member of group {group} any more")
-    raise _stranger(called, frozenset({group}), {group: listener})
+    raise _foreign_member(called, frozenset({group}), {group: listener})
 
 
 def _has(listener: PushListener, called: str) -> bool:
@@ -210,7 +210,7 @@ def _newest(members: Collection[MemberName]) -> int:
     return max((launch.sequence for launch in launched if launch is not None), default=0)
 
 
-def _stranger(called: str, groups: Collection[GroupId], listeners: Listeners) -> _Refused:
+def _foreign_member(called: str, groups: Collection[GroupId], listeners: Listeners) -> _Refused:
     """No member: of another group, of one that is not listed yet, or of none."""
     launched = LaunchId.parse(called)
     if launched is not None and launched.group not in groups:

@@ -12,7 +12,7 @@ from functools import partial
 
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.parsing import text
-from config.causes import FailureCause, mending
+from config.causes import FailureCause, remedy_for
 from config.errors import Permanent, Transient
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
@@ -93,7 +93,11 @@ class CloudstackDoctor:
         for kind, written in wanted:
             look = partial(self._look_for, kind, written, recipe.zone if kind in (TEMPLATE, NETWORK) else "")
             yield Check(
-                about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=mending(kind.cause, kind.word)
+                about=About.PROFILE,
+                name=profile.id,
+                what=kind.word,
+                look=look,
+                remedy=remedy_for(kind.cause, kind.word),
             )
 
     def _look_for(self, kind: CloudstackKind, written: str, zone: str) -> Look:
@@ -115,7 +119,7 @@ class CloudstackDoctor:
             raise Transient(entries.because)
         if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
             said = f"no {kind.word} that the account can see has the id {id}"
-            raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause, mend=mending(kind.cause, kind.word))
+            raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause, remedy=remedy_for(kind.cause, kind.word))
 
 
 def owners_of(client: CloudstackClient) -> tuple[object, ...]:

@@ -112,7 +112,7 @@ class CloudstackOrchestrator:
         """Return why marks cannot be written; empty: they can."""
         return ""
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Look for a machine of the account by its id, host name or display name.
 
         Raises:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.parsing import one_called
-from config.causes import FailureCause, mending
+from config.causes import FailureCause, remedy_for
 from config.errors import Permanent, Transient
 from config.units import CloudId, Instant, Seconds
 
@@ -82,11 +82,11 @@ class CloudstackIds:
         entries = self._client.every(kind.command, kind.entry, **narrowed)
         if entries.because:
             raise Transient(entries.because)
-        where, mend = " in the zone" if zone else "", mending(kind.cause, kind.word)
+        where, remedy = " in the zone" if zone else "", remedy_for(kind.cause, kind.word)
         try:
-            return one_called(entries.read, kind.word, written, where=where, mend=mend)
+            return one_called(entries.read, kind.word, written, where=where, remedy=remedy)
         except ValueError as error:
-            said = str(error).removesuffix(f": {mend}")
+            said = str(error).removesuffix(f": {remedy}")
             raise Permanent(
-                f"{self._cloud}: {said}", cause=kind.cause, mend=mend if said != str(error) else ""
+                f"{self._cloud}: {said}", cause=kind.cause, remedy=remedy if said != str(error) else ""
             ) from None

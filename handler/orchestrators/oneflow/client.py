@@ -82,4 +82,4 @@ class FlowWire:
         try:
             return self._read_secret(self._access.password)
         except (TrimtabError, OSError) as error:
-            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, mend=READABLE) from None
+            raise Permanent(f"{self._cloud.id}: {error}", cause=FailureCause.CREDENTIALS, remedy=READABLE) from None

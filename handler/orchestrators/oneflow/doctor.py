@@ -44,11 +44,11 @@ class FlowExamination:
     def _look_at_service(self, recipe: OneflowRecipe) -> Look:
         service = self.services.find(recipe.service)
         if service.owner != self.cloud.nebula.user:
-            mend = f"oneflow chown {service.id} {self.cloud.nebula.user}, or name {service.owner} as the cloud's user"
-            return wrong(f"service {service.name} belongs to {service.owner}: its machines are not visible", mend)
+            remedy = f"oneflow chown {service.id} {self.cloud.nebula.user}, or name {service.owner} as the cloud's user"
+            return wrong(f"service {service.name} belongs to {service.owner}: its machines are not visible", remedy)
         if service.goes_when_empty:
-            mend = f"take automatic_deletion out: {_UPDATE.format(id=service.id)}"
-            return wrong(f"service {service.name} is deleted when its last node goes", mend)
+            remedy = f"take automatic_deletion out: {_UPDATE.format(id=service.id)}"
+            return wrong(f"service {service.name} is deleted when its last node goes", remedy)
         if service.state != RUNNING:
             said = f"service {service.name} is {service.state}: it scales when it is {RUNNING}"
             return wrong(said, f"oneflow show {service.id} says why; docs/oneflow.md has the ways out")
@@ -69,8 +69,8 @@ class FlowExamination:
         if not ids:
             return fine(f"every node of role {recipe.role} is a member")
         listed = ", ".join(map(str, ids))
-        mend = "new members take these first; or adopt them: trimtab member adopt GROUP ID"
-        return wrong(f"nodes of role {recipe.role} that are not members: {listed}", mend)
+        remedy = "new members take these first; or adopt them: trimtab member adopt GROUP ID"
+        return wrong(f"nodes of role {recipe.role} that are not members: {listed}", remedy)
 
 
 def _fights(role: ServiceRole) -> Iterator[str]:

@@ -88,12 +88,12 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """
         return len(self._place(self._recipe(profile)).free)
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Find a machine, as OpenNebula's driver; a member's mark counts as a name, too."""
         for machine in self._pool.read()[0]:
             if machine.launch is not None and machine.launch.name == named:
                 self._refuse_marked(machine, named)
-        return super().stranger(named)
+        return super().foreign_member(named)
 
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """Return checks of OpenNebula and OneFlow, as `handler.ports.examination.Examined`."""

@@ -42,15 +42,17 @@ def in_the_way(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
         return f"{said}, and scales only after all its nodes run: {_ended_by(ill)}"
     waits = f"it waits for {ill}" if ill else service.complaint or "its log has no error"
     recover = f"oneflow recover {service.id}"
-    mend = f"the next creation has it recover, or do it now: {recover}" if service.state == FAILED_SCALING else recover
-    return f"{said}, and does not scale: {waits}: {mend}"
+    remedy = (
+        f"the next creation has it recover, or do it now: {recover}" if service.state == FAILED_SCALING else recover
+    )
+    return f"{said}, and does not scale: {waits}: {remedy}"
 
 
 def rivals_of(service: Service, role: ServiceRole) -> Iterator[str]:
     """Yield what else scales a role."""
     if role.policies:
-        mend = f"empty its elasticity_policies and scheduled_policies: oneflow update {service.id}"
-        yield f"OneFlow scales role {role.name} as well, by {role.policies} policies of its own: {mend}"
+        remedy = f"empty its elasticity_policies and scheduled_policies: oneflow update {service.id}"
+        yield f"OneFlow scales role {role.name} as well, by {role.policies} policies of its own: {remedy}"
 
 
 def _ended_by(ill: str) -> str:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text
-from config.causes import FailureCause, mending
+from config.causes import FailureCause, remedy_for
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import Instant
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, OpennebulaIds, OpennebulaKind
@@ -64,8 +64,8 @@ class OpennebulaDoctor:
         if isinstance(recipe, OpennebulaRecipe):
             wanted = [(TEMPLATE, recipe.template), *((NETWORK, network) for network in recipe.networks)]
             for kind, written in wanted:
-                look, mend = partial(self._look_for, kind, written), mending(_ONE[kind.word][1], kind.word)
-                yield Check(about=About.PROFILE, name=profile.id, what=kind.word, look=look, mend=mend)
+                look, remedy = partial(self._look_for, kind, written), remedy_for(_ONE[kind.word][1], kind.word)
+                yield Check(about=About.PROFILE, name=profile.id, what=kind.word, look=look, remedy=remedy)
 
     def _look_for(self, kind: OpennebulaKind, written: str) -> Look:
         own_id = self.ids.of(kind, written)

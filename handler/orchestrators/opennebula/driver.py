@@ -133,7 +133,7 @@ class OpennebulaOrchestrator:
         """Return why marks cannot be written; empty: they can."""
         return ""
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Look for a machine of the user by its id or name.
 
         Raises:

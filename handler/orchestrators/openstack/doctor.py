@@ -25,7 +25,7 @@ from collector.clients.openstack.ids import (
 )
 from collector.clients.openstack.parsing import entries, mapping, text
 from collector.clients.openstack.session import BLOCK_STORAGE, COMPUTE, NoService
-from config.causes import MENDING, FailureCause, mending
+from config.causes import REMEDIES, FailureCause, remedy_for
 from config.errors import Permanent, Transient
 from config.model.catalogue import OpenstackRecipe, Profile
 from config.model.parts import FloatingAddress, NetworkPort, Spec, Volume
@@ -42,7 +42,7 @@ from handler.orchestrators.openstack.part_quotas import (
 from handler.planning.headroom import Quota, UsageLimit
 from handler.ports.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, untold, wrong
 
-_MENDING = {
+_REMEDIES = {
     IMAGE_KIND.word: FailureCause.IMAGE,
     FLAVOR.word: FailureCause.FLAVOR,
     NETWORK_KIND.word: FailureCause.NETWORK,
@@ -130,7 +130,7 @@ class OpenstackDoctor:
         ]
         for kind, written in wanted:
             look = partial(self._look_for, kind, written)
-            yield named(what=kind.word, look=look, mend=mending(_MENDING[kind.word], kind.word))
+            yield named(what=kind.word, look=look, remedy=remedy_for(_REMEDIES[kind.word], kind.word))
         if needs := _needs_volumes(profile, recipe):
             yield named(what="block storage", look=partial(self._block_storage, needs))
         if recipe.key_name is not None:
@@ -143,8 +143,8 @@ class OpenstackDoctor:
         try:
             self.connection.ask(BLOCK_STORAGE, "GET", "/limits", but=GONE)
         except NoService:
-            mend = f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
-            return wrong(f"{self.cloud}: there is no block storage (Cinder) for {needs}", mend)
+            remedy = f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
+            return wrong(f"{self.cloud}: there is no block storage (Cinder) for {needs}", remedy)
         return fine(f"block storage is available for {needs}")
 
     def _look_for(self, kind: OpenstackKind, written: str) -> Look:
@@ -161,7 +161,7 @@ class OpenstackDoctor:
 
     def _key(self, name: str) -> Look:
         if self.nova.ask("GET", f"/os-keypairs/{quote(name, safe='')}", but=GONE).status in GONE:
-            return wrong(f"{self.cloud}: the user has no key pair {name}", MENDING[FailureCause.KEY])
+            return wrong(f"{self.cloud}: the user has no key pair {name}", REMEDIES[FailureCause.KEY])
         return fine(f"key pair {name} exists")
 
     def _zone(self, written: str) -> Look:
@@ -172,8 +172,10 @@ class OpenstackDoctor:
         for each in zones:
             if text(each, "zoneName") == zone:
                 able = mapping(each, "zoneState").get("available") is True
-                return fine(f"zone {zone} is up") if able else wrong(f"zone {zone} is down", MENDING[FailureCause.ZONE])
-        return wrong(f"{self.cloud}: there is no zone {zone}", MENDING[FailureCause.ZONE])
+                return (
+                    fine(f"zone {zone} is up") if able else wrong(f"zone {zone} is down", REMEDIES[FailureCause.ZONE])
+                )
+        return wrong(f"{self.cloud}: there is no zone {zone}", REMEDIES[FailureCause.ZONE])
 
 
 def _needs_volumes(profile: Profile, recipe: OpenstackRecipe) -> str:

@@ -150,7 +150,7 @@ class OpenstackOrchestrator:
         """Return why marks cannot be written; empty: they can."""
         return ""
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Look for a server of the project by its id or name.
 
         Raises:

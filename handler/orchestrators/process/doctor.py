@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.model.catalogue import ProcessRecipe, Profile
-from handler.orchestrators.process.limits import limits_of, mending, out_of_reach
+from handler.orchestrators.process.limits import limits_of, out_of_reach, remedy_for
 from handler.ports.examination import About, Check, Look, fine, wrong
 
-_MEND = MENDING[FailureCause.LAUNCH_CONFIGURATION]
+_REMEDY = REMEDIES[FailureCause.LAUNCH_CONFIGURATION]
 _CAP_SYS_RESOURCE = 24
 
 
@@ -33,7 +33,7 @@ def _of(profile: Profile, directory: Path, environ: Mapping[str, str]) -> Iterat
 
 def _look(recipe: ProcessRecipe, directory: Path, environ: Mapping[str, str]) -> Look:
     if recipe.directory is not None and not Path(recipe.directory).is_dir():
-        return wrong(f"{recipe.directory} is not a directory", f"create it, or {_MEND}")
+        return wrong(f"{recipe.directory} is not a directory", f"create it, or {_REMEDY}")
     program = recipe.command[0]
     if os.sep in program:
         where = Path(recipe.directory) if recipe.directory is not None else directory
@@ -42,7 +42,7 @@ def _look(recipe: ProcessRecipe, directory: Path, environ: Mapping[str, str]) ->
     else:
         found = shutil.which(program, path=recipe.env.get("PATH", environ.get("PATH", os.defpath)))
     if found is None:
-        return wrong(f"there is no program {program}", f"install it, or {_MEND}")
+        return wrong(f"there is no program {program}", f"install it, or {_REMEDY}")
     if gains_privileges(found) and not recipe.new_privileges:
         words = f"{found} gains privileges when it starts, which members do not"
         return wrong(words, "write new_privileges: true into the profile, or run it as the user that members need")
@@ -65,7 +65,7 @@ def _limits(recipe: ProcessRecipe, highest: Callable[[int], tuple[int, int]] = r
         return fine("this process may give any limits")
     for limit in limits_of(recipe.limits):
         if words := out_of_reach(limit, highest(limit.number)[1]):
-            return wrong(words, mending(limit.what))
+            return wrong(words, remedy_for(limit.what))
     return fine("the limits are within what this process may give")
 
 

@@ -129,7 +129,7 @@ class ProcessOrchestrator:
         """Return why marks cannot be written: a program gets its mark when it starts."""
         return f"{self._cloud}: {_FIXED}"
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Refuse to look for a foreign process.
 
         Raises:
@@ -138,11 +138,11 @@ class ProcessOrchestrator:
         raise Permanent(self.fixed_marks)
 
     def mark(self, id: str, launch: LaunchId) -> Server:
-        """Raise as `stranger`."""
+        """Raise as `foreign_member`."""
         raise Permanent(self.fixed_marks)
 
     def unmark(self, name: MemberName) -> None:
-        """Raise as `stranger`."""
+        """Raise as `foreign_member`."""
         raise Permanent(self.fixed_marks)
 
     # Checks before members depend on the cloud

@@ -74,7 +74,7 @@ def out_of_reach(limit: ProcessLimit, highest: int) -> str:
     return f"{limit.what} {limit.soft} is above what this process may give, {highest - (limit.hard - limit.soft)}"
 
 
-def mending(what: str) -> str:
+def remedy_for(what: str) -> str:
     """Return what a person can do about such a limit."""
     if what not in _UNIT_FILE:
         return f"remove {what} from the profile's limits, or start Trimtab with a lower nice value"
@@ -85,5 +85,7 @@ def refused(recipe: ProcessRecipe, what: str, number: int) -> Permanent:
     """Return the error for a limit that the kernel refuses."""
     for limit in limits_of(recipe.limits):
         if limit.what == what and (words := out_of_reach(limit, resource.getrlimit(limit.number)[1])):
-            return Permanent(f"limits: {words}: {mending(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)
-    return Permanent(f"limits: {what}: {os.strerror(number)}: {mending(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)
+            return Permanent(f"limits: {words}: {remedy_for(what)}", cause=FailureCause.LAUNCH_CONFIGURATION)
+    return Permanent(
+        f"limits: {what}: {os.strerror(number)}: {remedy_for(what)}", cause=FailureCause.LAUNCH_CONFIGURATION
+    )

@@ -118,7 +118,7 @@ class SimulatedOrchestrator:
         """Return why marks cannot be written; empty: they can."""
         return ""
 
-    def stranger(self, named: str) -> Server | None:
+    def foreign_member(self, named: str) -> Server | None:
         """Look for a server by its id or name.
 
         Raises:

@@ -131,9 +131,9 @@ def test_a_saved_payload_is_tried_out_and_nothing_is_changed(tmp_path: Path) -> 
         before = await outside.daemon.operations.history(WEB, before=None, limit=5)
         code, output = await hook("check", file)
         assert code == 0
-        effects, strangers = output.splitlines()[:2], output.splitlines()[2]
+        effects, foreign = output.splitlines()[:2], output.splitlines()[2]
         assert [effect.partition(" (")[0] for effect in effects] == ["slow → web: fire:out", "failing → web: shield"]
-        assert strangers == "1 alert(s) match no declaration"
+        assert foreign == "1 alert(s) match no declaration"
         assert outside.signals() == []
         assert await outside.daemon.operations.history(WEB, before=None, limit=5) == before
         await outside.send(SLOW)

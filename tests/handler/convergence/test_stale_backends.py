@@ -55,29 +55,29 @@ def test_a_gone_member_is_deregistered_and_history_has_the_reason() -> None:
 class Unreadable(FakeBalancer):
     """It cannot be read before it was repaired."""
 
-    mended: int = 0
+    corrected: int = 0
 
-    def mend(self) -> None:
-        self.mended += 1
+    def correct(self) -> None:
+        self.corrected += 1
 
     def registrations(self) -> Mapping[MemberName, Registration]:
-        if not self.mended:
+        if not self.corrected:
             raise Permanent("it is not said whose")
         return super().registrations()
 
 
-@pytest.mark.parametrize(("mode", "mended"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
-def test_only_an_acting_daemon_repairs_an_unreadable_balancer(mode: Mode, mended: int) -> None:
+@pytest.mark.parametrize(("mode", "corrected"), [(Mode.ACT, 1), (Mode.ADVISE, 0)])
+def test_only_an_acting_daemon_repairs_an_unreadable_balancer(mode: Mode, corrected: int) -> None:
     bed = grown(1)
     bed.balancers[EDGE] = edge = Unreadable(bed.clock, states=bed.edge.states, addresses=bed.edge.addresses)
     bed.redefine(replace(bed.definition, group=replace(bed.definition.group, mode=mode)))
     stored = bed.store.kept[WEB]
     for look in (bed.converger.observe, bed.converger.dry_run, bed.converger.snapshot):
         look(stored)
-    assert edge.mended == 0
+    assert edge.corrected == 0
     bed.run()
     bed.run()
-    assert edge.mended == mended
+    assert edge.corrected == corrected
 
 
 def test_a_balancer_that_does_not_come_back_so_is_left_alone() -> None:

@@ -111,10 +111,10 @@ def test_only_clients_with_a_certificate_of_the_authority_connect(tmp_path: Path
     async def scene(daemon: Running) -> None:
         trusting = ("--cacert", authority.pair.certificate)
         assert (await curl(daemon, *trusting))[0] != 0
-        mine, strangers = authority.sign("client"), Authority(tmp_path, "another").sign("stranger")
+        mine, foreign = authority.sign("client"), Authority(tmp_path, "another").sign("stranger")
         code, told = await curl(daemon, *trusting, "--cert", mine.certificate, "--key", mine.key)
         assert (code, told[:12]) == (0, "HTTP/1.1 200")
-        assert (await curl(daemon, *trusting, "--cert", strangers.certificate, "--key", strangers.key))[0] != 0
+        assert (await curl(daemon, *trusting, "--cert", foreign.certificate, "--key", foreign.key))[0] != 0
 
     play(tmp_path, authority.sign("server"), scene, more=f", clients: {{authority: {authority.pair.certificate}}}")
 

@@ -268,15 +268,15 @@ def test_a_certificate_must_be_trusted(tmp_path, monkeypatch):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with Receiver.running(context) as receiver:
-        stranger = carried(url(receiver.url))
+        foreign_member = carried(url(receiver.url))
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert carried(url(receiver.url)) is None
         assert carried(url(receiver.url.replace("localhost", "127.0.0.1"))) == UndeliveredNotice(
             because="the certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'.",
             befalls_all=True,
         )
-    assert stranger is not None
-    assert stranger.because.startswith("the certificate is not trusted")
+    assert foreign_member is not None
+    assert foreign_member.because.startswith("the certificate is not trusted")
     assert len(receiver.got) == 1
 
 

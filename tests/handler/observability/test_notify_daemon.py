@@ -51,7 +51,7 @@ class Bench:
     def events(self) -> list[str]:
         return [told["event"] for told in self.told()]
 
-    def mend(self) -> None:
+    def correct(self) -> None:
         draft = self.path / "draft"
         draft.write_text(MEMBER.format(python=sys.executable, pids=str(self.pids)))
         draft.chmod(0o700)
@@ -85,7 +85,7 @@ def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_
     assert "not found" in entered["messages"][0]
 
     asyncio.run(bench.run(lambda daemon: condition(daemon) is GroupCondition.ERROR))
-    bench.mend()
+    bench.correct()
 
     def recorded(daemon: Running) -> bool:
         return 'trimtab_notices_total{kind="command",result="delivered"} 1.0' in daemon.operations.metrics().decode()

@@ -95,7 +95,7 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(bed: Engine
     async def scene(up: Up) -> None:
         await up.grown(2)
         side, before = bed.balancers[SIDE], up.store.members(WEB)
-        side.strangers[bed.edge.addresses[min(bed.machines)][0], 81] = "mail"
+        side.foreign[bed.edge.addresses[min(bed.machines)][0], 81] = "mail"
         with pytest.raises(Refused, match=r"nothing has changed: .* belongs to mail"):
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         side.faults.always["occupants"] = Transient("too slow")

@@ -190,7 +190,7 @@ def test_every_problem_is_reported_with_its_fix(kind: type, tmp_path: Path) -> N
     looks = asked(of_kind, 20.0)
 
     problems = [look for look in looks if look.verdict is CheckVerdict.PROBLEM]
-    assert all(look.mend for look in problems)
-    assert CORRECT not in {look.mend for look in problems}
+    assert all(look.remedy for look in problems)
+    assert CORRECT not in {look.remedy for look in problems}
     assert bool(problems) is (kind not in {ProcessCloud, SimulatedCloud, SharedListener})
     assert not any("Errno" in look.words for look in problems)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.causes import MENDING, READABLE, FailureCause
+from config.causes import READABLE, REMEDIES, FailureCause
 from config.errors import Full, Permanent, Refused, Transient
 from config.load import parse
 from config.model.balancers import Balancer, HaproxyBalancer
@@ -25,8 +25,8 @@ from handler.ports.orchestrator import Orchestrator
 from tests.support.haproxy import running_haproxy
 
 
-def a_check(look: Callable[[], Look], *, mend: str = "") -> Check:
-    return Check(about=About.CLOUD, name="prod", what="access", look=look, mend=mend)
+def a_check(look: Callable[[], Look], *, remedy: str = "") -> Check:
+    return Check(about=About.CLOUD, name="prod", what="access", look=look, remedy=remedy)
 
 
 def raising(error: Exception) -> Callable[[], Look]:
@@ -37,30 +37,30 @@ def raising(error: Exception) -> Callable[[], Look]:
 
 
 @pytest.mark.parametrize(
-    ("error", "words", "mend"),
+    ("error", "words", "remedy"),
     [
         pytest.param(Transient("prod: no answer"), "prod: no answer", UNREACHED, id="no answer"),
         pytest.param(Permanent("prod: no such thing"), "prod: no such thing", "look for it", id="no, and no cause"),
         pytest.param(
             Permanent("prod: refused: check the credentials, and what they may do", cause=FailureCause.CREDENTIALS),
             "prod: refused",
-            MENDING[FailureCause.CREDENTIALS],
+            REMEDIES[FailureCause.CREDENTIALS],
             id="a cause, said once",
         ),
         pytest.param(
-            Permanent("Image 7 could not be found."), None, MENDING[FailureCause.IMAGE], id="a cause in the words"
+            Permanent("Image 7 could not be found."), None, REMEDIES[FailureCause.IMAGE], id="a cause in the words"
         ),
-        pytest.param(Full("prod: quota: 4 of 4"), None, MENDING[FailureCause.QUOTA], id="quota"),
+        pytest.param(Full("prod: quota: 4 of 4"), None, REMEDIES[FailureCause.QUOTA], id="quota"),
         pytest.param(Refused("the variable KEY is not set"), "the variable KEY is not set", CORRECT, id="refused"),
         pytest.param(
-            Permanent("no pool", cause=FailureCause.POOL, mend="make one"), "no pool", "make one", id="its own"
+            Permanent("no pool", cause=FailureCause.POOL, remedy="make one"), "no pool", "make one", id="its own"
         ),
     ],
 )
-def test_an_error_of_a_driver_becomes_a_problem_with_its_fix(error: Exception, words: str | None, mend: str) -> None:
-    (look,) = asked([a_check(raising(error), mend="look for it")], 5.0)
+def test_an_error_of_a_driver_becomes_a_problem_with_its_fix(error: Exception, words: str | None, remedy: str) -> None:
+    (look,) = asked([a_check(raising(error), remedy="look for it")], 5.0)
 
-    assert (look.verdict, look.mend) == (CheckVerdict.PROBLEM, mend)
+    assert (look.verdict, look.remedy) == (CheckVerdict.PROBLEM, remedy)
     assert words is None or look.words == words
 
 
@@ -152,8 +152,8 @@ def test_a_missing_library_is_reported_once_for_its_cloud(tmp_path: Path, monkey
         raise AssertionError("there is none")
 
     findings = examined(parse(declared, "far.yaml"), Drivers(cloud=cloud, balancer=balancer), 20.0)
-    said = [(each.what, each.mend) for each in findings if each.verdict is CheckVerdict.PROBLEM]
-    assert said == [("access", MENDING[FailureCause.LIBRARY])]
+    said = [(each.what, each.remedy) for each in findings if each.verdict is CheckVerdict.PROBLEM]
+    assert said == [("access", REMEDIES[FailureCause.LIBRARY])]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_secret_that_every_account_may_read_is_reported_once_with_its_fix(
     catalogue = parse(declared + "groups: {web: {profile: web, min: 1, max: 2}}\n", "far.yaml")
     problems = [each for each in examined(catalogue, drivers, 20.0) if each.verdict is CheckVerdict.PROBLEM]
 
-    assert [each.mend for each in problems if each.what == "access"] == [READABLE]
+    assert [each.remedy for each in problems if each.what == "access"] == [READABLE]
     assert {each.what for each in problems} <= {"access", "clock"}
     assert "hunter2" not in str(problems)
 
@@ -207,4 +207,4 @@ def test_a_haproxy_that_refuses_members_is_reported_with_its_fix(tmp_path: Path)
     assert "forgets the members" in said["settings"].words
     (problem,) = [each for each in astray if each.name == "edge" and each.verdict is CheckVerdict.PROBLEM]
     assert "nowhere" in problem.words
-    assert problem.mend == PUT_BACK
+    assert problem.remedy == PUT_BACK

@@ -167,7 +167,7 @@ def test_an_offering_that_is_not_there_is_said(cloudstack: CloudstackStage) -> N
 
 def test_user_and_group_limit_by_names_of_their_own(opennebula: OpennebulaStage) -> None:
     opennebula.wire.quota, opennebula.wire.group_quota = 20, 3
-    opennebula.stranger("by-hand")
+    opennebula.foreign_member("by-hand")
     quotas: list[Quota] = list(opennebula.driver().quotas(a_profile(a_template_recipe())))
     assert {"machines 1 of 20": 1, "machines of the group 1 of 3": 1}.items() <= told(quotas).items()
     found = headroom_of(quotas, {})

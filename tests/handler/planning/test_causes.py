@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.causes import MENDING, FailureCause
+from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName
 from handler.planning.causes import fold, told, understood
@@ -97,7 +97,7 @@ def test_what_was_asked_for_is_not_what_is_the_matter() -> None:
 
 
 def test_for_every_cause_there_is_something_to_do() -> None:
-    assert set(MENDING) == set(FailureCause)
+    assert set(REMEDIES) == set(FailureCause)
 
 
 @pytest.mark.parametrize(

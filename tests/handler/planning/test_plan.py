@@ -142,7 +142,7 @@ ARRIVED = a_member(1, MADE, ready=True)
             a_world(a_member(1, None)),
             [TakeUp(member=ONE)],
             {},
-            id="a stranger with our mark is taken up before anything is made",
+            id="a foreign machine with our mark is taken up before anything is made",
         ),
         # Coming into service.
         pytest.param(

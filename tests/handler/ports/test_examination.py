@@ -67,7 +67,7 @@ def test_a_quota_is_a_problem_when_groups_cannot_grow_to_their_maxima(
     look = quota_look(limit, others, most, present)
 
     assert look.verdict is verdict
-    assert bool(look.mend) is (verdict is CheckVerdict.PROBLEM)
+    assert bool(look.remedy) is (verdict is CheckVerdict.PROBLEM)
 
 
 ENDPOINT = "https://cloud.example.org/client/api"

@@ -415,9 +415,9 @@ def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(stor
     there = replace(record, balancers=(EDGE,))
     attachment = Attachment(balancer=EDGE[0], port=EDGE[1], by="ada", at=at(2))
     act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="attach", by="ada", message="edge")
-    before, stranger = group_of(store).definition, replace(there, group=GroupId("nobody"))
+    before, foreign_member = group_of(store).definition, replace(there, group=GroupId("nobody"))
     with pytest.raises(StoreError):
-        store.attach(act, before, (attachment,), (there, stranger))
+        store.attach(act, before, (attachment,), (there, foreign_member))
     assert (store.members(WEB), group_of(store).attachments) == ((record,), ())
     definition = replace(before, group=replace(before.group, balancers=()))
     store.attach(act, definition, (attachment,), (there,))

@@ -141,7 +141,7 @@ def test_a_region_that_is_not_there_is_for_a_person(stage: OpenstackStage) -> No
     with pytest.raises(Permanent, match="no such service in this region") as refused:
         asking(stage, region="Atlantis")()
 
-    assert "correct the region" in refused.value.mend
+    assert "correct the region" in refused.value.remedy
 
 
 def test_retry_after_is_heeded(stage: OpenstackStage) -> None:

@@ -297,7 +297,7 @@ def test_who_uses_the_address_besides_keeps_it_from_being_released(stage: Stage)
     (address,) = [each for each in stage.wire.addresses.values() if each.state == "Allocated"]
     stage.wire.make("mail", given={"publicipid": address.id, "publicport": "25"})
     address.forwarded.append("ssh")
-    assert driver.strangers() == ("rule mail", "port forwarding ssh")
+    assert driver.foreign() == ("rule mail", "port forwarding ssh")
 
 
 # The rule.
@@ -384,7 +384,7 @@ def test_what_cannot_be_deleted_says_why(stage: Stage) -> None:
 
 def test_members_are_registered_with_it_and_foreign_ones_are_reported(stage: Stage) -> None:
     driver, name = stage.driver(), a_name()
-    assert (driver.registrations(), driver.strangers(), driver.incarnation()) == ({}, (), "")
+    assert (driver.registrations(), driver.foreign(), driver.incarnation()) == ({}, (), "")
     driver.drain(name)
     driver.leave(name)
     with pytest.raises(Transient, match="there is no rule yet"):
@@ -395,7 +395,7 @@ def test_members_are_registered_with_it_and_foreign_ones_are_reported(stage: Sta
     assert driver.registrations()[name].state is RegistrationState.SERVING
     assert driver.incarnation() == stage.wire.rules[0].id
     stage.wire.rules[0].vms.append(stage.wire.add("payments").id)
-    assert driver.strangers() == ("payments",)
+    assert driver.foreign() == ("payments",)
     driver.drain(name)
     driver.leave(MemberName(name))
     assert driver.registrations() == {}

@@ -132,9 +132,9 @@ class _Failing:
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["first", "last"])
-def test_what_must_be_mended_is_told_before_what_passes(order: slice) -> None:
-    processes = [_Failing(Transient("passes")), _Failing(Permanent("mend it"))]
-    with pytest.raises(Permanent, match="mend it"):
+def test_what_must_be_corrected_is_told_before_what_passes(order: slice) -> None:
+    processes = [_Failing(Transient("passes")), _Failing(Permanent("repair it"))]
+    with pytest.raises(Permanent, match="repair it"):
         HaproxySeveral(processes[order]).drain(NAME)  # type: ignore[arg-type] # a stand-in without names of its own
 
 

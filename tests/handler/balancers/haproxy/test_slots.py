@@ -148,7 +148,7 @@ def test_a_slot_from_an_earlier_state_is_put_into_maintenance_where_the_map_name
         driver.enable(name)
     with_work(haproxy, 3)
 
-    driver.mend()
+    driver.correct()
 
     assert {name: registration.state for name, registration in driver.registrations().items()} == {
         one: SERVING,
@@ -167,14 +167,14 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     with_work(haproxy, *slots)
     before = haproxy.servers()
 
-    for call in (driver.registrations, driver.mend):
+    for call in (driver.registrations, driver.remedy):
         with pytest.raises(Permanent, match="does not say whose"):
             call()
 
     assert haproxy.servers() == before
 
 
-def test_a_look_mends_nothing(haproxy: Haproxy) -> None:
+def test_a_look_corrects_nothing(haproxy: Haproxy) -> None:
     driver = a_driver(haproxy)
     for at in (81, 82):
         name = a_name()

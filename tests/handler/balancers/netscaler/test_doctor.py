@@ -27,5 +27,5 @@ def test_a_refused_password_is_told_with_what_to_do(tmp_path: Path) -> None:
         version, clock = asked(stage.driver().checks("ns"), 10.0)
 
     assert {version.verdict, clock.verdict} == {PROBLEM}
-    assert version.mend == "correct user and password in the file"
+    assert version.remedy == "correct user and password in the file"
     assert "another" not in version.words

@@ -191,7 +191,7 @@ def test_certificates_that_cannot_be_read_are_named(stage: NetscalerStage, tmp_p
         with pytest.raises(Permanent, match=rf"{missing} \(ca\) cannot be read") as refused:
             stage.driver(trust=Trust(ca=str(missing))).registrations()
 
-        assert refused.value.mend == "name a PEM file that Trimtab may read"
+        assert refused.value.remedy == "name a PEM file that Trimtab may read"
 
 
 def test_a_service_group_whose_members_another_service_decides_is_refused(stage: NetscalerStage) -> None:

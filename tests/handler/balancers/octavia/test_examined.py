@@ -35,17 +35,17 @@ def test_a_pool_that_is_being_changed_is_no_problem(stage: OctaviaStage) -> None
     assert looks(stage)["state"].verdict is UNKNOWN
 
 
-def test_a_pool_in_error_is_told_with_how_to_mend_it(stage: OctaviaStage) -> None:
+def test_a_pool_in_error_is_told_with_how_to_correct_it(stage: OctaviaStage) -> None:
     stage.pool.status = "ERROR"
 
     state = looks(stage)["state"]
 
-    assert (state.verdict, state.mend) == (PROBLEM, "have it failed over, or make it anew")
+    assert (state.verdict, state.remedy) == (PROBLEM, "have it failed over, or make it anew")
     assert state.words.endswith("the pool is in ERROR and takes no changes")
 
 
 @pytest.mark.parametrize(
-    ("fields", "words", "mend"),
+    ("fields", "words", "remedy"),
     [
         pytest.param({"pool": "nix"}, "no pool that the project can see is called 'nix'", "pool list", id="by name"),
         pytest.param(
@@ -60,9 +60,9 @@ def test_a_pool_in_error_is_told_with_how_to_mend_it(stage: OctaviaStage) -> Non
     ],
 )
 def test_what_is_not_there_is_told_with_where_to_look(
-    stage: OctaviaStage, fields: dict[str, object], words: str, mend: str
+    stage: OctaviaStage, fields: dict[str, object], words: str, remedy: str
 ) -> None:
     state = looks(stage, **fields)["state"]
 
     assert words in state.words
-    assert mend in state.mend
+    assert remedy in state.remedy

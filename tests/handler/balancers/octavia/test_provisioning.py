@@ -222,9 +222,9 @@ def test_a_quota_is_said_and_permanent(stage: Stage) -> None:
         stage.driver().create(LB, {})
 
 
-def test_members_sit_in_its_pool_and_strangers_are_told(stage: Stage) -> None:
+def test_members_sit_in_its_pool_and_foreign_members_are_reported(stage: Stage) -> None:
     driver = stage.driver()
-    assert (driver.registrations(), driver.occupants(), driver.strangers(), driver.incarnation()) == ({}, {}, (), "")
+    assert (driver.registrations(), driver.occupants(), driver.foreign(), driver.incarnation()) == ({}, {}, (), "")
     driver.drain(NAME)
     driver.leave(NAME)
     with pytest.raises(Transient, match="no pool yet"):
@@ -235,7 +235,7 @@ def test_members_sit_in_its_pool_and_strangers_are_told(stage: Stage) -> None:
     assert driver.registrations()[NAME].state is RegistrationState.SERVING
     (pool,) = stage.octavia.pools.values()
     stage.octavia.registration(pool, "mail", "10.20.9.8")
-    assert driver.strangers() == ("mail",)
+    assert driver.foreign() == ("mail",)
     assert driver.occupants() == {("10.20.9.7", 80): NAME, ("10.20.9.8", 80): "mail"}
     driver.leave(NAME)
     assert driver.registrations() == {}

@@ -163,7 +163,7 @@ def test_bytes_that_are_no_payload_are_refused_in_words(raw: bytes) -> None:
     assert len(found.message) < 400
 
 
-def test_a_message_quotes_little_of_a_stranger() -> None:
+def test_a_message_quotes_little_of_a_foreign_member() -> None:
     assert len(_problem({"k" * 10_000: 1})) < 400
     assert len(_problem(alertmanager(an_alert("x" * 10_000)))) < 400
 

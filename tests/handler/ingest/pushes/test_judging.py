@@ -145,7 +145,7 @@ def test_until_members_are_listed_their_senders_have_to_try_again_later(speaker:
     assert judge(application(), said("ORDERS"), listeners=listeners) == (reading("ORDERS", of=None),)
 
 
-def test_a_stranger_may_be_of_the_group_that_is_not_listed_yet() -> None:
+def test_a_foreign_member_may_be_of_the_group_that_is_not_listed_yet() -> None:
     listeners = {WEB: a_listener(), API: PushListener(reads={}, members=None, fresh=90.0)}
     told = judge(application(WEB, API), said(member="77"), listeners=listeners)
     assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group api are not listed yet")

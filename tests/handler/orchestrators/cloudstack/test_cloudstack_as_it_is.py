@@ -129,16 +129,16 @@ def test_a_deployment_sets_no_tags_since_cloudstack_takes_none_there(stage: Clou
 
 
 def test_a_tag_that_is_there_already_fails_the_job_and_not_the_call(stage: CloudstackStage) -> None:
-    stranger = stage.wire.add("by-hand")
+    foreign_member = stage.wire.add("by-hand")
     cloud, rival = stage.driver(), stage.driver()
 
     def first(command: str) -> None:
         if command == "createTags":
             stage.wire.before = lambda _: None
-            stage.wire.vms[stranger.id].tags["trimtab"] = "web-zzzzzz-1"
+            stage.wire.vms[foreign_member.id].tags["trimtab"] = "web-zzzzzz-1"
 
     stage.wire.before = first
     with pytest.raises(Transient, match=r"tag trimtab already on UserVm"):
-        cloud.mark(stranger.id, stage.launch(7).id)
+        cloud.mark(foreign_member.id, stage.launch(7).id)
     with pytest.raises(Permanent, match="bears the mark web-zzzzzz-1"):
-        rival.mark(stranger.id, stage.launch(7).id)
+        rival.mark(foreign_member.id, stage.launch(7).id)

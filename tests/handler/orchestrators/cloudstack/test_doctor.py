@@ -22,7 +22,7 @@ def stage() -> Iterator[CloudstackStage]:
 def test_an_account_in_order_is_found_in_order(stage: CloudstackStage) -> None:
     stage.wire.quota = 20
     for name in ("a", "b", "c"):
-        stage.stranger(name)
+        stage.foreign_member(name)
     found = looks(stage.driver(), a_machine_recipe(affinity_groups=("apart",)))
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {OK}
@@ -47,9 +47,9 @@ def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
 
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == [what]
     assert words in found[what][-1].words
-    assert "in the profile" in found[what][-1].mend
-    assert what == "zone" or found[what][-1].mend.startswith(f"put the {what} back")
-    assert found[what][-1].mend not in found[what][-1].words
+    assert "in the profile" in found[what][-1].remedy
+    assert what == "zone" or found[what][-1].remedy.startswith(f"put the {what} back")
+    assert found[what][-1].remedy not in found[what][-1].words
 
 
 def test_without_its_zone_nothing_in_it_is_looked_for(stage: CloudstackStage) -> None:
@@ -71,8 +71,8 @@ def test_wrong_keys_are_told_check_by_check_and_never_shown(stage: CloudstackSta
     found = looks(stage.driver(), a_machine_recipe())
 
     assert (verdicts(found)["quota"], verdicts(found)["clock"]) == ([PROBLEM], [OK])
-    assert found["quota"][0].mend == "check the credentials, and what they may do"
-    assert found["template"][0].mend == "check the credentials, and what they may do"
+    assert found["quota"][0].remedy == "check the credentials, and what they may do"
+    assert found["template"][0].remedy == "check the credentials, and what they may do"
     assert not [each for look in found.values() for each in look if "not it" in str(each) or SECRET in str(each)]
 
 
@@ -95,4 +95,4 @@ def test_a_cloud_that_is_not_there_is_not_reached() -> None:
     found = looks(driver, a_machine_recipe())
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {PROBLEM}
-    assert "can be reached from here" in found["clock"][0].mend
+    assert "can be reached from here" in found["clock"][0].remedy

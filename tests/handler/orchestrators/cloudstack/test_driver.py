@@ -535,7 +535,7 @@ def test_the_table_makes_the_driver_without_asking_anything(clock: Clock, tmp_pa
 
 
 def test_a_machine_that_was_given_is_found_though_a_person_renamed_it(stage: CloudstackStage) -> None:
-    own, cloud = stage.stranger("database"), stage.driver()
+    own, cloud = stage.foreign_member("database"), stage.driver()
     cloud.mark(own, stage.launch(5).id)
     assert (stage.wire.vms[own].name, stage.wire.vms[own].display) == ("database", name(5))
 
@@ -547,18 +547,18 @@ def test_a_machine_that_was_given_is_found_though_a_person_renamed_it(stage: Clo
 
 
 def test_several_machines_with_one_name_are_told_apart_by_id(stage: CloudstackStage) -> None:
-    ids = [stage.stranger("database") for _ in range(2)]
+    ids = [stage.foreign_member("database") for _ in range(2)]
 
     with pytest.raises(Permanent, match=f"2 machines are called database: write the id .*{ids[0]}"):
-        stage.driver().stranger("database")
+        stage.driver().foreign_member("database")
 
-    found = stage.driver().stranger(ids[0])
+    found = stage.driver().foreign_member(ids[0])
     assert found is not None
     assert found.id == ids[0]
 
 
 def test_a_machine_that_another_owner_tags_first_is_theirs(stage: CloudstackStage) -> None:
-    own = stage.stranger("database")
+    own = stage.foreign_member("database")
 
     def race(command: str) -> None:
         if command == "createTags":
@@ -573,7 +573,7 @@ def test_a_machine_that_another_owner_tags_first_is_theirs(stage: CloudstackStag
 
 @pytest.mark.parametrize("lost", ["createTags", "updateVirtualMachine"])
 def test_a_mark_whose_answer_was_lost_is_there_when_it_is_written_again(stage: CloudstackStage, lost: str) -> None:
-    own = stage.stranger("database")
+    own = stage.foreign_member("database")
     stage.wire.script(lost, LOST)
     with pytest.raises(Transient):
         stage.driver().mark(own, stage.launch(5).id)

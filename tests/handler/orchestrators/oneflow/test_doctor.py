@@ -38,7 +38,7 @@ def test_a_role_in_order_is_found_in_order(stage: OneflowStage) -> None:
         pytest.param({"cooldown": 300}, "a cooldown of 300 s", id="cooldown"),
     ],
 )
-def test_what_would_fight_is_named_with_the_way_to_mend_it(
+def test_what_would_fight_is_named_with_the_way_to_correct_it(
     stage: OneflowStage, told: Mapping[str, Any], said: str
 ) -> None:
     stage.flow.role(3, "node").update(told)
@@ -46,7 +46,7 @@ def test_what_would_fight_is_named_with_the_way_to_mend_it(
 
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == ["role"]
     assert said in found["role"][0].words
-    assert "oneflow update 3" in found["role"][0].mend
+    assert "oneflow update 3" in found["role"][0].remedy
 
 
 def test_a_service_of_another_owner_is_a_problem(stage: OneflowStage) -> None:
@@ -54,7 +54,7 @@ def test_a_service_of_another_owner_is_a_problem(stage: OneflowStage) -> None:
     found = looks(stage.driver(), OneflowRecipe(service="3", role="node"))
 
     assert verdicts(found)["service"] == [PROBLEM]
-    assert "oneflow chown 3 fleet" in found["service"][0].mend
+    assert "oneflow chown 3 fleet" in found["service"][0].remedy
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_nodes_that_are_no_members_are_named(stage: OneflowStage) -> None:
 
     assert verdicts(found)["nodes"] == [PROBLEM]
     assert all(str(node) in found["nodes"][0].words for node in stage.flow.nodes(own, "node"))
-    assert "member adopt" in found["nodes"][0].mend
+    assert "member adopt" in found["nodes"][0].remedy
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_a_wrong_password_is_told_and_never_shown(stage: OneflowStage) -> None:
     found = looks(stage.driver(), RECIPE)
 
     assert verdicts(found)["OneFlow"] == [PROBLEM]
-    assert not any("not it" in look.words + look.mend for each in found.values() for look in each)
+    assert not any("not it" in look.words + look.remedy for each in found.values() for look in each)

@@ -516,19 +516,19 @@ def test_a_member_that_was_given_to_another_user_is_no_member_any_more(stage: Op
 # Marks.
 
 
-def test_another_users_machine_is_no_stranger_that_could_be_given(stage: OpennebulaStage) -> None:
+def test_another_users_machine_is_no_foreign_member_that_could_be_given(stage: OpennebulaStage) -> None:
     theirs = stage.wire.add("database", owner="other")
 
-    assert stage.driver().stranger(str(theirs.id)) is None
+    assert stage.driver().foreign_member(str(theirs.id)) is None
     with pytest.raises(Permanent, match="no machine"):
         stage.driver().mark(str(theirs.id), stage.launch(5).id)
 
 
 def test_a_name_that_several_machines_have_is_told_with_their_ids(stage: OpennebulaStage) -> None:
-    both = [stage.stranger("database") for _ in range(2)]
+    both = [stage.foreign_member("database") for _ in range(2)]
 
     with pytest.raises(Permanent, match=rf"write the id .*{both[1]}.*{both[0]}"):
-        stage.driver().stranger("database")
+        stage.driver().foreign_member("database")
 
 
 def test_a_machine_that_is_given_keeps_its_name_and_attributes(stage: OpennebulaStage) -> None:
@@ -669,7 +669,7 @@ _BOMB = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">%s]><metho
 def test_what_makes_no_sense_proves_nothing(stage: OpennebulaStage, answer: typing.Any) -> None:
     cloud = stage.driver()
     cloud.create(stage.launch())
-    for call in (lambda: cloud.find(name()), lambda: cloud.stranger("7")):
+    for call in (lambda: cloud.find(name()), lambda: cloud.foreign_member("7")):
         stage.wire.script("vm.info", answer)
         with pytest.raises(Transient, match="cannot be read"):
             call()

@@ -84,8 +84,8 @@ def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
     found = looks(stage.driver(), a_server_recipe(**fields))
 
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == [what]
-    assert "in the profile" in found[what][-1].mend
-    assert what == "zone" or found[what][-1].mend.startswith(f"put the {what} back")
+    assert "in the profile" in found[what][-1].remedy
+    assert what == "zone" or found[what][-1].remedy.startswith(f"put the {what} back")
 
 
 DISKS = (
@@ -142,7 +142,7 @@ def test_quotas_of_other_services_are_told_in_members(
 
     assert look is not None
     assert look.words == words
-    assert (look.verdict is PROBLEM) is bool(look.mend) is words.startswith("there is room")
+    assert (look.verdict is PROBLEM) is bool(look.remedy) is words.startswith("there is room")
 
 
 def test_the_disk_that_a_server_starts_from_is_a_volume_too(stage: OpenstackStage) -> None:
@@ -173,7 +173,7 @@ def test_a_cloud_without_block_storage_is_told_of_each_profile_that_needs_it(
     stage.wire.services = tuple(each for each in stage.wire.services if each is not stage.cinder)
     (look,) = found()
     assert (look.verdict, look.words) == (PROBLEM, f"prod: there is no block storage (Cinder) for {needs}")
-    assert look.mend == f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
+    assert look.remedy == f"ask the cloud's operator for block storage (Cinder), or take {needs} out of the profile"
 
 
 def test_the_type_of_the_disk_to_start_from_is_looked_for(stage: OpenstackStage) -> None:
@@ -207,7 +207,7 @@ def test_a_wrong_secret_is_told_and_never_shown(stage: OpenstackStage) -> None:
     found = looks(stage.driver(), a_server_recipe())
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {PROBLEM}
-    assert found["version"][0].mend
+    assert found["version"][0].remedy
     assert not [each for look in found.values() for each in look if "not it" in str(each) or SECRET in str(each)]
 
 

@@ -154,12 +154,12 @@ def test_a_name_that_nothing_bears_is_permanent(stage: OpenstackStage, what: dic
 
 
 def test_a_server_of_another_owner_under_the_name_is_not_taken_for_ours_nor_doubled(stage: OpenstackStage) -> None:
-    stranger = stage.nova.add(name())
+    foreign_member = stage.nova.add(name())
 
-    with pytest.raises(Permanent, match=f"a foreign server is called {name()} .{stranger.id}.: rename it"):
+    with pytest.raises(Permanent, match=f"a foreign server is called {name()} .{foreign_member.id}.: rename it"):
         stage.driver().create(stage.launch())
 
-    assert list(stage.nova.vms) == [stranger.id]
+    assert list(stage.nova.vms) == [foreign_member.id]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_a_project_that_never_holds_still_is_not_all_seen(stage: OpenstackStage)
         stage.nova.member(name(sequence))
 
     def churn(label: str) -> None:
-        stage.nova.add("a stranger")
+        stage.nova.add("a foreign server")
 
     stage.wire.before = churn
     listing = stage.driver().list(WEB)

@@ -27,11 +27,11 @@ def test_a_program_that_gains_privileges_is_told_before_it_fails(tmp_path: Path)
     declared = looked("command", tmp_path, command=("./ping",), new_privileges=True)
 
     assert (refused.verdict, declared.verdict) == (CheckVerdict.PROBLEM, CheckVerdict.OK)
-    assert refused.mend.startswith("write new_privileges: true into the profile")
+    assert refused.remedy.startswith("write new_privileges: true into the profile")
 
 
 @pytest.mark.parametrize(
-    ("limits", "words", "mend"),
+    ("limits", "words", "remedy"),
     [
         pytest.param({"open_files": 99}, "the limits are within what this process may give", "", id="within"),
         pytest.param(
@@ -49,13 +49,13 @@ def test_a_program_that_gains_privileges_is_told_before_it_fails(tmp_path: Path)
     ],
 )
 def test_limits_are_held_against_our_own(
-    limits: dict[str, float], words: str, mend: str, monkeypatch: pytest.MonkeyPatch
+    limits: dict[str, float], words: str, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_examined, "may_raise_limits", lambda: False)
 
     look = process_examined._limits(a_recipe(limits=ResourceLimits(**limits)), lambda _: (100, 100))  # type: ignore[arg-type]
 
-    assert (look.words, look.mend) == (words, mend)
+    assert (look.words, look.remedy) == (words, remedy)
 
 
 def test_no_limit_is_above_none(tmp_path: Path) -> None:
