@@ -1,7 +1,7 @@
 """What can still be judged of a file with faults, so that one reading reports them all.
 
-A wrong value is replaced by its key's own example, a misspelt key by the one that is meant, and what cannot be corrected
-so is taken out whole. `Salvage.refused` names all of it: no later problem may lean on what stands there.
+A wrong value is replaced by its key's own example, a misspelt key by the one that is meant, and an entity that cannot
+be corrected so is taken out whole. `Salvage.refused` names all of it: no later problem may lean on what stands there.
 """
 
 from __future__ import annotations
