@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -68,7 +68,7 @@ class CloseUp:
     """Its probe's result; ``None``: not probed."""
     unready: str
     """The probe's answer, where it is not *ready*."""
-    registrations: Mapping[BalancerId, Registration | None]
+    registrations: Mapping[BalancerId, Registration | None] = field(metadata={"wire": "seats"})
     """On the balancers that it was made with, and on others that know it; ``None``: not registered."""
     unread: Mapping[BalancerId, str]
     """Those of them that could not be read, and why."""
