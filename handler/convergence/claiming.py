@@ -28,7 +28,7 @@ from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.lock import InstallationLock
 from handler.convergence.pass_threads import waiting
 from handler.convergence.traffic import CloudTraffic
-from handler.planning.claims import claims_on, next_claim, oldest, rival_of, unclaimed
+from handler.planning.claims import ClaimBearers, claims_on, next_claim, rival_of
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Server
 from handler.ports.orchestrator import Claimable, Orchestrator
@@ -75,7 +75,7 @@ class Generation:
         self._turn = threading.RLock()
         self._meetings: dict[CloudId, threading.Lock] = {}
         self._met: set[CloudId] = set()
-        self._oldest: dict[CloudId, dict[GroupId, Sequence[Server]]] = {}
+        self._bearers: dict[CloudId, ClaimBearers] = {}
         self._written: set[MemberName] = set()
         self._unwritten: dict[CloudId, str] = {}
         self._local = False
@@ -158,8 +158,8 @@ class Generation:
     def forget(self, group: GroupId) -> None:
         """A group is gone: its machines are no members any more."""
         with self._turn:
-            for groups in self._oldest.values():
-                groups.pop(group, None)
+            for bearers in self._bearers.values():
+                bearers.forget(group)
 
     def close(self) -> None:
         """Let another daemon of this machine act."""
@@ -174,8 +174,9 @@ class Generation:
     def _take_in(self, cloud: Cloud, groups: Mapping[GroupId, Sequence[Server]]) -> None:
         servers = [server for each in groups.values() for server in each]
         with self._turn:
-            known = self._oldest.setdefault(cloud.id, {})
-            known.update((group, oldest(each)) for group, each in groups.items())
+            bearers = self._bearers.setdefault(cloud.id, ClaimBearers())
+            for group, each in groups.items():
+                bearers.listed(group, each)
             rival = rival_of(self._own, claims_on(servers))
             first = cloud.id not in self._met
             self._met.add(cloud.id)
@@ -203,8 +204,9 @@ class Generation:
 
     def _lacking(self, cloud: Cloud) -> Sequence[MemberName]:
         with self._turn:
-            servers = [server for group in self._oldest.get(cloud.id, {}).values() for server in group]
-            return [name for name in unclaimed(servers, self._own) if name not in self._written]
+            bearers = self._bearers.get(cloud.id)
+            names = () if bearers is None else bearers.unclaimed(self._own)
+            return [name for name in names if name not in self._written]
 
     def _write(
         self, cloud: Cloud, orchestrator: Orchestrator, traffic: CloudTraffic, names: Iterable[MemberName]

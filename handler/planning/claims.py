@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from config.units import MemberName
+from config.units import GroupId, Instant, MemberName
 from handler.planning.launches import Claim
 from handler.planning.world import Member, Phase, Server, ServerState, World
 from trigger.guards.outdated_requests import Inventory
@@ -42,15 +42,48 @@ def claims_on(servers: Iterable[Server]) -> tuple[Claim, ...]:
     return tuple(server.claim for server in servers if server.claim is not None)
 
 
-def oldest(servers: Iterable[Server]) -> Sequence[Server]:
-    """Return the machines that are to bear the claim: the oldest that are not being deleted."""
-    there = (server for server in servers if server.state is not ServerState.DELETING)
-    return heapq.nsmallest(BEARERS, there, key=lambda server: (server.created_at, server.name))
+class ClaimBearers:
+    """The machines of one cloud that are to bear the claim: the oldest that are not being deleted.
+
+    Groups are listed one after another. A listing costs by its own length: the cloud's other groups are looked at again
+    only if an oldest machine has left this one.
+    """
+
+    def __init__(self) -> None:
+        self._oldest: dict[GroupId, Sequence[Server]] = {}
+        self._bearers: list[tuple[GroupId, Server]] = []
+
+    def listed(self, group: GroupId, servers: Iterable[Server]) -> None:
+        """Take a group's machines in, in place of those that it had before."""
+        there = (server for server in servers if server.state is not ServerState.DELETING)
+        mine = heapq.nsmallest(BEARERS, there, key=_age)
+        self._oldest[group] = mine
+        staying = {server.name for server in mine}
+        if all(of != group or server.name in staying for of, server in self._bearers):
+            others = [each for each in self._bearers if each[0] != group]
+            self._bearers = _first([*others, *((group, server) for server in mine)])
+        else:
+            self._look_at_all()
+
+    def forget(self, group: GroupId) -> None:
+        """A group is gone: its machines are no members any more."""
+        if self._oldest.pop(group, None):
+            self._look_at_all()
+
+    def unclaimed(self, own: Claim) -> tuple[MemberName, ...]:
+        """Return the bearers that do not bear our own claim yet, oldest first."""
+        return tuple(server.name for _, server in self._bearers if server.claim != own)
+
+    def _look_at_all(self) -> None:
+        self._bearers = _first([(group, server) for group, servers in self._oldest.items() for server in servers])
 
 
-def unclaimed(servers: Iterable[Server], own: Claim) -> tuple[MemberName, ...]:
-    """Return those of the oldest members that do not bear our own claim yet."""
-    return tuple(server.name for server in oldest(servers) if server.claim != own)
+def _first(servers: Sequence[tuple[GroupId, Server]]) -> list[tuple[GroupId, Server]]:
+    return heapq.nsmallest(BEARERS, servers, key=lambda each: _age(each[1]))
+
+
+def _age(server: Server) -> tuple[Instant, MemberName]:
+    return server.created_at, server.name
 
 
 _SETTLED = (Phase.MADE, Phase.IN_SERVICE)
