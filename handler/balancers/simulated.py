@@ -9,10 +9,11 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from config.build.wire import name_of
 from config.errors import Permanent, Transient
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import Instant, MemberName, Seconds
@@ -36,7 +37,7 @@ class SimulatedBalancerState:
 
     parts: dict[str, str] = field(default_factory=dict)
     """The id of each created part."""
-    registrations: dict[str, list[Any]] = field(default_factory=dict)
+    registrations: dict[str, list[Any]] = field(default_factory=dict, metadata={"wire": "seats"})
     """State, address and port of each registration, foreign ones included."""
     made: int = 0
     """How many parts were ever created."""
@@ -70,11 +71,7 @@ class SimulatedBalancer:
         self._clock, self._file = clock, file
         self._making, self._changing = making, changing
         self._turn = threading.RLock()
-        self.scene = (
-            SimulatedBalancerState()
-            if file is None or not file.exists()
-            else SimulatedBalancerState(**json.loads(file.read_text()))
-        )
+        self.scene = SimulatedBalancerState() if file is None or not file.exists() else _read(file)
 
     @property
     def declared(self) -> ManagedBalancer:
@@ -150,20 +147,20 @@ class SimulatedBalancer:
             if self._id(ManagedPart.POOL) is None:
                 raise Transient(f"balancer {self._declared.id} has no pool yet")
             state = self.scene.registrations.get(ours(member), [RegistrationState.PARKED.value])[0]
-            self._registration(member, [state, address, port])
+            self._register(member, [state, address, port])
 
     def enable(self, member: MemberName) -> None:
         """Give it work."""
         with self._turn:
             if ours(member) not in self.scene.registrations:
                 raise Transient(f"{member} is not registered: it must join first")
-            self._registration(member, [RegistrationState.SERVING.value, *self.scene.registrations[member][1:]])
+            self._register(member, [RegistrationState.SERVING.value, *self.scene.registrations[member][1:]])
 
     def drain(self, member: MemberName) -> None:
         """Give it no new work."""
         with self._turn:
             if ours(member) in self.scene.registrations:
-                self._registration(member, [RegistrationState.DRAINING.value, *self.scene.registrations[member][1:]])
+                self._register(member, [RegistrationState.DRAINING.value, *self.scene.registrations[member][1:]])
 
     def leave(self, member: MemberName) -> None:
         """Deregister it."""
@@ -179,7 +176,7 @@ class SimulatedBalancer:
 
     # Inside
 
-    def _registration(self, member: MemberName, registration: list[Any]) -> None:
+    def _register(self, member: MemberName, registration: list[Any]) -> None:
         if self.scene.registrations.get(member) != registration:
             with self._changed("", self._changing):
                 self.scene.registrations[member] = registration
@@ -212,5 +209,11 @@ class SimulatedBalancer:
         self.scene.busy_until, self.scene.changing = self._clock() + pending, what
         if self._file is not None:
             draft = self._file.with_suffix(".draft")
-            draft.write_text(json.dumps(asdict(self.scene)))
+            draft.write_text(json.dumps({name_of(each): getattr(self.scene, each.name) for each in fields(self.scene)}))
             draft.replace(self._file)
+
+
+def _read(file: Path) -> SimulatedBalancerState:
+    kept = json.loads(file.read_text())
+    state = fields(SimulatedBalancerState)
+    return SimulatedBalancerState(**{each.name: kept[name_of(each)] for each in state if name_of(each) in kept})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,13 @@ def test_it_outlives_the_daemon(tmp_path: Path) -> None:
         before.registrations(),
         before.incarnation(),
     )
+
+
+def test_a_file_of_an_earlier_release_is_read_and_written_in_its_words(tmp_path: Path) -> None:
+    file = tmp_path / "edge.json"
+    parts = dict.fromkeys((part.value for part in OWN), "known")
+    file.write_text(json.dumps({"parts": parts, "seats": {NAME: ["serving", "127.0.0.1", 80]}, "made": 3}))
+    kept = a_balancer(FakeClock(), file)
+    assert list(kept.registrations()) == [NAME]
+    kept.drain(NAME)
+    assert json.loads(file.read_text())["seats"] == {NAME: ["draining", "127.0.0.1", 80]}
