@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.build.wire import name_of
 from config.errors import DeclarationError
 from handler.cli.tables import plan_lines
 from handler.planning.desired import DesiredState, Limits, Rolling
@@ -60,7 +61,7 @@ def test_the_document_names_every_field() -> None:
         Loss,
         Testimony,
     )
-    names = {field.name for kind in kinds for field in fields(kind)} - told
+    names = {name_of(field) for kind in kinds for field in fields(kind)} - told
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 
 
