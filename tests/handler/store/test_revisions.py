@@ -95,7 +95,7 @@ SINCE = {
     "removal_at": 14,
     "removal_tried_at": 14,
     "parts": 15,
-    "seats": 16,
+    "registrations": 16,
 }
 """Fields of records → the schema that has had them first."""
 
