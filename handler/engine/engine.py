@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
 from config.model.where import dotted
 from config.settings import loose_secrets
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
@@ -24,6 +24,7 @@ from handler.engine.parts import EngineParts
 from handler.ingest.intake import Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.reporting_loop import Reports
+from handler.planning.desired import Definition
 from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Edited
@@ -287,6 +288,7 @@ class Engine:
                 lost = self.parts.lost and self._declared is None
                 await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
                 before = None if self._declared is None else self._declared.catalogue
+                known = {runtime.id: _declared_as(runtime) for runtime in self.runtimes.values()}
                 for stored in await asyncio.to_thread(store.groups):
                     furnish(self.runtimes, stored, before, catalogue)
                     self.runtimes[stored.id].quarantined = over.quarantined.get(stored.id, "")
@@ -302,21 +304,22 @@ class Engine:
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
         await self._tell(declared, edited)
-        for runtime in sorted(
-            self.runtimes.values(), key=lambda runtime: not runtime.is_pending
-        ):  # those that wait come first
-            self.keeper.start(runtime)
-            runtime.wake.set()
-        sized = [
+        moved = [
             runtime
             for runtime in self.runtimes.values()
-            if runtime.state.desired is not None and not runtime.state.orphaned
+            if over.revision is None or known.get(runtime.id) != _declared_as(runtime)
         ]
-        with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
-            await self.queue.ask_all(
-                [DecisionTask(runtime=runtime, at=now) for runtime in sized]
-            )  # bounds may have changed
+        await self._set_going(moved, now)
         return edited.edits
+
+    async def _set_going(self, runtimes: Sequence[GroupRuntime], now: Moment) -> None:
+        """Have groups make a pass, and decide: their bounds may have changed. Those that wait come first."""
+        for runtime in sorted(runtimes, key=lambda runtime: not runtime.is_pending):
+            self.keeper.start(runtime)
+            runtime.wake.set()
+        sized = [each for each in runtimes if each.state.desired is not None and not each.state.orphaned]
+        with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
+            await self.queue.ask_all([DecisionTask(runtime=runtime, at=now) for runtime in sized])
 
     async def _tell(self, declared: Declared, edited: Edited) -> None:
         """Write into the log what came into force."""
@@ -372,6 +375,11 @@ class Engine:
             due = self.parts.clock().steady + _HEARTBEAT
             await asyncio.sleep(_HEARTBEAT)
             self.reports.metrics.held(max(self.parts.clock().steady - due, 0.0))
+
+
+def _declared_as(runtime: GroupRuntime) -> tuple[Definition, bool, bool]:
+    """Return what a declaration can change of a group."""
+    return runtime.definition, runtime.state.orphaned, runtime.deleting
 
 
 def _late(runtime: GroupRuntime, now: float) -> bool:

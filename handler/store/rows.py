@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import fields
 from typing import Any, cast
 
-from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, delete, insert, or_, select, update
 
 from config.errors import StoreError
 from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName
@@ -125,17 +125,14 @@ def declare(
     outlives it.
     """
     known = set(connection.execute(select(sequences.c.group)).scalars())
-    orphaned: dict[GroupId, bool] = {}
-    before: dict[GroupId, Definition] = {}
-    for row in connection.execute(select(groups.c.id, groups.c.orphaned, groups.c.definition)):
-        orphaned[row.id], before[row.id] = row.orphaned, row.definition
+    wanted = select(groups.c.id, groups.c.orphaned, groups.c.deleting, groups.c.definition)
+    rows_before = {row.id: row for row in connection.execute(wanted)}
+    orphaned = {group: row.orphaned for group, row in rows_before.items()}
+    before = {group: row.definition for group, row in rows_before.items()}
     declared = {definition.group.id: definition for definition in definitions}
     for group, definition in declared.items():
-        if group in orphaned:
-            wanted = {"definition": definition, "orphaned": False, "deleting": False}  # declared again: it is wanted
-            if orphaned[group]:
-                wanted["watched"] = ()  # its schedules begin anew: times that passed are over
-            connection.execute(update(groups).where(groups.c.id == group).values(wanted))
+        if group in rows_before:
+            _redefine(connection, rows_before[group], definition)
         else:
             state = GroupState(fresh=group not in known and not lost)
             connection.execute(insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(state)))
@@ -159,6 +156,16 @@ def declare(
         connection.execute(insert(notes), rows)
     if edited is not None:
         write_edited(connection, edited, orphaned.keys() & declared.keys(), at)
+
+
+def _redefine(connection: Connection, before: Row[Any, Any, Any, Any], definition: Definition) -> None:
+    """Write what is declared of a group that is there, unless its row says so already."""
+    if definition == before.definition and not before.orphaned and not before.deleting:
+        return
+    values: dict[str, object] = {"definition": definition, "orphaned": False, "deleting": False}  # it is wanted again
+    if before.orphaned:
+        values["watched"] = ()  # its schedules begin anew: times that passed are over
+    connection.execute(update(groups).where(groups.c.id == before.id).values(values))
 
 
 def _gone_as(group: GroupId, over: DeclaredOverApi) -> tuple[str, str]:
