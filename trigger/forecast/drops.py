@@ -57,7 +57,7 @@ def with_outage(drops: Drops, load: Floats, memory: LoadMemory, step: int) -> tu
         memory: up to the step before.
         step: the number of this one.
     """
-    usual = np.exp(memory.mean(_FROM - _TO)) - LEAST if memory.step >= 0 else np.zeros(len(load))
+    usual = np.exp(memory.mean(_FROM - _TO)) - LEAST if not memory.is_empty else np.zeros(len(load))
     running = drops.outage > -np.inf
     before = np.where(running, drops.before, usual)
     low = load < _OUTAGE_SHARE * before

@@ -60,7 +60,7 @@ class Forecast:
     moves: Floats
     """(spread feature, column)."""
     middle: Floats
-    """The level that is forecast: ln(load + 0.25)."""
+    """The level that is forecast: ln(load + 0.25). NaN: the group was not forecast at that step."""
     spread: Floats
     """A size of its usual error; multiples of it make a headroom."""
     level: Floats
@@ -79,6 +79,19 @@ def new_heads(groups: int) -> Heads:
         spread=Regression.new(first, np.ones(SPREADS)),
         lately=np.full((2, columns), _FIRST_ERROR),
         usual=np.zeros(groups),
+    )
+
+
+def unmade(groups: int) -> Forecast:
+    """Return the forecast of a step at which no group was forecast."""
+    columns = HEADS * groups
+    return Forecast(
+        features=np.zeros((FEATURES, columns)),
+        moves=np.zeros((SPREADS, columns)),
+        middle=np.full((HEADS, groups), np.nan),
+        spread=np.zeros((HEADS, groups)),
+        level=np.zeros(groups),
+        weight=np.ones(groups),
     )
 
 
@@ -113,7 +126,7 @@ def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], k
     groups = memory.groups
     came = np.array((memory.highest_since(2), memory.highest_since(horizons.shrink)))
     error = came - np.array([each.middle[head] for head, each in enumerate(made)])
-    short = np.where(error > 0, error, -_BELOW * error)
+    short = np.where(np.isnan(error), 0.0, np.where(error > 0, error, -_BELOW * error))
     for head, origin in enumerate((memory.step - horizons.grow - 1, memory.step - horizons.shrink)):
         memory.learn_error(head, origin, short[head])
     features = _joined([each.features for each in made], groups)

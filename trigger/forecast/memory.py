@@ -6,6 +6,7 @@ of all steps. About 0.55 MB a group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,17 @@ Index = npt.NDArray[np.intp]
 
 
 class LoadMemory:
-    """The rings of some groups. ``step`` is the number of the newest row, from 0; -1: none yet.
+    """The rings of some groups. ``step`` is the number of the newest row; ``first - 1``: none yet.
 
     Args:
         groups: how many.
         horizons: of all of them.
+        first: the number of the first row.
     """
 
-    def __init__(self, groups: int, horizons: Horizons) -> None:
-        self.groups, self.horizons, self.step = groups, horizons, -1
+    def __init__(self, groups: int, horizons: Horizons, first: int = 0) -> None:
+        self.groups, self.horizons = groups, horizons
+        self.first, self.step = first, first - 1
         self.level: Ring = np.zeros((_RECENT, groups))
         """ln(load + 0.25)."""
         self._sum: Ring = np.zeros((_RECENT, groups))
@@ -51,27 +54,61 @@ class LoadMemory:
         """(step that was forecast from, head, group)."""
         self.spread: Ring = np.zeros((_LONG, HEADS, groups), dtype=np.float32)
         """The mean error around a step."""
-        self._ahead: Index = np.arange(1, horizons.shrink + 1, 2, dtype=np.intp)
+        self.ahead: Index = np.arange(1, horizons.shrink + 1, 2, dtype=np.intp)
+        """Steps after one, of which the highest is taken."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no row yet."""
+        return self.step < self.first
+
+    @property
+    def rings(self) -> tuple[Ring, ...]:
+        """All rings; the last axis of each is the group."""
+        return (self.level, self._sum, self.errors, self.smooth, self.highest, self.spread)
 
     @property
     def bytes(self) -> int:
         """Memory of all rings."""
-        rings = (self.level, self._sum, self.smooth, self.highest, self.errors, self.spread)
-        return sum(ring.nbytes for ring in rings)
+        return sum(ring.nbytes for ring in self.rings)
+
+    @classmethod
+    def of(cls, rings: Sequence[Ring], horizons: Horizons, first: int, step: int) -> LoadMemory:
+        """Return a memory with these rings, in the order of `rings`; it writes to them."""
+        memory = cls(rings[0].shape[-1], horizons, first)
+        memory.level, memory._sum, memory.errors, memory.smooth, memory.highest, memory.spread = rings
+        memory.step = step
+        return memory
+
+    @property
+    def stored(self) -> tuple[Ring, ...]:
+        """The rings that all others follow from."""
+        return (self.level, self._sum, self.errors, self.smooth, self.spread)
+
+    @classmethod
+    def restored(cls, stored: Sequence[Ring], horizons: Horizons, first: int, step: int) -> LoadMemory:
+        """Return the memory that had these `stored` rings; rows that are never read again may differ."""
+        level, sums, errors, smooth, spread = stored
+        memory = cls.of((level, sums, errors, smooth, smooth.copy(), spread), horizons, first, step)
+        highest = np.full_like(smooth, -np.inf)
+        for ahead in memory.ahead.tolist():
+            np.maximum(highest, np.roll(smooth, -ahead, axis=1), out=highest)
+        memory.highest = highest
+        return memory
 
     def append(self, level: Floats) -> None:
         """Add a step: (group,)."""
         self.step += 1
         now = self.step
-        if now == 0:  # as if the load had always been so: means over the time before are then finite and flat
+        if now == self.first:  # as if the load had always been so: means over the time before are finite and flat
             self.level[:] = level
-            self._sum[:] = level * np.arange(1 - _RECENT, 1)[:, None]
+            self._sum[(now + np.arange(_RECENT)) % _RECENT] = level * np.arange(1 - _RECENT, 1)[:, None]
         self._sum[now % _RECENT] = self._sum[(now - 1) % _RECENT] + level
         self.level[now % _RECENT] = level
         for kind, width in enumerate((NARROW, WIDE)):
             self.smooth[kind, (now - width) % _LONG] = self.mean(2 * width + 1)
         last = now - WIDE - self.horizons.shrink
-        self.highest[:, last % _LONG] = self.smooth[:, (last + self._ahead) % _LONG].max(axis=1)
+        self.highest[:, last % _LONG] = self.smooth[:, (last + self.ahead) % _LONG].max(axis=1)
 
     def mean(self, steps: int, before: int = 0) -> Floats:
         """Return the mean level of the last ``steps`` steps, up to ``before`` steps ago: (group,)."""

@@ -20,7 +20,7 @@ import numpy as np
 from collector.samples import Bools, Floats
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
 from trigger.forecast.features import usual_rise
-from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, used_to
+from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, unmade, used_to
 from trigger.forecast.horizons import LEAST, Horizons
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.shadows import (
@@ -66,7 +66,7 @@ class ForecastState:
     shadows: Shadows
     drops: Drops
     made: tuple[Forecast, ...]
-    """The newest last: as many as may still be compared with what came."""
+    """The newest last, as many as may still be compared with what came; at first steps that were not forecast."""
     since: Floats
     """(group,) the first step with a load; infinite: none yet."""
     silent: Floats
@@ -83,7 +83,7 @@ def new_state(groups: int, horizons: Horizons) -> ForecastState:
         heads=new_heads(groups),
         shadows=new_shadows(groups, horizons),
         drops=new_drops(groups),
-        made=(),
+        made=(unmade(groups),) * horizons.shrink,
         since=np.full(groups, np.inf),
         silent=np.full(groups, -np.inf),
         heard=np.full(groups, -np.inf),
@@ -108,11 +108,9 @@ def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Pre
     memory.append(np.log(load + LEAST))
     silent = np.where(heard, state.silent, float(number))
     heads = used_to(state.heads, load, heard)
-    if len(state.made) > horizons.shrink - 1:
-        origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
-        known = (silent < origins) & (begun <= origins)
-        made = state.made[-horizons.grow - 1], state.made[-horizons.shrink]
-        heads = learned(heads, memory, made, known)
+    origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
+    known = (silent < origins) & (begun <= origins)
+    heads = learned(heads, memory, (state.made[-horizons.grow - 1], state.made[-horizons.shrink]), known)
     drops, floor = with_drop(drops, memory)
     now = forecast(heads, memory, begun)
     least = _least(load, number - begun < _COLD)
@@ -146,7 +144,7 @@ def _needs(now: Forecast, least: Floats, floor: Floats, most: Floats | float) ->
 
 def _carried(memory: LoadMemory, since: Floats, blind: Bools) -> Floats:
     """Return the load that is assumed where none was measured: the last one, which goes on as usual if ``blind``."""
-    if memory.step < 0:
+    if memory.is_empty:
         return np.zeros(memory.groups)
     level = memory.ago(0)
     if blind.any():

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.horizons import DAY, LEAST, Horizons
+from config.units import Seconds
+from trigger.forecast.horizons import DAY, LEAST, STEP, Horizons
 
 GROWING = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 8.0])
 """Headrooms of the forecast for growing, in spreads."""
@@ -32,6 +33,8 @@ SHRINKING = np.array([0.5, 1.5, 2.5, 4.0, 6.0, 9.0, 13.0])
 FLEETS = len(GROWING) * len(SHRINKING)
 AFTER_GROWTH, AFTER_SHRINKING = 30, 6
 """Steps without a scale-in after the last change in either direction."""
+KEEPS_GROWTH: Seconds = (AFTER_GROWTH + 0.5) * STEP
+"""How long a real group waits, so that jitter of its ticks changes nothing."""
 _FLAP = 30
 """Steps: a change back within them is a flap."""
 _HALF_LIFE = 7 * DAY
@@ -170,6 +173,13 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
         load=before.load * decay + np.where(heard, load, 0.0),
         steps=before.steps * decay + counted,
     )
+
+
+def missed_lately(fleets: Shadows) -> Floats:
+    """Return the percent of the load that the fleet that each group follows missed: (group,)."""
+    growing, shrinking = np.searchsorted(GROWING, fleets.chosen[0]), np.searchsorted(SHRINKING, fleets.chosen[1])
+    missed: Floats = fleets.short[growing, shrinking, np.arange(len(fleets.load))]
+    return 100.0 * missed / np.maximum(fleets.load, 1e-9)
 
 
 def followed(before: Shadows, preference: Preference, step: int) -> Shadows:
