@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from aggregator.frames import Cell
-from config.model.adjustments import Action, Adjustment, AdjustmentVerb
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb, FollowForecast
 from config.units import ConditionId, GroupId, Moment, Monotonic, PolicyId, Seconds
 from trigger.reasons import Reason
 
@@ -94,7 +94,31 @@ class Aim:
     """The largest change at once."""
 
 
-Wish: TypeAlias = Adjustment | Aim
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What a forecast says of one group at one step: `trigger.forecast`. Loads are in members at their capacity."""
+
+    needed: int
+    """Fewer members would be too few within a boot time; 0: nothing is known."""
+    may_shrink_to: int | None
+    """So many are enough for a while; at least ``needed``. ``None``: no data, and the group does not shrink."""
+    load: float | None
+    """Measured now; ``None``: no data."""
+    coming: float
+    """The load that is forecast for when a member ordered now serves."""
+    at_most: float
+    """The same with its headroom."""
+    within: Seconds
+    """How far ahead that is."""
+    spread: float
+    """The usual error of ``coming``, as a share of it."""
+    missed: float
+    """Percent of the load that the headroom that is followed would have missed lately."""
+    days: float
+    """Over so many days that is."""
+
+
+Wish: TypeAlias = Adjustment | Aim | Foreseen
 """Closed union of the ways to ask for a size."""
 
 
@@ -106,18 +130,23 @@ class Advice:
     action: Action
     """Its declared action: `decide` has to know whether the policy could ask for fewer members."""
     adjustment: Wish | None
-    """Its adjustment now: the step that is taken, or the first while none is; ``None``: a target that is not
-    missed."""
+    """Its adjustment now: the step that is taken, or the first while none is; ``None``: a target that is not missed,
+    or a forecast that is not made yet."""
     taken: TakenStep | None = None
     """``None``: no steps, or no distance."""
     truth: Truth
     verdicts: tuple[ConditionVerdict, ...]
     reason: Reason | None
-    """NOT_MET, HOLDING or BLIND; ``None``: the policy is ready, and `decide` answers."""
+    """NOT_MET, HOLDING, BLIND, or ADVISED of one that only advises; ``None``: it is ready, and `decide` answers."""
     held: Seconds
     needed: Seconds
     in_a_row: StreakCount | None = None
     """For a policy that counts evaluations; ``held`` and ``needed`` are then its counts in seconds."""
+
+    @property
+    def advises(self) -> bool:
+        """Whether the policy only says what it would do: nothing else depends on it."""
+        return isinstance(self.action, FollowForecast) and self.action.advises
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

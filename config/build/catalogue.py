@@ -7,6 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from config.build import conditions as build_conditions
+from config.build import forecasts as build_forecasts
 from config.build import targets as build_targets
 from config.build.balancers import balancer
 from config.build.clouds import budget, cloud
@@ -95,6 +96,10 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
     for name, entry in document.policies.items():
         if entry.is_scheduled:
             schedules[PolicyId(name)] = schedule_of(PolicyId(name), entry)
+        elif entry.forecast is not None:
+            measured = build_forecasts.load_condition(name, entry.forecast, counters)
+            conditions[measured.id] = measured
+            policies[PolicyId(name)] = build_forecasts.forecast_policy(name, entry.forecast, counters)
         elif entry.followed is None:
             policies[PolicyId(name)] = _policy(PolicyId(name), entry)
         else:

@@ -22,7 +22,7 @@ from config.model.access import (
     SnmpUser,
     Trust,
 )
-from config.model.adjustments import Adjustment, Step, Steps, Tracking
+from config.model.adjustments import Adjustment, Capacity, FollowForecast, Step, Steps, Tracking
 from config.model.balancers import (
     CloudstackRuleBalancer,
     HaproxyBalancer,
@@ -127,6 +127,8 @@ TAGS: Final[Mapping[type, str]] = {
     Step: "Step",
     Steps: "Steps",
     Tracking: "Tracking",
+    Capacity: "Capacity",
+    FollowForecast: "Forecast",
     CloudstackRuleBalancer: "CloudstackRuleBalancer",
     NetscalerBalancer: "NetscalerBalancer",
     Budget: "Budget",

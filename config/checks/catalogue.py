@@ -25,7 +25,7 @@ from config.checks import (
 )
 from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem, by_place
-from config.model.adjustments import Adjustment
+from config.model.adjustments import Adjustment, FollowForecast
 from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Group, Holds, Policy
 from config.model.counters import Counter
@@ -124,10 +124,14 @@ def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, AnyCondition]]:
 
 
 def _windows(catalogue: Catalogue) -> Iterator[Finding]:
-    """A window is a ring of whole intervals; one message per condition and interval."""
+    """A window is a ring of whole intervals; one message per condition and interval.
+
+    The window of a forecast's load is no choice of the file: it is filled up to whole intervals.
+    """
     seen: set[tuple[str, Seconds]] = set()
+    made = {each.by for policy in catalogue.policies.values() if isinstance(each := policy.adjustment, FollowForecast)}
     for group, condition in _watched(catalogue):
-        if condition.window is None or (condition.id, group.interval) in seen:
+        if condition.window is None or condition.id in made or (condition.id, group.interval) in seen:
             continue
         seen.add((condition.id, group.interval))
         intervals = condition.window / group.interval

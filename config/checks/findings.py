@@ -33,6 +33,8 @@ def as_written(catalogue: Catalogue, where: Where) -> Where:
     match where:
         case ("policies" | "conditions") as section, name, *rest if "." in name:
             owner, _, side = name.partition(".")
+            if ("policies", owner, "forecast") in catalogue.sites:
+                return "policies", owner, "forecast", "load", *(_KEYS_OF_LOADS.get(key, key) for key in rest)
             kind = "target" if ("policies", owner, "target") in catalogue.sites else "pass_through"
             if section == "policies" and not rest:
                 return "policies", owner
@@ -47,6 +49,7 @@ def as_written(catalogue: Catalogue, where: Where) -> Where:
 
 
 _KEYS = {"above": "value", "below": "value"}
+_KEYS_OF_LOADS = {"above": "each"}
 
 
 def followed_at(group: Group, policy: PolicyId) -> Where:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from config.document.conditions import Match
 from config.document.declared import Declared, key, must
+from config.document.forecasts import ForecastDocument
 from config.document.scalars import Given, Growth, Name, Shrinkage, Size, Span
 from config.document.schedules import At, Cron, Missed, Timezone, Until, misfits
 from config.document.targets import FollowedDocument, PassThroughDocument, TargetDocument
@@ -62,7 +63,7 @@ class PolicyDocument(Declared):
 
     choice: ClassVar[tuple[str, ...]] = (
         *("add", "remove", "set", "steps"),
-        *("target", "pass_through"),
+        *("target", "pass_through", "forecast"),
         *("floor", "ceiling"),
     )
     choice_of: ClassVar[str] = "the adjustment"
@@ -71,7 +72,7 @@ class PolicyDocument(Declared):
         "Conditions that must hold.",
         ["busy"],
         default=[],
-        left_out="none, with a target or a schedule; else it is needed",
+        left_out="none, with a target, a forecast or a schedule; else it is needed",
     )
     match: Match = key(
         "How many of them must hold: all, any, or at_least a number.", "any", {"at_least": 2}, default="all"
@@ -98,6 +99,9 @@ class PolicyDocument(Declared):
     )
     pass_through: Annotated[PassThroughDocument | None, Given] = key(
         "Have as many members as a counter says.", {"counter": "wanted"}
+    )
+    forecast: Annotated[ForecastDocument | None, Given] = key(
+        "Have as many members as the load will need.", {"load": {"counter": "requests", "each": 80}}
     )
     by: Annotated[Name | None, Given] = key(
         "The condition with the threshold that steps count from.", "busy", left_out="the first of when"
@@ -165,6 +169,10 @@ class PolicyDocument(Declared):
     def _of_one_kind(self) -> Self:
         for place, sentence in misfits(self):
             raise _wrong(sentence, place)
+        if self.forecast is not None:
+            if beside := sorted(self.model_fields_set - {"forecast"}):
+                raise _wrong(f"{beside[0]} does not go beside forecast: it needs no other key", beside[0])
+            return self
         if self.followed is None and not self.is_scheduled and not self.when:
             raise _wrong('when is missing: write, for example, when: ["busy"]', "when")
         beside = sorted(self.model_fields_set - {"target", "pass_through"})

@@ -1,4 +1,7 @@
-"""What a policy does to the size: one adjustment, steps by how far a threshold is passed, or what a target asks for."""
+"""What a policy does to the size: one adjustment, steps by how far a threshold is passed, or what is calculated.
+
+A target calculates the size from what is measured now, a forecast from what will be.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import enum
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from config.units import ConditionId
+from config.units import ConditionId, Seconds
 
 
 class AdjustmentVerb(enum.Enum):
@@ -110,21 +113,73 @@ class Tracking:
         return self.verb is not AdjustmentVerb.ADD
 
 
-Action: TypeAlias = Adjustment | Steps | Tracking
+class Prefer(enum.Enum):
+    """What counts among sizes that keep a forecast's promise."""
+
+    LEAN = "lean"
+    """Few members."""
+    BALANCED = "balanced"
+    CALM = "calm"
+    """Few changes of direction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """The load of a group, and what one member carries of it."""
+
+    each: float
+    """So much within its SLO, in the unit of the counter; above 0."""
+    per_member: bool
+    """The counter has one value for each member; False: one for the whole group."""
+    quorum: float
+    """0 < quorum ≤ 1: if a smaller share of the members answers, the load is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowForecast:
+    """As many members as the load will need. The rule is in `trigger.forecast`."""
+
+    by: ConditionId
+    """The one condition of its policy: its window measures the load."""
+    capacity: Capacity
+    slo: float
+    """Percent of the load that may be missed; above 0."""
+    prefer: Prefer
+    history: Seconds
+    """For so long the loads that were measured are kept."""
+    cap: float | None
+    """The most, as a multiple of what the load that is measured now needs; ``None``: no limit."""
+    boot: Seconds
+    """From an order until the member serves."""
+    advises: bool
+    """It only says what it would do: it asks for nothing, and needs not agree to anything."""
+
+    @property
+    def verb(self) -> AdjustmentVerb:
+        """It names a size, in either direction."""
+        return AdjustmentVerb.SET
+
+    @property
+    def may_shrink(self) -> bool:
+        """As of an adjustment."""
+        return True
+
+
+Action: TypeAlias = Adjustment | Steps | Tracking | FollowForecast
 """Closed union of what a policy may do."""
 
 
 def outright(action: Action) -> Adjustment | None:
     """Return the change that a request from outside makes, without measurements: of steps the first.
 
-    ``None`` for a target: its change depends on measured values.
+    ``None`` for a target and a forecast: their change depends on measured values.
     """
     match action:
         case Adjustment():
             return action
         case Steps():
             return action.steps[0].adjustment
-        case Tracking():
+        case Tracking() | FollowForecast():
             return None
         case _:
             assert_never(action)
@@ -137,7 +192,7 @@ def choices(action: Action) -> tuple[Adjustment, ...]:
             return (action,)
         case Steps():
             return tuple(step.adjustment for step in action.steps)
-        case Tracking():
+        case Tracking() | FollowForecast():
             return ()
         case _:
             assert_never(action)

@@ -48,8 +48,10 @@ from handler.ports.held_clock import HeldClock
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
+from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
 from handler.store.checkpoints import CheckpointFolder
+from handler.store.forecast_files import ForecastFolder
 from handler.store.sqlite import SqliteStore
 
 _LETTERS = string.ascii_lowercase + string.digits
@@ -117,6 +119,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
             recordings=directory.recordings,
             audit=directory.audit,
+            forecasts=ForecastKeeper(ForecastFolder(directory.forecasts)),
             checkpoints=WindowCheckpoints(CheckpointFolder(directory.checkpoints), clock.boot_id()),
             endpoints=circuits.statuses,
         )

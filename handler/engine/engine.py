@@ -84,6 +84,7 @@ class Engine:
             heard=self.recordings.heard,
             witness=parts.converger.witnesses.hear,
             checkpoints=parts.checkpoints,
+            forecasts=parts.forecasts,
         )
         self.ingest = Ingest(
             runtimes=self.runtimes,

@@ -16,6 +16,7 @@ from handler.observability.notification_sender import NotificationSender
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
+from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
 
 
@@ -48,6 +49,8 @@ class EngineParts:
     """Where samples are recorded, if they are."""
     checkpoints: WindowCheckpoints | None = None
     """Where windows and holds are saved; ``None``: they end with the process."""
+    forecasts: ForecastKeeper | None = None
+    """Keeps loads, and what forecasts have learned of them; ``None``: they end with the process."""
     audit: Path | None = None
     """Where the copy of the audit trail is; ``None``: there is none."""
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple

@@ -6,16 +6,16 @@ of the last explanation, and only what was measured and held is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.observability.exposition import figure, series
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.resting import RestingTick, RetoldTick
 from trigger.explain.explanation import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
-from trigger.verdicts import Truth
+from trigger.verdicts import Foreseen, Truth
 
 TOLD = (
     ("policy_duration_seconds", "How long its conditions must hold."),
@@ -25,6 +25,20 @@ TOLD = (
 )
 """Families that follow from the reasons and truths of the last tick: name and documentation."""
 
+_FORECAST: Sequence[tuple[str, str, Callable[[Foreseen], float | None]]] = (
+    ("forecast_load_members", "The measured load, in members at their capacity.", lambda told: told.load),
+    ("forecast_coming_members", "The load that is forecast for a boot time ahead.", lambda told: told.coming),
+    ("forecast_at_most_members", "The same with the headroom that is followed.", lambda told: told.at_most),
+    ("forecast_needed_members", "The size below which a forecast grows the group.", lambda told: told.needed),
+    (
+        "forecast_enough_members",
+        "The size that it may shrink to; absent without data.",
+        lambda told: told.may_shrink_to,
+    ),
+    ("forecast_missed_ratio", "The part of the load that this headroom missed lately.", lambda told: told.missed / 100),
+)
+"""Families of a policy with a forecast: name, documentation, and what it reads."""
+
 MOVING = (
     ("group_decided_timestamp_seconds", "When it was last decided."),
     ("policy_ready_seconds_remaining", "How long its conditions must still hold; absent while they do not."),
@@ -33,6 +47,7 @@ MOVING = (
     ("condition_heard_members", "Members behind the value."),
     ("condition_expected_members", "Members that should have answered."),
     ("counter_age_seconds", "Age of the newest answer behind a condition."),
+    *((name, text) for name, text, _ in _FORECAST),
 )
 """Families that change with every tick."""
 
@@ -62,11 +77,12 @@ class LastTick(NamedTuple):
     decided_at: Instant | None
     told: Explanation | None
     resting: RestingTick | RetoldTick | None
+    foreseen: Mapping[PolicyId, Foreseen]
 
 
 def last_tick_of(runtime: GroupRuntime) -> LastTick:
     """Return what is known of a group's last tick."""
-    return LastTick(runtime.id, runtime.decided_at, runtime.told, runtime.resting)
+    return LastTick(runtime.id, runtime.decided_at, runtime.told, runtime.resting, runtime.foreseen)
 
 
 def told_lines(runtime: GroupRuntime) -> Iterator[str]:
@@ -106,6 +122,8 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
     expressed = [(policy.policy, each) for policy in policies for each in policy.expressions]
     ages += [((group, policy, each.condition), _oldest(each)) for policy, each in expressed]
     yield _text("counter_age_seconds", _CONDITION, ages)
+    for name, _, read in _FORECAST:
+        yield _text(name, _POLICY, [((group, policy), read(told)) for policy, told in tick.foreseen.items()])
 
 
 def _measured(policies: Sequence[PolicyExplanation], resting: RestingTick | RetoldTick | None) -> list[_Figures]:

@@ -9,11 +9,11 @@ from config.model.catalogue import AdjustmentVerb, Catalogue, Policy
 from config.units import GroupId, Instant, Moment, PolicyId
 from trigger.conditions.timers import Kept, progress, restarted
 from trigger.decide import decide
-from trigger.policies.evaluate import evaluate, requests_from
+from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate, requests_from
 from trigger.policies.schedules import due
 from trigger.policies.steady_state import at_rest, unasked_until
 from trigger.requests import Decision, Fleet, GroupState, Request
-from trigger.verdicts import Evaluation, Truth
+from trigger.verdicts import Evaluation, Foreseen, Truth
 
 
 class Chain:
@@ -38,9 +38,10 @@ class Chain:
         self.at_rest = False
         """Ticks in the steady state need no evaluation: Note [At rest] of `trigger.policies.steady_state`."""
 
-    def tick(self, frame: Frame, fleet: Fleet) -> Decision:
+    def tick(self, frame: Frame, fleet: Fleet, foreseen: Mapping[PolicyId, Foreseen] = NOTHING_FORESEEN) -> Decision:
         """Evaluate one tick, and decide."""
-        evaluation = evaluate(self._catalogue, self._group.id, frame, self._holds, frame.at, size=self.state.desired)
+        size, group = self.state.desired, self._group.id
+        evaluation = evaluate(self._catalogue, group, frame, self._holds, frame.at, size=size, foreseen=foreseen)
         self._holds = evaluation.holds
         self._note([advice.truth for advice in evaluation.advices])
         before, own = self.state, requests_from(self._catalogue, evaluation)

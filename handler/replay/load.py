@@ -21,6 +21,8 @@ from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
 from handler.replay.tallies import TickMeter
+from trigger.policies.evaluate import NOTHING_FORESEEN
+from trigger.policies.forecasting import Forecasting
 from trigger.requests import GroupState
 
 _WHOLE = 100.0
@@ -67,6 +69,7 @@ def replay_load(
     counters = _counters_of(catalogue, declared, load)
     fleet = _Fleet(declared, load)
     chain, aggregator = Chain(catalogue, group, GroupState()), Aggregator(catalogue, (group,))
+    forecasting = Forecasting(catalogue, (group,))
     most = hourly_most(catalogue, group)
     meter, spent, lines = TickMeter(declared.interval), deque[tuple[Instant, int]](), list[ReplayLine]()
     ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
@@ -75,7 +78,9 @@ def replay_load(
         now = Moment(wall=Instant(at), steady=Monotonic(at))
         scrape = _scrape(catalogue, fleet, counters, rate, now)
         left = hourly_left(most, spent, now.wall)
-        decision = chain.tick(aggregator.take(scrape)[group], fleet.seen(at, left))
+        frames = aggregator.take(scrape)
+        foreseen = forecasting.take(frames, now.wall).get(group, NOTHING_FORESEEN)
+        decision = chain.tick(frames[group], fleet.seen(at, left), foreseen)
         if (line := line_of(decision, len(fleet.members))) is not None:
             lines.append(line)
         if ordered := fleet.follow(decision.desired_to, at):

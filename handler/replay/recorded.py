@@ -11,7 +11,7 @@ from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import Reel
 from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant, Moment, Monotonic
+from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
 from handler.replay.chain import Chain
 from handler.replay.comparing import ReplayDifference, SizeComparison
 from handler.replay.givens import Givens, as_declared, resumed_at, starts_of
@@ -23,9 +23,11 @@ from handler.replay.tallies import GroupTally, TickMeter
 from trigger.conditions.columns import TRUTHS, of_policies, rows_of
 from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
+from trigger.policies.evaluate import NOTHING_FORESEEN
+from trigger.policies.forecasting import Forecasting
 from trigger.policies.steady_state import resting
 from trigger.requests import Decision, Fleet
-from trigger.verdicts import Truth
+from trigger.verdicts import Foreseen, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def replay_recorded(
     }
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    columns = PolicyColumns(catalogue, cohort.groups, aggregator)
+    columns, forecasting = PolicyColumns(catalogue, cohort.groups, aggregator), Forecasting(catalogue, cohort.groups)
     for polls in bundles_of(cohort, starts_of(courses)):
         start, before = polls[0].start, aggregator
         reboots = polls[0].scrape.at.steady < steady
@@ -76,6 +78,7 @@ def replay_recorded(
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):
             columns.judge(reel, followers)
+            foresee(forecasting, reel, followers)
             for team in teams:
                 _follow(team, number, reel)
             number += len(reel)
@@ -110,6 +113,20 @@ class PolicyColumns:
         for group, policies in self._policies.items():
             truths = of_policies(policies, codes[:, self._rows.groups[group]])
             followers[group].truths = [[TRUTHS[code] for code in tick] for tick in truths.tolist()]
+
+
+def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:
+    """Give each follower what its forecasts say at each tick of a batch."""
+    groups = {lane.group for lane in forecasting.lanes}
+    if not groups:
+        return
+    told: dict[GroupId, list[Mapping[PolicyId, Foreseen]]] = {group: [] for group in groups}
+    for tick, at in enumerate(reel.at):
+        foresight = forecasting.take({group: reel.frame(group, tick) for group in groups}, at.wall)
+        for group in groups:
+            told[group].append(foresight.get(group, NOTHING_FORESEEN))
+    for group in groups:
+        followers[group].foreseen = told[group]
 
 
 def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
@@ -147,6 +164,8 @@ class Follower:
     """The other groups of its service that were polled together with it."""
     truths: Sequence[Sequence[Truth]] | None = None
     """Of its policies at each tick of the batch; ``None``: it cannot be judged in columns."""
+    foreseen: Sequence[Mapping[PolicyId, Foreseen]] | None = None
+    """What its forecasts say at each tick of the batch; ``None``: it has none."""
 
     def __init__(
         self,
@@ -201,12 +220,13 @@ class Follower:
         if (truths is not None and self.chain.pass_over(truths[tick], at)) or (rests and self.chain.at_rest):
             self._count(number, at.wall)
         else:
-            self.judge(number, reel.frame(self.group.id, tick))
+            foreseen = NOTHING_FORESEEN if self.foreseen is None else self.foreseen[tick]
+            self.judge(number, reel.frame(self.group.id, tick), foreseen)
 
-    def judge(self, number: int, frame: Frame) -> None:
+    def judge(self, number: int, frame: Frame, foreseen: Mapping[PolicyId, Foreseen] = NOTHING_FORESEEN) -> None:
         """Decide one tick."""
         at = frame.at.wall
-        self._keep(self.chain.tick(frame, self._in_turn(number, at)), number)
+        self._keep(self.chain.tick(frame, self._in_turn(number, at), foreseen), number)
         self._count(number, at)
 
     def _count(self, number: int, at: Instant) -> None:

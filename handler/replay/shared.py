@@ -26,6 +26,8 @@ from handler.replay.members import ReplayMembers
 from handler.replay.recorded import Follower, Run, hourly_left, teams_of
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import RecordedCohort, polls_of
+from trigger.policies.evaluate import NOTHING_FORESEEN
+from trigger.policies.forecasting import Forecasting
 from trigger.requests import Decision, Fleet
 
 
@@ -52,24 +54,29 @@ def replay_shared(
     sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
     teams_of(sharers)
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
+    forecasting = Forecasting(catalogue, cohort.groups)
     for number, scrape, begins in polls_of(cohort, starts_of(courses)):
         if begins or scrape.at.steady < steady:  # a daemon started, with empty windows
             aggregator = Aggregator(catalogue, cohort.groups)
             for sharer in sharers:
                 sharer.chain.forget_holds()
         steady = scrape.at.steady
-        _share(number, scrape, aggregator, sharers)
+        _share(number, scrape, aggregator, sharers, forecasting)
         note(len(sharers))
     return tuple(sharer.run() for sharer in sharers)
 
 
-def _share(number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_Sharer]) -> None:
+def _share(
+    number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_Sharer], forecasting: Forecasting
+) -> None:
     for sharer in sharers:
         sharer.catch_up(number, scrape.at)
     times = {sharer.group.id: sharer.times(number, scrape.at.wall) for sharer in sharers}
     frames = aggregator.take(scrape, times)
+    foresight = forecasting.take(frames, scrape.at.wall)
     for sharer in sharers:
-        sharer.judge(number, frames[sharer.group.id])
+        group = sharer.group.id
+        sharer.judge(number, frames[group], foresight.get(group, NOTHING_FORESEEN))
 
 
 class _Sharer(Follower):

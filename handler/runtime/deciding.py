@@ -33,13 +33,15 @@ from handler import logs
 from handler.planning.evidence import Hearing as MemberHearing
 from handler.planning.evidence import MissedMember
 from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
 from handler.runtime.resting import LastTruths, RestingTick
 from handler.runtime.resuming import WindowCheckpoints
 from trigger.conditions.timers import Kept
-from trigger.policies.evaluate import evaluate
-from trigger.verdicts import Evaluation
+from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate
+from trigger.policies.forecasting import Foresight
+from trigger.verdicts import Evaluation, Foreseen
 
 _FEW_GROUPS = 25
 _MANY_GROUPS = 100
@@ -127,6 +129,7 @@ class Decider:
         heard: called with every scrape and its groups, before the scrape is used. Must not take long.
         witness: called with the answers of members' own sources after every poll of their group. Must not take long.
         checkpoints: where windows and holds are saved after every tick; ``None``: they end with the process.
+        forecasts: keeps those of all slots; ``None``: they end with the process.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
@@ -140,6 +143,7 @@ class Decider:
         heard: Callable[[tuple[GroupId, ...], Scrape], None] = lambda groups, scrape: None,
         witness: Callable[[GroupId, Sequence[MemberHearing]], None] = lambda group, hearings: None,
         checkpoints: WindowCheckpoints | None = None,
+        forecasts: ForecastKeeper | None = None,
     ) -> None:
         self._heard = heard
         self._witness = witness
@@ -149,6 +153,7 @@ class Decider:
         self._clock = clock
         self._report = report
         self._checkpoints = checkpoints
+        self.forecasts = ForecastKeeper() if forecasts is None else forecasts
         self._started = False
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
@@ -163,6 +168,7 @@ class Decider:
         """
         slots = slots_of(catalogue, (runtime.id for runtime in self._runtimes.values() if not runtime.state.orphaned))
         before = self._before(catalogue, slots)
+        self.forecasts.start(catalogue, [slot.groups for slot in slots])
         self._aggregators = {}
         self._hearings = {}
         self._judgings = {}
@@ -187,13 +193,14 @@ class Decider:
 
     @property
     def window_bytes(self) -> int:
-        """Memory that the windows of all groups take."""
-        return sum(aggregator.bytes for aggregator in self._aggregators.values())
+        """Memory that the windows and forecasts of all groups take."""
+        return sum(aggregator.bytes for aggregator in self._aggregators.values()) + self.forecasts.bytes
 
     async def stop(self) -> None:
         """Stop all slots; the tick in hand is given up before it decides, or finishes its write."""
         for task in self._tasks:
             task.cancel()
+        await self.forecasts.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
 
@@ -203,6 +210,7 @@ class Decider:
 
     async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
         guard = Guard("tick", interval=slot.interval, phase=slot.phase, groups=len(slot.groups))
+        await self.forecasts.recall(slot.groups)
         while True:
             due = slot.next_at(self._clock().steady)
             await asyncio.sleep(due - self._clock().steady)
@@ -221,10 +229,12 @@ class Decider:
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
         self._listen(slot, catalogue, runtimes, scrape)
         await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
-        await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at)
+        foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall)
+        await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at, foresight)
         done = self._clock()
         if self._checkpoints is not None:
             await self._checkpoints.save(catalogue, slot.groups, aggregator, runtimes)
+        await self.forecasts.save(slot.groups)
         self._report(
             TickReport(
                 slot=slot,
@@ -236,7 +246,12 @@ class Decider:
         )
 
     async def _decide(
-        self, judging: LastTruths, runtimes: Sequence[GroupRuntime], frames: TickFrames, at: Moment
+        self,
+        judging: LastTruths,
+        runtimes: Sequence[GroupRuntime],
+        frames: TickFrames,
+        at: Moment,
+        foresight: Foresight,
     ) -> None:
         """Pass what is as it was in columns, and all else through evaluation."""
         catalogue, unlike = judging.catalogue, judging.unlike(frames.columns())
@@ -252,7 +267,8 @@ class Decider:
         questions = []
         for runtime in runtimes:
             if runtime.id not in passed:
-                judge = _judge(catalogue, frames[runtime.id])
+                runtime.foreseen = foresight.get(runtime.id, NOTHING_FORESEEN)
+                judge = _judge(catalogue, frames[runtime.id], runtime.foreseen)
                 judged = judge(runtime.holds, runtime.state.desired)
                 questions.append(DecisionTask(runtime=runtime, at=at, evaluation=judged, judge=judge))
         await self._queue.ask_all(questions)
@@ -294,9 +310,11 @@ async def _listed(runtimes: Sequence[GroupRuntime], within: Seconds) -> None:
                     await asyncio.sleep(0.05)
 
 
-def _judge(catalogue: Catalogue, frame: Frame) -> Callable[[Mapping[PolicyId, Kept], int | None], Evaluation]:
+def _judge(
+    catalogue: Catalogue, frame: Frame, foreseen: Mapping[PolicyId, Foreseen]
+) -> Callable[[Mapping[PolicyId, Kept], int | None], Evaluation]:
     """Return what evaluates a frame by holds, at a desired size."""
-    return lambda holds, size: evaluate(catalogue, frame.group, frame, holds, frame.at, size=size)
+    return lambda holds, size: evaluate(catalogue, frame.group, frame, holds, frame.at, size=size, foreseen=foreseen)
 
 
 def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:

@@ -54,6 +54,11 @@ class StateDirectory:
         return self.path / "audit.jsonl"
 
     @property
+    def forecasts(self) -> Path:
+        """Loads of weeks, and what was learned from them."""
+        return self.path / "forecasts"
+
+    @property
     def recordings(self) -> Path:
         """What was recorded of samples."""
         return self.path / "recording"

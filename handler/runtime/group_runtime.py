@@ -31,7 +31,7 @@ from trigger.explain.shapes import Story
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
-from trigger.verdicts import Evaluation
+from trigger.verdicts import Evaluation, Foreseen
 
 _ROUNDING: Seconds = 1e-3
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
@@ -94,6 +94,8 @@ class GroupRuntime:
     """What the last tick left the group resting on; ``None``: its decision does not stand."""
     resting: RestingTick | RetoldTick | None = None
     """The last tick, if it brought what the one before did."""
+    foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=dict)
+    """What the forecasts of its policies said at the last tick."""
     story: Story | None = None
     """What the last tick told; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)

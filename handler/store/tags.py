@@ -44,7 +44,7 @@ from trigger.requests import (
     SizeChange,
     Watched,
 )
-from trigger.verdicts import Aim, Hold, PolicyStreak, StreakCount, TakenStep
+from trigger.verdicts import Aim, Foreseen, Hold, PolicyStreak, StreakCount, TakenStep
 
 TAGS: Final[Mapping[type, str]] = {
     **DECLARED,
@@ -83,6 +83,7 @@ TAGS: Final[Mapping[type, str]] = {
     Watched: "Watched",
     Stabilising: "Stabilising",
     Aim: "Aim",
+    Foreseen: "Foreseen",
     StreakCount: "Counted",
     Hold: "Hold",
     PolicyStreak: "Streak",

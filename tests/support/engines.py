@@ -32,9 +32,11 @@ from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime import clock
 from handler.runtime.deciding import slots_of
+from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.resuming import WindowCheckpoints
 from handler.store.checkpoints import CheckpointFolder
+from handler.store.forecast_files import ForecastFolder
 from tests.support.collector import no_secret
 from tests.support.fake_cloud import FakeBalancer, FakeCloud
 from tests.support.store import opened
@@ -178,6 +180,7 @@ class EngineBed:
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
                 recordings=self.directory / "recording",
                 audit=self.directory / "audit.jsonl",
+                forecasts=ForecastKeeper(ForecastFolder(self.directory / "forecasts")),
                 checkpoints=WindowCheckpoints(CheckpointFolder(self.directory / "checkpoints"), self.boot),
             )
         )

@@ -18,7 +18,7 @@ from config.units import Moment, PolicyId
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
 from trigger.requests import Decision, Fleet, GroupState, Request, RequestCause
-from trigger.verdicts import Evaluation, Hold, PolicyStreak
+from trigger.verdicts import Evaluation, Foreseen, Hold, PolicyStreak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,8 @@ class Basis:
     """The holds carried to this tick."""
     size: int | None = None
     """The desired size that conditions per member use."""
+    foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=lambda: MappingProxyType({}))
+    """What the forecasts of its policies said."""
     requests: tuple[Request, ...]
     """From outside and of schedules; the requests of other policies follow from the evaluation."""
     fleet: Fleet
@@ -67,6 +69,7 @@ def basis_of(
         cells=cells,
         holds={} if evaluation is None else evaluation.carried,
         size=None if evaluation is None else evaluation.size,
+        foreseen={} if evaluation is None else _foreseen(evaluation),
         requests=tuple(
             answer.request
             for answer in decision.answers
@@ -92,7 +95,9 @@ def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation 
     if basis.cells is not None:
         cells = dict(zip(_keys(catalogue, group), basis.cells, strict=True))
         frame = Frame(group=group.id, at=basis.at, cells=cells)
-        evaluation = evaluate(catalogue, group.id, frame, basis.holds, basis.at, size=basis.size)
+        evaluation = evaluate(
+            catalogue, group.id, frame, basis.holds, basis.at, size=basis.size, foreseen=basis.foreseen
+        )
     own = () if evaluation is None else requests_from(catalogue, evaluation)
     requests = (*basis.requests, *own)
     return evaluation, decide(group, requests, basis.fleet, basis.state, basis.at, evaluation=evaluation)
@@ -107,6 +112,12 @@ def _cells(catalogue: Catalogue, group: Group, evaluation: Evaluation) -> tuple[
         if tuple(verdict.condition for verdict in advice.verdicts) != catalogue.policies[advice.policy].when:
             return None
     return tuple(cell for advice in advices for verdict in advice.verdicts for cell in verdict.cells)
+
+
+def _foreseen(evaluation: Evaluation) -> Mapping[PolicyId, Foreseen]:
+    return {
+        advice.policy: advice.adjustment for advice in evaluation.advices if isinstance(advice.adjustment, Foreseen)
+    }
 
 
 def _keys(catalogue: Catalogue, group: Group) -> Iterator[WindowKey]:

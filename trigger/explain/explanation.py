@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack, WindowKey
 from aggregator.specs import window_key, window_keys
+from config.model.adjustments import FollowForecast
 from config.model.catalogue import Catalogue, Compare, Condition, ExpressionCondition, Group, Mode, Policy
 from config.model.counters import Counter, Per
 from config.model.expressions import Dialect
@@ -33,7 +34,7 @@ from trigger.requests import (
     RequestOutcome,
     Signal,
 )
-from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, StreakCount, TakenStep, Truth
+from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Foreseen, StreakCount, TakenStep, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,10 @@ class PolicyExplanation:
     """The step that a policy with steps takes."""
     aim: Aim | None = None
     """The aim of a missed target."""
+    foreseen: Foreseen | None = None
+    """What its forecast says; ``None``: it has none, or none yet."""
+    forecasts: bool = False
+    """The policy has a forecast."""
 
     @property
     def truths(self) -> tuple[Truth, ...]:
@@ -293,6 +298,8 @@ def _policy(
         enough=policy.enough,
         taken=advice.taken,
         aim=advice.adjustment if isinstance(advice.adjustment, Aim) else None,
+        foreseen=advice.adjustment if isinstance(advice.adjustment, Foreseen) else None,
+        forecasts=isinstance(advice.action, FollowForecast),
     )
 
 

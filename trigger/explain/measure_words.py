@@ -33,6 +33,13 @@ def say_condition(condition: ConditionExplanation) -> str:
     return f"{name} is {between} ({_lack(condition)}), {_judged(condition)}"
 
 
+def say_measured(condition: ConditionExplanation) -> str:
+    """Say what was measured, without a comparison: ``requests avg 1m = 960 (4 s old)``."""
+    if condition.value is None:
+        return f"{_name(condition)} is unknown: {_lack(condition)}"
+    return f"{_name(condition)} = {say_quantity(condition.value, condition)} ({_source(condition)})"
+
+
 def say_expression(judged: ExpressionExplanation) -> str:
     """Say whether an expression is true; `say_term` says what its terms are."""
     reading = ", read as OneFlow reads it," if judged.dialect is Dialect.ONEFLOW else ""

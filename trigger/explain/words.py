@@ -19,7 +19,16 @@ from trigger.explain.explanation import (
     Explanation,
     PolicyExplanation,
 )
-from trigger.explain.measure_words import say_compare, say_condition, say_expression, say_number, say_quantity, say_term
+from trigger.explain.forecast_words import say_foreseen
+from trigger.explain.measure_words import (
+    say_compare,
+    say_condition,
+    say_expression,
+    say_measured,
+    say_number,
+    say_quantity,
+    say_term,
+)
 from trigger.explain.time_words import (
     say_adjustment,
     say_clock,
@@ -34,6 +43,7 @@ from trigger.explain.time_words import (
     say_stabilising,
     say_until,
 )
+from trigger.policies.foresight import sized_by
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Quiet, RequestCause, Signal, SignalKind
 from trigger.verdicts import Direction, Truth
@@ -162,7 +172,10 @@ def brief(explanation: Explanation) -> str:
         expressions = [(policy, judged) for policy in explanation.policies for judged in policy.expressions]
         shown = min(expressions, key=lambda pair: _rank(pair[0]), default=None)
         return sentence if shown is None else f"{sentence}; {say_expression(shown[1])}"
-    return f"{sentence}; {say_condition(min(pairs, key=_closeness)[1])}"
+    policy, condition = min(pairs, key=_closeness)
+    if policy.forecasts:
+        return "; ".join((sentence, *say_foreseen(policy.foreseen)))
+    return f"{sentence}; {say_condition(condition)}"
 
 
 _SHOWN_LAST = (Reason.HOLDING, Reason.BLIND, Reason.NOT_MET)
@@ -186,12 +199,23 @@ def _rank(policy: PolicyExplanation) -> int:
 
 def _policy(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> list[str]:
     """Say what the policy does, then what it measured, then what it needs."""
+    if policy.forecasts:
+        meaning = f"{policy.policy}: {_foretold(policy, explanation, now)}"
+        return ["; ".join((meaning, *say_foreseen(policy.foreseen), *map(say_measured, policy.conditions)))]
     meaning = f"{policy.policy}: {_meaning(policy, explanation, now)}"
     steps, needs = (*_step(policy), *_aim(policy)), _needs(policy)
     if len(policy.conditions) == 1 and not policy.expressions:
         return ["; ".join((meaning, say_condition(policy.conditions[0]), *steps, *needs))]
     head = "; ".join((meaning, *_count(policy), *needs, *steps))
     return [head, *(f"  {say_condition(each)}" for each in policy.conditions), *_expressions(policy)]
+
+
+def _foretold(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> str:
+    """Say what a policy with a forecast does: the size first, where it asks for another."""
+    size = explanation.desired_from
+    if policy.foreseen is None or size is None or policy.reason in {Reason.NOT_MET, Reason.BLIND}:
+        return _meaning(policy, explanation, now)
+    return f"{size} → {sized_by(policy.foreseen, size)}, {_meaning(policy, explanation, now)}"
 
 
 def _expressions(policy: PolicyExplanation) -> Iterator[str]:
@@ -211,7 +235,7 @@ def _meaning(policy: PolicyExplanation, explanation: Explanation, now: Instant) 
     """Say what the policy does at this tick."""
     match policy.reason:
         case Reason.NOT_MET:
-            return "does not fire"
+            return "this size fits" if policy.forecasts else "does not fire"
         case Reason.HOLDING if policy.in_a_row is not None:
             return f"true {policy.in_a_row.true} of {policy.in_a_row.times} times in a row"
         case Reason.HOLDING:

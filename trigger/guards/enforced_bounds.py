@@ -56,12 +56,12 @@ def enforce_bounds(
 
 
 def is_blind(evaluation: Evaluation | None) -> bool:
-    """Whether a group has policies and cannot judge any of them. A group without policies is not blind."""
-    return (
-        evaluation is not None
-        and bool(evaluation.advices)
-        and all(advice.reason is Reason.BLIND for advice in evaluation.advices)
-    )
+    """Whether a group has policies and cannot judge any of them. A group without policies is not blind.
+
+    Policies that only advise do not count.
+    """
+    asking = () if evaluation is None else tuple(advice for advice in evaluation.advices if not advice.advises)
+    return bool(asking) and all(advice.reason is Reason.BLIND for advice in asking)
 
 
 def least_size(group: Group, state: GroupState, *, blind: bool) -> int:

@@ -17,12 +17,13 @@ freeze              policy, alarm: a change in a direction that an alert, or a f
 balancer not found  policy, alarm: a scale-in while a balancer of the group does not      BALANCER_NOT_FOUND
                     exist
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
-                    that a scale-out began; a policy's own quiet time only stops itself
+                    that a scale-out began, and that of a forecast by none; a policy's
+                    own quiet time only stops itself
 catching up         policy, alarm: a scale-out while earlier growth is not in service,    CATCHING_UP
                     up to the build timeout; see Note [Growth beyond growth]
 builds fail         policy, alarm: a scale-out while builds back off                      BUILD_BACK_OFF
 keep growth         policy, alarm: a scale-in so soon after growth that the group         QUIET
-                    declares (``keep_growth``)
+                    declares (``keep_growth``); a forecast: within a quarter of an hour
 stabilisation       policy: a scale-in below the highest advice of the window, made       STABILISING
                     smaller (a clamp); nothing left: refused
 projection          policy: a scale-in after which another policy would scale out again   WOULD_BOUNCE
@@ -49,7 +50,8 @@ While members boot, a counter still shows the load on those that serve. A policy
 for the same load, so it waits until its members serve. A request that names a size by itself (``set``) does not wait:
 it asks for more than the desired size only if what serves and what boots, which desired size counts, is too little. A
 target does wait: what it measures may be a latency or a queue, which grows while too few members serve, and so tells
-nothing of how many will be needed. Source: DESIGN.md "No runaway".
+nothing of how many will be needed. A forecast names a size, too: it looks further than a boot time. Source: DESIGN.md
+"No runaway".
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ from config.model.effects import FrozenDirection
 from config.model.freezes import frozen_until
 from config.model.pacing import Pace
 from config.units import Instant
+from trigger.forecast.shadows import KEEPS_GROWTH
 from trigger.guards.pacing import allowance, free_at, held_high_until
 from trigger.guards.stabilisation import free_at as stable_at
 from trigger.guards.stabilisation import highest
@@ -71,7 +74,7 @@ from trigger.policies.signals import floor_of
 from trigger.policies.tracking import requested_size
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Fleet, GroupState, Request, RequestCause, RequestOutcome, SignalKind
-from trigger.verdicts import NO_PROJECTION, Aim, Direction, ProjectedLoad, Wish
+from trigger.verdicts import NO_PROJECTION, Aim, Direction, Foreseen, ProjectedLoad, Wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +169,7 @@ def _growth_waits(request: Request, context: GuardContext) -> tuple[Reason, Inst
     barred = _barred(Direction.OUT, context)
     if barred is not None:
         return barred
-    quiet = _quiet_until(request, Direction.OUT, context)
+    quiet = None if isinstance(request.adjustment, Foreseen) else _quiet_until(request, Direction.OUT, context)
     if quiet is not None:
         return Reason.QUIET, quiet
     awaited = _awaited_until(request, context)
@@ -194,14 +197,18 @@ def _knows_its_size(wish: Wish) -> bool:
             return wish.verb is AdjustmentVerb.SET and not wish.percent
         case Aim():
             return False
+        case Foreseen():
+            return True
         case _:
             assert_never(wish)
 
 
-def _kept_until(context: GuardContext) -> Instant | None:
+def _kept_until(request: Request, context: GuardContext) -> Instant | None:
     """Return until when the group keeps what was added; ``None``: it may shrink."""
-    keep, grown_at = context.group.keep_growth, context.state.grown_at
-    if keep is None or grown_at is None or context.now >= grown_at + keep:
+    keep, grown_at = context.group.keep_growth or 0.0, context.state.grown_at
+    if isinstance(request.adjustment, Foreseen):
+        keep = max(keep, KEEPS_GROWTH)
+    if grown_at is None or context.now >= grown_at + keep:
         return None
     return Instant(grown_at + keep)
 
@@ -302,7 +309,9 @@ def _shrinking_waits(request: Request, context: GuardContext) -> tuple[Reason, I
     high = None if damping is None else held_high_until(damping, context.state.moves)
     if high is not None and context.now < high:
         return Reason.FLAPPING, high
-    quiet = max(filter(None, (_quiet_until(request, Direction.IN, context), _kept_until(context))), default=None)
+    quiet = max(
+        filter(None, (_quiet_until(request, Direction.IN, context), _kept_until(request, context))), default=None
+    )
     if quiet is not None:
         return Reason.QUIET, quiet
     window = context.group.stabilisation

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple, assert_never
 
 from aggregator.frames import Frame
 from aggregator.specs import window_key, window_keys
-from config.model.adjustments import Action, Adjustment, Steps, Tracking, outright
+from config.model.adjustments import Action, Adjustment, FollowForecast, Steps, Tracking, outright
 from config.model.catalogue import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Policy
 from config.units import GroupId, Moment, PolicyId
 from trigger.conditions.expression_conditions import judge_expression
 from trigger.conditions.judging import at_least, conjunction, held_against, judge
 from trigger.conditions.timers import Kept, Progress, progress
+from trigger.policies.foresight import truth_of
 from trigger.policies.projection import headroom
 from trigger.policies.stepping import taken
 from trigger.policies.tracking import aim
 from trigger.reasons import Reason
 from trigger.requests import Request, RequestCause
-from trigger.verdicts import NO_PROJECTION, Advice, ConditionVerdict, Evaluation, TakenStep, Truth, Wish
+from trigger.verdicts import NO_PROJECTION, Advice, ConditionVerdict, Evaluation, Foreseen, TakenStep, Truth, Wish
 
 
-def evaluate(
+class _Known(NamedTuple):
+    """What a policy may need beside its conditions."""
+
+    size: int | None
+    """The desired size."""
+    foreseen: Foreseen | None
+    """What its forecast says; ``None``: it has none, or nothing is foreseen yet."""
+
+
+NOTHING_FORESEEN: Mapping[PolicyId, Foreseen] = MappingProxyType({})
+"""Of a group without forecasts."""
+
+
+def evaluate(  # noqa: PLR0913 - the inputs of a tick
     catalogue: Catalogue,
     group: GroupId,
     frame: Frame,
@@ -29,6 +45,7 @@ def evaluate(
     now: Moment,
     *,
     size: int | None = None,
+    foreseen: Mapping[PolicyId, Foreseen] = NOTHING_FORESEEN,
 ) -> Evaluation:
     """Judge every policy of ``group`` and carry its holds over this tick.
 
@@ -40,17 +57,19 @@ def evaluate(
             after a policy fired.
         now: when the frame was taken.
         size: the desired size that conditions per member use; ``None``: not yet, and they are UNKNOWN.
+        foreseen: what the forecasts of the group's policies say at this tick (`trigger.policies.forecasting`).
     """
     declared = catalogue.groups[group]
     advices = []
     kept: dict[PolicyId, Kept] = {}
     for policy in (catalogue.policies[name] for name in declared.policies):
         verdicts = _verdicts(catalogue, declared, policy, frame, size)
-        truth = _combined(policy, verdicts)
+        known = _Known(size, foreseen.get(policy.id))
+        truth = _combined(policy, verdicts, known)
         come = progress(policy, holds.get(policy.id), truth, now.steady, declared.interval)
         if come.kept is not None:
             kept[policy.id] = come.kept
-        advices.append(_advice(catalogue, policy, truth, verdicts, come, size))
+        advices.append(_advice(catalogue, policy, truth, verdicts, come, known))
     shrinking = any(advice.reason is None and advice.action.may_shrink for advice in advices)
     load = headroom(catalogue, advices, size) if shrinking else NO_PROJECTION
     return Evaluation(group=group, at=now, advices=tuple(advices), holds=kept, carried=holds, headroom=load, size=size)
@@ -90,7 +109,9 @@ def _verdict(condition: AnyCondition, policy: Policy, group: Group, frame: Frame
             assert_never(condition)
 
 
-def _combined(policy: Policy, verdicts: tuple[ConditionVerdict, ...]) -> Truth:
+def _combined(policy: Policy, verdicts: tuple[ConditionVerdict, ...], known: _Known) -> Truth:
+    if isinstance(policy.adjustment, FollowForecast):
+        return truth_of(known.foreseen, known.size)
     truths = [verdict.truth for verdict in verdicts]
     return conjunction(truths) if policy.enough is None else at_least(policy.enough, truths)
 
@@ -101,36 +122,40 @@ def _advice(
     truth: Truth,
     verdicts: tuple[ConditionVerdict, ...],
     come: Progress,
-    size: int | None,
+    known: _Known,
 ) -> Advice:
-    wish, step = _adjustment(catalogue, policy.adjustment, verdicts, size)
-    return Advice(
+    wish, step = _adjustment(catalogue, policy.adjustment, verdicts, known)
+    reason = _reason(truth, ready=come.ready)
+    advice = Advice(
         policy=policy.id,
         action=policy.adjustment,
         adjustment=wish,
         taken=step,
         truth=truth,
         verdicts=verdicts,
-        reason=_reason(truth, ready=come.ready),
+        reason=reason,
         held=come.held,
         needed=come.needed,
         in_a_row=come.in_a_row,
     )
+    return replace(advice, reason=Reason.ADVISED) if reason is None and advice.advises else advice
 
 
 def _adjustment(
-    catalogue: Catalogue, action: Action, verdicts: tuple[ConditionVerdict, ...], size: int | None
+    catalogue: Catalogue, action: Action, verdicts: tuple[ConditionVerdict, ...], known: _Known
 ) -> tuple[Wish | None, TakenStep | None]:
     """Return a policy's adjustment now, and the step that it takes."""
     if isinstance(action, Adjustment):
         return action, None
+    if isinstance(action, FollowForecast):
+        return known.foreseen, None
     condition = catalogue.conditions[action.by]
     if not isinstance(condition, Condition):
         return outright(action), None
     match action:
         case Steps():
-            sharers = max(size or 1, 1) if condition.per_member else 1
-            step = taken(action, held_against(condition, size), verdicts, sharers=sharers)
+            sharers = max(known.size or 1, 1) if condition.per_member else 1
+            step = taken(action, held_against(condition, known.size), verdicts, sharers=sharers)
             return outright(action) if step is None else step.adjustment, step
         case Tracking():
             return aim(action, condition, verdicts), None

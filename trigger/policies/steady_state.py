@@ -7,8 +7,8 @@ changes nothing. Replay, which has many ticks in columns, finds these ticks at o
 
 A policy *rests* at a tick if so many of its conditions are FALSE for every value within their bounds
 (`trigger.conditions.judging.refuted`) that its truth is FALSE. This is never known of an expression, nor of a condition
-per member, which depends on the size. If all policies of a group rest, then `evaluate` gives NOT_MET for each, holds
-nothing, and the group is not blind.
+per member, which depends on the size, nor of a policy with a forecast. If all policies of a group rest, then `evaluate`
+gives NOT_MET for each, holds nothing, and the group is not blind.
 
 A group is *at rest* after such a tick if it has a desired size, its state did not change, it advised no other size in
 mode ``advise``, nothing in its state ends by itself (no quiet time, alert or move), and it has no schedules. Then
@@ -43,6 +43,7 @@ import numpy as np
 from aggregator.frames import WindowKey
 from aggregator.specs import window_key
 from collector.samples import Bools, Floats
+from config.model.adjustments import FollowForecast
 from config.model.catalogue import Catalogue, Condition, Group, Policy
 from config.units import GroupId, Instant
 from trigger.conditions.judging import refuted
@@ -159,6 +160,8 @@ def _timeless(state: GroupState) -> GroupState:
 
 
 def _rests(catalogue: Catalogue, group: Group, policy: Policy, bounds: Bounds, ticks: int) -> Bools:
+    if isinstance(policy.adjustment, FollowForecast):
+        return np.zeros(ticks, dtype=np.bool_)
     false = np.zeros(ticks, dtype=np.intp)
     for condition in (catalogue.conditions[name] for name in policy.when):
         if isinstance(condition, Condition) and not condition.per_member:

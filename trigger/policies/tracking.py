@@ -29,11 +29,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from aggregator.frames import Cell
-from config.model.adjustments import Action, Adjustment, AdjustmentVerb, Steps, TargetLoad, Tracking
+from config.model.adjustments import Action, Adjustment, AdjustmentVerb, FollowForecast, Steps, TargetLoad, Tracking
 from config.model.catalogue import Condition
+from trigger.policies.foresight import sized_by
 from trigger.policies.sizing import resized
 from trigger.policies.stepping import sure_value
-from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Truth, Wish
+from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Foreseen, Truth, Wish
 
 _SAME_WITHIN = 1e-9
 """Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it slightly more."""
@@ -76,6 +77,8 @@ def requested_size(desired: int, in_service: int, wish: Wish) -> int:
             return resized(desired, wish)
         case Aim():
             return _aimed(desired, in_service, wish)
+        case Foreseen():
+            return sized_by(wish, desired)
         case _:
             assert_never(wish)
 
@@ -89,6 +92,8 @@ def could_shrink(desired: int, action: Action) -> bool:
             return any(resized(desired, step.adjustment) < desired for step in action.steps)
         case Tracking():
             return action.may_shrink and desired > 0
+        case FollowForecast():
+            return not action.advises and desired > 0
         case _:
             assert_never(action)
 
@@ -121,5 +126,6 @@ def any_policy_disagrees(base: int, in_service: int, evaluation: Evaluation | No
 
 
 def _agrees(advice: Advice, base: int, in_service: int) -> bool:
-    fits = isinstance(advice.adjustment, Aim) and requested_size(base, in_service, advice.adjustment) >= base
+    calculated = isinstance(advice.adjustment, Aim | Foreseen)
+    fits = calculated and advice.adjustment is not None and requested_size(base, in_service, advice.adjustment) >= base
     return advice.reason is None and not fits

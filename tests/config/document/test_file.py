@@ -378,7 +378,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (PolicyDocument, ""): {"when": ["busy"], "add": 2},
     (PolicyDocument, "by"): {"when": ["busy"], "steps": [{"over": 0, "add": 1}]},
     **{(PolicyDocument, key): {"when": ["busy"]} for key in ("add", "remove", "set", "steps")},
-    **{(PolicyDocument, key): dict[str, object]() for key in ("target", "pass_through")},
+    **{(PolicyDocument, key): dict[str, object]() for key in ("target", "pass_through", "forecast")},
     (TargetDocument, "each"): {"counter": "backlog"},
     **{(PolicyDocument, key): {"add": 1} for key in ("schedule", "at")},
     **{(PolicyDocument, key): {"schedule": "0 8 * * *", "until": "10h"} for key in ("floor", "ceiling")},

@@ -48,6 +48,7 @@ BASE: dict[str, Any] = {
         "cpu": {"snmp": "UCD-SNMP-MIB::ssCpuUser.0"},
         "wanted": {"push": "WANTED", "per": "group"},
         "ttfb": {"push": "TTFB", "unit": "ms"},
+        "requests": {"push": "REQUESTS"},
     },
     "conditions": {"busy": {"counter": "cpu", "above": 80}, "idle": {"counter": "cpu", "below": 20}},
     "policies": {"out": {"when": ["busy"], "add": 2}, "in": {"when": ["idle"], "remove": 1}},
@@ -76,6 +77,7 @@ V3 = {"version": "3", "user": "trimtab"}
 CERTIFIED = {"certificate": "/etc/trimtab/tls.pem", "key": "/etc/trimtab/tls.key"}
 BESIDE: Mapping[tuple[str, str], Mapping[str, object]] = {
     **dict.fromkeys((("PolicyDocument", key) for key in ("target", "pass_through", "schedule", "at")), UNCONDITIONAL),
+    ("PolicyDocument", "forecast"): UNCONDITIONAL,
     **dict.fromkeys((("PolicyDocument", key) for key in ("missed", "timezone")), BY_CALENDAR),
     **dict.fromkeys((("PolicyDocument", key) for key in ("floor", "ceiling")), LIMITING),
     ("PolicyDocument", "until"): LIMITING | {"floor": 6},

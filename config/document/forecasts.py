@@ -1,0 +1,143 @@
+"""How a policy with a forecast is written in YAML."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import PlainValidator, Strict
+
+from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
+from config.document.quantities import Quantity, read_positive_quantity
+from config.document.scalars import Given, Name, Share, read_positive_span, read_share
+from config.model.adjustments import Prefer
+from config.units import Seconds
+
+_MOST_MISSED = 0.05
+"""A share of the load. A larger one is no promise."""
+_LEAST_HISTORY, _MOST_HISTORY = 8 * 86400.0, 35 * 86400.0
+"""A forecast looks back at this time on each of the last seven days."""
+_MOST_BOOT = 3600.0
+_TIMES = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)\s*x")
+_MOST_TIMES = 100
+
+
+def read_each(value: object) -> Quantity:
+    """Read what one member carries.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    if value == "learned":
+        raise ValueError("what one member carries, such as 80: this version cannot learn it")
+    return read_positive_quantity(value)
+
+
+def read_missed(value: object) -> float:
+    """Read a percentage above 0 % that may be missed, in percent.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    expected = "a percentage from more than 0% to 5%, such as 0.05%"
+    try:
+        share = read_share(value)
+    except ValueError as error:
+        raise ValueError(expected) from error
+    if share > _MOST_MISSED:
+        raise ValueError(expected)
+    return round(100.0 * share, 9)
+
+
+def read_times(value: object) -> float:
+    """Read ``1.5x``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    match = _TIMES.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or not 1 <= float(match["number"]) <= _MOST_TIMES:
+        raise ValueError(f"a multiple from 1x to {_MOST_TIMES}x, such as 1.5x")
+    return float(match["number"])
+
+
+def read_history(value: object) -> Seconds:
+    """Read a duration of some weeks.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    span = read_positive_span(value)
+    if not _LEAST_HISTORY <= span <= _MOST_HISTORY:
+        raise ValueError("a duration from 8d to 35d, such as 21d")
+    return span
+
+
+def read_boot(value: object) -> Seconds:
+    """Read the time that a member takes to serve.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    span = read_positive_span(value)
+    if span > _MOST_BOOT:
+        raise ValueError("a duration of at most 1h, such as 2m")
+    return span
+
+
+_SPAN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
+_QUANTITY = [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"}]
+Each = Annotated[
+    Quantity,
+    PlainValidator(read_each),
+    worded("number in the counter's unit, or with a unit", "above 0", anyOf=_QUANTITY),
+]
+Missed = Annotated[
+    float, PlainValidator(read_missed), worded("percent", "above 0% to 5%", type="string", pattern=PERCENT_PATTERN)
+]
+Times = Annotated[
+    float,
+    PlainValidator(read_times),
+    worded("multiple", f"1x to {_MOST_TIMES}x", type="string", pattern=r"^\d+(\.\d+)?\s*x$"),
+]
+History = Annotated[
+    Seconds, PlainValidator(read_history), worded("duration", "8d to 35d", type="string", pattern=_SPAN)
+]
+Boot = Annotated[
+    Seconds, PlainValidator(read_boot), worded("duration", "above 0s, to 1h", type="string", pattern=_SPAN)
+]
+
+
+class ForecastLoadDocument(Declared):
+    """What shows the load of the group, and what one member carries of it."""
+
+    counter: Name = must(
+        "The counter that shows it, which must not fall because there are few members: requests a second, for example.",
+        "requests",
+    )
+    each: Each = must("So much of it one member carries within its SLO.", 80)
+    quorum: Annotated[Share | None, Given] = key(
+        "For a counter of each member: if a smaller share of them answers, the load counts as not known.",
+        "95%",
+        implied="90%",
+    )
+
+
+class ForecastDocument(Declared):
+    """As many members as the load will need, from what it was at this time of other days and how it moves now."""
+
+    load: ForecastLoadDocument = must("The load that is forecast.", {"counter": "requests", "each": 80})
+    slo: Missed = key("How much of the load may be beyond what the members carry.", "0.1%", default="0.05%")
+    prefer: Annotated[Prefer, Strict(False)] = key(
+        "Among sizes that keep that: lean has few members, calm few changes of direction.", "calm", default="balanced"
+    )
+    history: History = key("For how long measured loads are kept on disk.", "28d", default="21d")
+    cap: Annotated[Times | None, Given] = key(
+        "At most so many times what the load that is measured now needs.", "1.5x", left_out="no limit"
+    )
+    boot: Boot = key("How long a new member takes until it serves.", "5m", default="2m")
+    mode: Literal["act", "advise"] = key(
+        "advise: it says what it would do, and asks for nothing; other policies go on as without it.",
+        "advise",
+        default="act",
+    )

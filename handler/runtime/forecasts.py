@@ -1,0 +1,206 @@
+"""Keep the forecasts of all slots, over reloads and restarts.
+
+# Note [Going on with a forecast]
+
+After a reload a forecast goes on as it was, whatever slot its group is in now. After a start, what was learned is read
+before the slot's first tick, and the steps since then are learned from the loads, so that the group goes on at that
+tick. Where that would take long (a new boot time, files of days ago), the forecast begins anew meanwhile, as one
+without history, and is replaced once it has been learned again, one after another in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from aggregator.frames import Frame
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant
+from handler import logs
+from handler.runtime.loops import Guard
+from handler.store.forecast_files import ForecastFolder, History, KeptLane
+from trigger.forecast.cohorts import Cohort, Lane, joined
+from trigger.policies.forecasting import Forecasting, Foresight, lanes_of
+
+Groups = tuple[GroupId, ...]
+_HOUR = 120
+"""Steps between two writes of what was learned."""
+_QUICK = 4 * _HOUR
+"""Steps that are learned again before a slot's first tick: half a second for one group, as for ten of them."""
+_PART = 500
+"""Steps that are learned in one go where it takes long: the daemon must be able to stop in between."""
+_MOST_PARTS = 1000
+
+
+class ForecastKeeper:
+    """All forecasts of a daemon.
+
+    Args:
+        folder: where they are kept; ``None``: they end with the process.
+    """
+
+    def __init__(self, folder: ForecastFolder | None = None) -> None:
+        self._folder = folder
+        self._guard = Guard("forecasts")
+        self._slots: dict[Groups, Forecasting] = {}
+        self._kept: dict[Groups, Sequence[KeptLane]] = {}
+        self._hours: dict[Groups, int] = {}
+        """Slot → number of the last hour of which everything learned was written."""
+        self._pending: set[Lane] = set()
+        """Forecasts that have begun anew while they are learned from their loads."""
+        self._one_by_one = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, catalogue: Catalogue, slots: Iterable[Groups]) -> None:
+        """Forecast for these slots; what is known of their groups goes on."""
+        before = [cohort for forecasting in self._slots.values() for cohort in forecasting.cohorts]
+        self._slots = {groups: Forecasting(catalogue, groups) for groups in slots if lanes_of(catalogue, groups)}
+        self._kept = {groups: _kept(catalogue, forecasting) for groups, forecasting in self._slots.items()}
+        self._hours = {}
+        for forecasting in self._slots.values():
+            forecasting.go_on(before)
+
+    async def stop(self) -> None:
+        """Stop what is still being learned."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def recall(self, groups: Groups) -> None:
+        """Go on with what was learned of a slot's groups before the start. See Note [Going on with a forecast]."""
+        forecasting, folder = self._slots.get(groups), self._folder
+        if forecasting is None or folder is None:
+            return
+        known = {lane for cohort in forecasting.cohorts for lane in cohort.lanes} - self._pending
+        new = [each for each in self._kept[groups] if each.lane not in known]
+        found = await self._guard.run(partial(asyncio.to_thread, _recalled, folder, forecasting, new)) if new else None
+        if found is None:
+            return
+        ready, later = found
+        forecasting.go_on(ready, instead=True)
+        self._pending.update(each.lane for each in later)
+        if ready:
+            logs.say("forecasts_resumed", groups=sum(len(cohort.lanes) for cohort in ready))
+        if later:
+            task = asyncio.create_task(self._learn_again(groups, forecasting, later))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def take(self, groups: Groups, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
+        """Learn from a tick of a slot, and say what is foreseen."""
+        forecasting = self._slots.get(groups)
+        return {} if forecasting is None else forecasting.take(frames, at)
+
+    async def save(self, groups: Groups) -> None:
+        """Write down what the last tick of a slot added. A disk that refuses is logged; forecasts go on."""
+        forecasting, folder = self._slots.get(groups), self._folder
+        if forecasting is None or folder is None:
+            return
+        await self._guard.run(partial(asyncio.to_thread, self._write, folder, groups, forecasting))
+
+    @property
+    def learning(self) -> int:
+        """How many forecasts are learned from their loads now."""
+        return len(self._pending)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all forecasts."""
+        return sum(forecasting.bytes for forecasting in self._slots.values())
+
+    def _write(self, folder: ForecastFolder, groups: Groups, forecasting: Forecasting) -> bool:
+        kept = self._kept[groups]
+        folder.append(forecasting.rows, kept)
+        newest = max((cohort.number for cohort in forecasting.cohorts), default=0)
+        hour = (newest + zlib.crc32(groups[0].encode())) // _HOUR  # not all slots at once
+        if self._hours.setdefault(groups, hour) != hour:
+            for cohort in forecasting.cohorts:
+                folder.save(cohort, kept)
+            self._hours[groups] = hour
+        return True
+
+    async def _learn_again(self, groups: Groups, forecasting: Forecasting, later: Sequence[KeptLane]) -> None:
+        """Learn lanes from their loads while the slot goes on, then go on with what was learned."""
+        folder = self._folder
+        async with self._one_by_one:
+            for kept in later:
+                if folder is None or self._slots.get(groups) is not forecasting:
+                    return
+                await self._guard.run(partial(self._one_again, folder, forecasting, kept))
+
+    async def _one_again(self, folder: ForecastFolder, forecasting: Forecasting, kept: KeptLane) -> None:
+        cohort = await asyncio.to_thread(folder.learned, kept)
+        for _ in range(_MOST_PARTS):
+            history = await asyncio.to_thread(folder.history, kept)
+            if cohort is None:
+                cohort = Cohort.begin([kept.lane], kept.terms, history.first)
+            await asyncio.to_thread(_learn, forecasting, cohort, {kept.lane: history}, cohort.number + _PART)
+            if cohort.number == _number_of(forecasting, kept.lane):
+                forecasting.go_on([cohort], instead=True)
+                self._pending.discard(kept.lane)
+                logs.say("forecast_learned_again", group=kept.lane.group, policy=kept.lane.policy)
+                return
+
+
+def _kept(catalogue: Catalogue, forecasting: Forecasting) -> Sequence[KeptLane]:
+    """Say of each forecast what its files must be of."""
+    found = []
+    for lane in forecasting.lanes:
+        policy, action = catalogue.policies[lane.policy], forecasting.action(lane)
+        counters = [catalogue.counters[name] for name in catalogue.conditions[policy.when[0]].counters]
+        found.append(
+            KeptLane(
+                lane=lane,
+                terms=forecasting.terms(lane),
+                each=action.capacity.each,
+                measures=repr((*counters, action.capacity.per_member)),
+                history=action.history,
+            )
+        )
+    return found
+
+
+def _recalled(
+    folder: ForecastFolder, forecasting: Forecasting, new: Iterable[KeptLane]
+) -> tuple[Sequence[Cohort], Sequence[KeptLane]]:
+    """Return what goes on now, and what would take long to learn."""
+    quick: list[Cohort] = []
+    later: list[KeptLane] = []
+    histories: dict[Lane, History] = {}
+    for each in new:
+        cohort, history = folder.learned(each), folder.history(each)
+        if cohort is None and len(history.loads):
+            cohort = Cohort.begin([each.lane], each.terms, history.first)
+        if cohort is None:
+            continue
+        if history.end - cohort.number > _QUICK:
+            later.append(each)
+        else:
+            quick.append(cohort)
+            histories[each.lane] = history
+    found = joined(quick)
+    for cohort in found:
+        _learn(forecasting, cohort, histories, max(histories[lane].end for lane in cohort.lanes))
+    return found, later
+
+
+def _learn(forecasting: Forecasting, cohort: Cohort, histories: Mapping[Lane, History], until: int) -> None:
+    """Carry a cohort on along its loads, up to a step or to their end."""
+    ends = max(histories[lane].end for lane in cohort.lanes)
+    first = cohort.number + 1
+    loads = np.full((max(min(ends, until) - first, 0), len(cohort.lanes)), np.nan, dtype=np.float32)
+    for place, lane in enumerate(cohort.lanes):
+        known = histories[lane].since(first)[: len(loads)]
+        begins = max(histories[lane].first - first, 0)
+        loads[begins : begins + len(known), place] = known[: len(loads) - begins]
+    for row in loads:
+        forecasting.learn(cohort, row)
+
+
+def _number_of(forecasting: Forecasting, lane: Lane) -> int | None:
+    """Return the step that a lane is at; ``None``: nothing is known of it."""
+    return next((cohort.number for cohort in forecasting.cohorts if lane in cohort.lanes), None)

@@ -1,0 +1,120 @@
+"""A policy with a forecast decides the same live and in replay, and acts as its guards allow."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from config.load import load, parse
+from config.units import CounterId
+from handler.recording.events import RecordingSelection, write_events
+from handler.recording.exporting import Csv, export_series
+from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.outcomes import line_of
+from handler.replay.reading import ReplaySpan, read_series
+from handler.replay.running import recorded_runs
+from handler.replay.scrapes import ticks_by_group
+from handler.replay.tables import read_events
+from handler.store.timeline import read_timeline
+from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry
+from tests.support.forecasting import MONDAY, a_forecast
+from tests.support.replay import moves
+from trigger.requests import Decision
+
+AHEAD = (
+    MODEL.replace("interval: 0.05s", "interval: 30s")
+    .replace("max: 4", "max: 6")
+    .replace("policies:\n", "policies:\n  ahead: {forecast: {load: {counter: load, each: 50}}}\n", 1)
+    .replace("policies: [out, in]", "policies: [ahead]")
+)
+LOAD = [*[40.0] * 4, 90.0, 90.0, 60.0, *[50.0] * 3, *[10.0] * 42]
+"""Of each member, tick by tick."""
+
+
+def under(rates: Sequence[float], text: str, *, boot: float = 120.0) -> list[tuple[float, int]]:
+    """Replay rates of the group, one a tick; return (seconds, size)."""
+    at = MONDAY + 30.0 * np.arange(len(rates) + 1)
+    shown = SyntheticLoad(
+        at=at,
+        rate=np.array([*rates, rates[-1]]),
+        capacity=10.0,
+        boot=boot,
+        feeds={CounterId("requests"): Feed.RATE},
+    )
+    run = replay_load(parse(text, "model.yaml"), WEB, shown)
+    return [(seconds - (MONDAY - 1_767_225_600), size) for seconds, size in moves(run.lines)]
+
+
+def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    bed = EngineBed(tmp_path, text=AHEAD)
+    live: list[Decision] = []
+
+    async def scene(up: Up) -> None:
+        decided = up.engine.queue._decided
+        monkeypatch.setattr(up.engine.queue, "_decided", lambda decision: (live.append(decision), decided(decision)))
+        await up.engine.recordings.switch(on=True, span=None, by="test")
+        await up.grown(2)
+        for value in LOAD:
+            bed.readings.value = value
+            await up.tick(30.0)
+            await up.grown(up.runtime.state.desired or 0)
+
+    bed.run(scene)
+    with (tmp_path / "series.csv").open("wb") as file:
+        export_series(tmp_path / "recording", RecordingSelection(), Csv(file), lambda done, of: None)
+    with (tmp_path / "events.csv").open("w", newline="") as text:
+        write_events(text, read_timeline(bed.path), RecordingSelection())
+    catalogue = load(bed.file)
+    samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), ReplaySpan())
+    courses = read_events(tmp_path / "events.csv", catalogue.groups)
+    (run,) = recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses)
+
+    since = float(samples.at.min())
+    expected = [line.plain() for each in live if each.at.wall >= since and (line := line_of(each, None)) is not None]
+    told = [line.plain() for line in run.lines]
+    outcomes = [line["outcome"] for line in told]
+    assert run.parted is None
+    assert told == expected
+    assert "out" in outcomes
+    assert "in" in outcomes
+
+
+def test_growth_goes_on_beyond_growth_that_boots() -> None:
+    sizes = [
+        size for _, size in under([*[40.0] * 20, 80.0, 80.0, 160.0, 160.0, *[160.0] * 3], a_forecast(), boot=600.0)
+    ]
+
+    assert sizes == sorted(sizes)
+    assert sizes[-1] >= 16
+
+
+def test_it_shrinks_no_sooner_than_a_quarter_of_an_hour_after_growth_and_three_minutes_after_shrinking() -> None:
+    moved = under([*[200.0] * 4, *[20.0] * 300], a_forecast())
+
+    grown = max(at for (at, size), (_, before) in zip(moved[1:], moved, strict=False) if size > before)
+    shrunk = [at for (at, size), (_, before) in zip(moved[1:], moved, strict=False) if size < before]
+    assert shrunk
+    assert min(shrunk) - grown >= 900
+    assert all(later - earlier >= 180 for earlier, later in itertools.pairwise(shrunk))
+
+
+def test_one_that_advises_changes_nothing() -> None:
+    policies = "keep, ahead"
+    more = "  keep: {target: {counter: requests, each: 5}}"
+    advising = a_forecast(", mode: advise", more=more, policies=policies)
+    without = a_forecast(more=more, policies="keep")
+    load = [*[40.0] * 10, *[200.0] * 20, *[20.0] * 120]
+
+    assert under(load, advising) == under(load, without)
+
+
+def test_the_bounds_of_the_group_hold() -> None:
+    sizes = [size for _, size in under([*[5000.0] * 30, *[0.0] * 200], a_forecast(group=", initial: 3"))]
+
+    assert max(sizes) == 80
+    assert min(sizes) >= 1

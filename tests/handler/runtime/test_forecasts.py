@@ -1,0 +1,139 @@
+"""Forecasts outlive reloads and restarts."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from config.load import parse
+from config.model.catalogue import Catalogue
+from config.units import GroupId, Instant
+from handler.runtime.forecasts import ForecastKeeper
+from handler.store.forecast_files import ForecastFolder
+from tests.support.forecasting import AHEAD, MONDAY, WEB, Fed, a_forecast, fed
+from tests.support.loads import a_wave
+from trigger.verdicts import Foreseen
+
+SLOT = (WEB,)
+
+
+class _Life:
+    """A daemon with one group, from one start to its end."""
+
+    def __init__(self, place: Path, catalogue: Catalogue, since: float) -> None:
+        self.keeper = ForecastKeeper(ForecastFolder(place))
+        self.fed = Fed(catalogue, since)
+        self.keeper.start(catalogue, [SLOT])
+
+    async def lives(self, loads: Sequence[float]) -> list[Foreseen | None]:
+        await self.keeper.recall(SLOT)
+        found = []
+        for load in loads:
+            at = Instant(self.fed.now)
+            frames = self.fed.frames(float(load))
+            found.append(self.keeper.take(SLOT, frames, at).get(WEB, {}).get(AHEAD))
+            await self.keeper.save(SLOT)
+        return found
+
+
+def lived(place: Path, loads: Sequence[float], *, since: float = MONDAY, keys: str = "") -> list[Foreseen | None]:
+    return asyncio.run(_Life(place, parse(a_forecast(keys), "model.yaml"), since).lives(loads))
+
+
+def test_a_restart_goes_on_at_the_next_tick_as_if_there_had_been_none(tmp_path: Path) -> None:
+    load = [*a_wave(400)]
+    expected = fed().ticks(load)
+
+    before = lived(tmp_path, load[:300])
+    # The window of the load begins anew, and is refilled after two ticks: those have no data.
+    after = lived(tmp_path, load[300:], since=MONDAY + 300 * 30.0)
+
+    assert before == expected[:300]
+    through = fed()
+    through.ticks(load[:300])
+    through.aggregator = fed().aggregator
+    assert after == through.ticks(load[300:])
+
+
+def test_a_kill_between_two_hours_loses_nothing(tmp_path: Path) -> None:
+    load = [*a_wave(200)]
+    lived(tmp_path, load[:130])  # what was learned is written once in it; the rest is learned from the loads
+    written = len(list(tmp_path.glob("*.learned")))
+
+    after = lived(tmp_path, load[130:], since=MONDAY + 130 * 30.0)
+
+    assert written == 1
+    assert after[-1] is not None
+    assert after[-1].days > 0.05
+
+
+def test_without_what_was_learned_the_loads_are_enough(tmp_path: Path) -> None:
+    load = [*a_wave(200)]
+    lived(tmp_path, load[:130])
+    for path in tmp_path.glob("*.learned"):
+        path.unlink()
+
+    after = lived(tmp_path, load[130:], since=MONDAY + 130 * 30.0)
+
+    through = fed()
+    through.ticks(load[:130])
+    through.aggregator = fed().aggregator
+    expected = through.ticks(load[130:])[-1]
+    assert after[-1] is not None
+    assert expected is not None
+    assert after[-1].coming == pytest.approx(expected.coming, rel=0.01)
+    assert after[-1].days == pytest.approx(expected.days, rel=0.01)
+
+
+def test_another_boot_time_is_learned_from_the_loads(tmp_path: Path) -> None:
+    lived(tmp_path, [*a_wave(130)])
+
+    after = lived(tmp_path, [20.0] * 3, since=MONDAY + 130 * 30.0, keys=", boot: 5m")
+
+    assert after[-1] is not None
+    assert after[-1].within == 12 * 30.0
+    assert after[-1].days > 0.03
+
+
+def test_a_folder_that_refuses_costs_nothing_but_memory_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "no-folder"
+    place.write_text("")
+
+    found = lived(place, [12.0] * 5)
+
+    assert found[-1] is not None
+
+
+def test_a_long_history_is_learned_while_the_slot_goes_on(tmp_path: Path) -> None:
+    load = [*a_wave(700)]
+    lived(tmp_path, load)
+    for path in tmp_path.glob("*.learned"):
+        path.unlink()
+
+    async def scene() -> Foreseen | None:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY + 700 * 30.0)
+        await life.lives([12.0] * 3)
+        while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        return (await life.lives([12.0]))[-1]
+
+    told = asyncio.run(scene())
+
+    assert told is not None
+    assert told.days > 0.2
+
+
+def test_groups_without_a_forecast_cost_no_file(tmp_path: Path) -> None:
+    catalogue = parse(a_forecast(policies=""), "model.yaml")
+    keeper = ForecastKeeper(ForecastFolder(tmp_path))
+    keeper.start(catalogue, [SLOT])
+
+    assert keeper.take(SLOT, {}, Instant(MONDAY)) == {}
+    asyncio.run(keeper.save(SLOT))
+    assert not list(tmp_path.iterdir())
+    assert math.isclose(keeper.bytes, 0.0)
+    assert catalogue.groups[GroupId("web")].policies == ()

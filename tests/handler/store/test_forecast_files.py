@@ -1,0 +1,150 @@
+"""The files that forecasts go on from: what is read is what was written, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from config.units import GroupId, PolicyId
+from handler.store.forecast_files import ForecastFolder, KeptLane
+from tests.support.loads import TWO_MINUTES, a_wave
+from trigger.forecast.cohorts import Cohort, Lane, Terms
+from trigger.forecast.horizons import DAY
+from trigger.forecast.shadows import BALANCED
+from trigger.policies.forecasting import StepRow
+
+WEB = Lane(GroupId("web"), PolicyId("ahead"))
+KEPT = KeptLane(
+    lane=WEB,
+    terms=Terms(horizons=TWO_MINUTES, preference=BALANCED),
+    each=10.0,
+    measures="requests",
+    history=21 * 86400.0,
+)
+FIRST = 20_000 * DAY + 2_870
+
+
+def rows(first: int, loads: list[float]) -> list[StepRow]:
+    return [
+        StepRow(number=first + place, lanes=(WEB,), loads=np.array([load], dtype=np.float32))
+        for place, load in enumerate(loads)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ForecastFolder:
+    return ForecastFolder(tmp_path / "forecasts")
+
+
+def read(folder: ForecastFolder, kept: KeptLane = KEPT) -> list[float]:
+    return [float(load) for load in folder.history(kept).loads]
+
+
+def test_loads_are_read_as_they_were_written_over_midnight(folder: ForecastFolder) -> None:
+    loads = [float(load) for load in range(1, 31)]
+    folder.append(rows(FIRST, loads[:12]), [KEPT])
+    folder.append(rows(FIRST + 12, loads[12:]), [KEPT])
+
+    history = folder.history(KEPT)
+
+    assert (history.first, history.end) == (FIRST, FIRST + 30)
+    assert read(folder) == loads
+
+
+def test_a_step_that_was_never_written_has_no_data(folder: ForecastFolder) -> None:
+    folder.append([*rows(FIRST, [1.0]), *rows(FIRST + 2, [3.0])], [KEPT])
+
+    assert np.isnan(read(folder)[1])
+
+
+def test_only_the_newest_days_are_kept(folder: ForecastFolder) -> None:
+    for day in range(25):
+        folder.append(rows(FIRST + day * DAY, [float(day)]), [KEPT])
+
+    history = folder.history(KEPT)
+
+    assert history.first == FIRST + 4 * DAY
+    assert history.end == FIRST + 24 * DAY + 1
+
+
+def test_days_are_kept_when_the_history_is_declared_longer(folder: ForecastFolder) -> None:
+    folder.append(rows(FIRST, [1.0, 2.0]), [KEPT])
+    longer = replace(KEPT, history=28 * 86400.0)
+    folder.append(rows(FIRST + 2, [3.0]), [longer])
+
+    assert read(folder, longer) == [1.0, 2.0, 3.0]
+
+
+def test_loads_of_another_counter_do_not_count(folder: ForecastFolder) -> None:
+    folder.append(rows(FIRST, [1.0]), [KEPT])
+    other = replace(KEPT, measures="sessions")
+
+    assert read(folder, other) == []
+    folder.append(rows(FIRST + 1, [9.0]), [other])
+    assert read(folder, other) == [9.0]
+
+
+def learned(steps: int) -> Cohort:
+    cohort = Cohort.begin([WEB], KEPT.terms, FIRST)
+    for load in a_wave(steps):
+        cohort.take(np.array([load]))
+    return cohort
+
+
+@pytest.mark.parametrize("steps", [3, 150])
+def test_what_was_learned_goes_on_to_the_last_bit(folder: ForecastFolder, steps: int) -> None:
+    cohort = learned(steps)
+    folder.save(cohort, [KEPT])
+    again = folder.learned(KEPT)
+
+    assert again is not None
+    for load in a_wave(80, seed=3):
+        for each in (cohort, again):
+            each.take(np.array([load]))
+        assert cohort.state.outlook is not None
+        assert again.state.outlook is not None
+        assert (again.state.outlook.middle == cohort.state.outlook.middle).all()
+        assert (again.state.outlook.spread == cohort.state.outlook.spread).all()
+        assert (again.state.outlook.needed == cohort.state.outlook.needed).all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(KEPT, each=20.0),
+        replace(KEPT, measures="sessions"),
+        replace(KEPT, terms=Terms(horizons=TWO_MINUTES, preference=replace(BALANCED, promise=0.1))),
+    ],
+    ids=["each", "counter", "promise"],
+)
+def test_what_was_learned_by_other_terms_is_left_out(folder: ForecastFolder, other: KeptLane) -> None:
+    folder.save(learned(3), [KEPT])
+
+    assert folder.learned(other) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"y" * 4000])
+def test_damaged_files_are_as_missing_ones(folder: ForecastFolder, tmp_path: Path, damage: bytes) -> None:
+    folder.append(rows(FIRST, [1.0]), [KEPT])
+    folder.save(learned(3), [KEPT])
+    for path in (tmp_path / "forecasts").iterdir():
+        path.write_bytes(damage)
+
+    assert folder.learned(KEPT) is None
+    assert read(folder) == []
+    folder.append(rows(FIRST, [2.0]), [KEPT])
+    assert read(folder) == [2.0]
+
+
+def test_a_group_takes_less_than_the_budget(folder: ForecastFolder) -> None:
+    folder.append(rows(FIRST, [1.0]), [KEPT])
+    cohort = learned(150)
+    rng = np.random.default_rng(1)
+    for ring in cohort.memory.rings:  # as after a week
+        ring[...] = rng.normal(2.0, 0.5, ring.shape)
+    folder.save(cohort, [KEPT])
+
+    assert folder.bytes <= 600_000

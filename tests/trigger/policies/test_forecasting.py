@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import math
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from tests.support.forecasting import AHEAD, MONDAY, WEB, fed
+from tests.support.loads import a_wave
+from trigger.policies.forecasting import step_of
+from trigger.verdicts import Foreseen
+
+NAN = math.nan
+_ANY = st.one_of(st.just(NAN), st.just(0.0), st.floats(0, 100), st.sampled_from([1e9, 1e-9]))
+
+
+def needed(found: list[Foreseen | None]) -> list[int | None]:
+    return [None if told is None else told.needed for told in found]
+
+
+def test_nothing_is_foreseen_before_the_first_load() -> None:
+    assert fed().ticks([NAN, NAN]) == [None, None]
+
+
+def test_what_is_measured_is_needed() -> None:
+    told = fed().ticks([12.0] * 5)[-1]
+
+    assert told is not None
+    assert told.needed >= 12
+    assert told.load == pytest.approx(12.0)
+    assert told.may_shrink_to is not None
+    assert told.may_shrink_to >= told.needed
+
+
+def test_without_data_it_keeps_what_is_needed_and_does_not_shrink() -> None:
+    told = fed().ticks([12.0] * 30 + [NAN] * 10)[-1]
+
+    assert told is not None
+    assert told.needed >= 12
+    assert told.may_shrink_to is None
+    assert told.load is None
+
+
+@given(cut=st.integers(3, 50), future=st.lists(_ANY, min_size=20, max_size=20))
+@settings(max_examples=6, deadline=None)
+def test_another_future_changes_nothing_of_the_past(cut: int, future: list[float]) -> None:
+    load = [*a_wave(60)]
+
+    assert fed().ticks(load[:cut]) == fed().ticks([*load[:cut], *future])[:cut]
+
+
+@given(loads=st.lists(_ANY, min_size=1, max_size=60))
+@settings(max_examples=6, deadline=None)
+def test_equal_ticks_foresee_the_same(loads: list[float]) -> None:
+    assert fed().ticks(loads) == fed().ticks(loads)
+
+
+def test_the_size_is_within_the_cap_whatever_is_forecast() -> None:
+    loads = [*a_wave(200, noise=0.3)]
+
+    found = fed(", cap: 1x").ticks(loads)
+
+    for told in found:
+        assert told is None or told.load is None or told.needed <= math.ceil(1.25 * told.load + 1e-6)
+
+
+def test_two_ticks_in_one_step_count_once() -> None:
+    often = fed(group=", interval: 10s")
+    often.ticks([12.0] * 30)
+
+    assert sum(len(row.lanes) for row in often.forecasting.rows) <= 1
+    assert often.forecasting.cohorts[0].number == step_of(often.now - 10.0)  # type: ignore[arg-type]
+    assert often.forecasting.cohorts[0].number - often.forecasting.cohorts[0].memory.first == 9
+
+
+def test_a_long_interval_fills_all_its_steps() -> None:
+    seldom = fed(group=", interval: 60s")
+    seldom.ticks([12.0] * 3)
+
+    assert [row.number for row in seldom.forecasting.rows] == [step_of(MONDAY) + 3, step_of(MONDAY) + 4]  # type: ignore[arg-type]
+    assert all(not math.isnan(row.loads[0]) for row in seldom.forecasting.rows)
+
+
+def test_a_gap_has_no_data() -> None:
+    group = fed()
+    group.ticks([12.0] * 5)
+    group.now += 300.0
+    group.tick(12.0)
+
+    assert [math.isnan(row.loads[0]) for row in group.forecasting.rows] == [True] * 10 + [False]
+
+
+def test_a_clock_that_was_set_back_foresees_nothing_until_it_has_caught_up() -> None:
+    group = fed()
+    group.ticks([12.0] * 5)
+    set_back = fed(since=group.now - 90.0)
+    set_back.forecasting.go_on(group.forecasting.cohorts)
+
+    assert set_back.tick(12.0) == {}
+    set_back.ticks([12.0] * 3)
+    assert AHEAD in set_back.tick(12.0)
+
+
+def test_it_goes_on_after_a_reload_as_it_would_have() -> None:
+    load = [*a_wave(90)]
+    through, before = fed(), fed()
+    expected = through.ticks(load)
+    before.ticks(load[:60])
+    after = fed(since=before.now)
+    after.aggregator.succeed(before.aggregator)
+    after.forecasting.go_on(before.forecasting.cohorts)
+
+    assert after.ticks(load[60:]) == expected[60:]
+
+
+def test_what_was_learned_by_other_terms_is_left_out() -> None:
+    before, after = fed(), fed(", boot: 5m")
+    before.ticks([12.0] * 3)
+    after.forecasting.go_on(before.forecasting.cohorts)
+
+    assert not after.forecasting.cohorts
+    assert after.catalogue.groups[WEB].policies == (AHEAD,)

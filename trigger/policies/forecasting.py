@@ -1,0 +1,267 @@
+"""The forecasts of some groups that are polled together: from their frames, tick by tick, to what is foreseen.
+
+Live and replay use this one class. What it foresees follows from the frames and their times alone, and for each lane
+from its own: which other groups are forecast beside it makes no difference, to the last bit.
+
+# Note [Steps]
+
+Steps are numbered by the wall clock, 30 seconds each, so that this time of another day is the same number of steps
+ago after a restart, too. A tick carries its group to the step that it lies in. A tick may be late, and an interval may
+be longer than a step: up to one and a half intervals, the value of the tick counts for all steps since the last one.
+Of a longer gap only the steps of one interval have the value, and the others no data. A tick in the step of the one
+before changes nothing.
+
+A load counts as the nearest number of 32 bits, because that is what is kept on disk: a state that is learned again from
+there is the same state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from aggregator.frames import Frame
+from aggregator.specs import window_key
+from config.model.adjustments import FollowForecast, Prefer
+from config.model.catalogue import Catalogue, Condition, Group, Policy
+from config.units import GroupId, Instant, PolicyId, Seconds
+from trigger.conditions.timers import LONGEST_GAP
+from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
+from trigger.forecast.horizons import DAY, LEAST, STEP, WEEK, Horizons
+from trigger.forecast.outlook import Outlook
+from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference, missed_lately
+from trigger.policies.foresight import load_of
+from trigger.verdicts import Foreseen
+
+Loads = npt.NDArray[np.float32]
+Foresight = Mapping[GroupId, Mapping[PolicyId, Foreseen]]
+"""What is foreseen, by group and policy; a policy of which nothing is foreseen yet has none."""
+_MOST_STEPS = WEEK * DAY
+"""After a longer gap a forecast begins anew."""
+_MOST_DRAIN = 120
+"""Steps that a member may take to drain, as far as virtual fleets are concerned."""
+_PREFERENCES = {Prefer.LEAN: LEAN, Prefer.BALANCED: BALANCED, Prefer.CALM: CALM}
+_ROUNDING = 1e-6
+
+
+def step_of(at: Instant) -> int:
+    """Return the number of the step that an instant lies in. See Note [Steps]."""
+    return math.floor(at / STEP)
+
+
+def lanes_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Lane, ...]:
+    """List all forecasts of groups, in the order of the groups and their policies."""
+    return tuple(
+        Lane(group, policy)
+        for group in groups
+        for policy in catalogue.groups[group].policies
+        if isinstance(catalogue.policies[policy].adjustment, FollowForecast)
+    )
+
+
+def terms_of(group: Group, action: FollowForecast) -> Terms:
+    """Return what a forecast has to look at in a group, and what it promises."""
+    horizons = Horizons.of(action.boot, min(group.drain, _MOST_DRAIN * STEP))
+    preference: Preference = replace(_PREFERENCES[action.prefer], promise=action.slo, cap=action.cap)
+    return Terms(horizons=horizons, preference=preference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepRow:
+    """One step of some lanes that was learned."""
+
+    number: int
+    lanes: tuple[Lane, ...]
+    loads: Loads
+    """(lane,) in the unit of the counter; NaN: no data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """Where the load of one lane comes from."""
+
+    group: Group
+    policy: Policy
+    action: FollowForecast
+    condition: Condition
+    terms: Terms
+
+
+class Forecasting:
+    """The forecasts of some groups, with everything that they have learned.
+
+    Args:
+        catalogue: declares the groups.
+        groups: those that are polled together; those without a forecast are passed over.
+    """
+
+    def __init__(self, catalogue: Catalogue, groups: Iterable[GroupId]) -> None:
+        self._sources = {lane: _source(catalogue, lane) for lane in lanes_of(catalogue, groups)}
+        self._cohorts: tuple[Cohort, ...] = ()
+        self.rows: tuple[StepRow, ...] = ()
+        """The steps that the last tick added, to be kept."""
+        self.foresight: Foresight = MappingProxyType({})
+        """Of the last tick."""
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """All forecasts."""
+        return tuple(self._sources)
+
+    @property
+    def cohorts(self) -> Sequence[Cohort]:
+        """All lanes of which anything is known."""
+        return self._cohorts
+
+    @property
+    def bytes(self) -> int:
+        """Memory of what is remembered."""
+        return sum(cohort.memory.bytes for cohort in self._cohorts)
+
+    def action(self, lane: Lane) -> FollowForecast:
+        """Return what is declared of a forecast."""
+        return self._sources[lane].action
+
+    def terms(self, lane: Lane) -> Terms:
+        """Return what the forecast has to look at, and what it promises."""
+        return self._sources[lane].terms
+
+    def go_on(self, cohorts: Iterable[Cohort], *, instead: bool = False) -> None:
+        """Go on with what was learned before; lanes that are not declared, or by other terms, are left out.
+
+        Args:
+            cohorts: what was learned.
+            instead: in place of what is known of these lanes; otherwise that stays.
+        """
+        cohorts = list(cohorts)
+        if instead:
+            replaced = {lane for cohort in cohorts for lane in cohort.lanes}
+            self._cohorts = tuple(
+                cohort.only(rest)
+                for cohort in self._cohorts
+                if (rest := [lane for lane in cohort.lanes if lane not in replaced])
+            )
+        found, known = [*self._cohorts], {lane for cohort in self._cohorts for lane in cohort.lanes}
+        for cohort in cohorts:
+            lanes = [
+                lane
+                for lane in cohort.lanes
+                if lane in self._sources and lane not in known and self._sources[lane].terms == cohort.terms
+            ]
+            known.update(lanes)
+            if lanes:
+                found.append(cohort.only(lanes))
+        self._cohorts = joined(found)
+
+    def take(self, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
+        """Learn from one tick of all groups, and say what is foreseen. See Note [Steps]."""
+        if not self._sources:
+            return self.foresight
+        number = step_of(at)
+        self._begin(number)
+        loads = {lane: self._load(lane, frames[lane.group]) for lane in self._sources}
+        rows: list[StepRow] = []
+        for cohort in self._cohorts:
+            rows.extend(self._advance(cohort, loads, number))
+        self._cohorts, self.rows = joined(self._cohorts), tuple(rows)
+        self.foresight = _foresight(self._cohorts, number)
+        return self.foresight
+
+    def _begin(self, number: int) -> None:
+        """Begin lanes that are new, and those that are behind by more than is remembered."""
+        going = [cohort for cohort in self._cohorts if number - cohort.number <= _MOST_STEPS]
+        known = {lane for cohort in going for lane in cohort.lanes}
+        new: dict[Terms, list[Lane]] = {}
+        for lane, source in self._sources.items():
+            if lane not in known:
+                new.setdefault(source.terms, []).append(lane)
+        begun = [Cohort.begin(lanes, terms, number) for terms, lanes in new.items()]
+        self._cohorts = (*going, *begun)
+
+    def _load(self, lane: Lane, frame: Frame) -> float:
+        source = self._sources[lane]
+        cell = frame.cells[window_key(source.condition, source.policy, source.group)]
+        return load_of(cell, source.action.capacity)
+
+    def _advance(self, cohort: Cohort, loads: Mapping[Lane, float], number: int) -> Iterable[StepRow]:
+        """Carry a cohort to a step, and yield what was learned."""
+        due = number - cohort.number
+        if due <= 0:
+            return
+        interval = self._sources[cohort.lanes[0]].group.interval
+        with np.errstate(over="ignore"):  # a load beyond 32 bits is no load
+            raw = np.array([loads[lane] for lane in cohort.lanes], dtype=np.float32)
+        raw[~np.isfinite(raw)] = np.nan
+        heard = _steps_heard(due, interval)
+        for step in range(cohort.number + 1, number + 1):
+            row = raw if number - step < heard else np.full(len(raw), np.nan, dtype=np.float32)
+            self.learn(cohort, row)
+            yield StepRow(number=step, lanes=cohort.lanes, loads=row)
+
+    def learn(self, cohort: Cohort, raw: Loads) -> None:
+        """Carry a cohort on by one step: (lane,) loads in the unit of the counter."""
+        cohort.take(
+            raw.astype(np.float64) / np.array([self._sources[lane].action.capacity.each for lane in cohort.lanes])
+        )
+
+
+def _steps_heard(due: int, interval: Seconds) -> int:
+    """Return for how many of the newest steps the value of a tick counts. See Note [Steps].
+
+    >>> [_steps_heard(due, 30.0) for due in (1, 2, 3)], _steps_heard(3, 60.0), _steps_heard(2, 10.0)
+    ([1, 2, 1], 3, 1)
+    """
+    within = math.ceil(LONGEST_GAP * interval / STEP - _ROUNDING)
+    return due if due <= within else max(1, math.ceil(interval / STEP - _ROUNDING))
+
+
+def _source(catalogue: Catalogue, lane: Lane) -> _Source:
+    group, policy = catalogue.groups[lane.group], catalogue.policies[lane.policy]
+    action = policy.adjustment
+    condition = catalogue.conditions[policy.when[0]]
+    if not isinstance(action, FollowForecast) or not isinstance(condition, Condition):
+        raise TypeError(f"policy {lane.policy} has no forecast")
+    return _Source(group=group, policy=policy, action=action, condition=condition, terms=terms_of(group, action))
+
+
+def _foresight(cohorts: Iterable[Cohort], number: int) -> Foresight:
+    """Say what all lanes foresee; after the wall clock was set back they wait until it has caught up."""
+    found: dict[GroupId, dict[PolicyId, Foreseen]] = {}
+    for cohort in cohorts:
+        outlook = cohort.state.outlook
+        if outlook is None or cohort.number > number + 1:
+            continue
+        missed, days = missed_lately(cohort.state.shadows), cohort.state.shadows.steps / DAY
+        for place, lane in enumerate(cohort.lanes):
+            told = _foreseen(cohort, outlook, place, float(missed[place]), float(days[place]))
+            if told is not None:
+                found.setdefault(lane.group, {})[lane.policy] = told
+    return found
+
+
+def _foreseen(cohort: Cohort, outlook: Outlook, place: int, missed: float, days: float) -> Foreseen | None:
+    needed, heard = int(outlook.needed[place]), bool(outlook.heard[place])
+    if not needed and not heard and math.isinf(cohort.state.heard[place]):
+        return None
+    middle, spread = float(outlook.middle[0, place]), float(outlook.spread[0, place])
+    level = float(cohort.memory.ago(0)[place])
+    return Foreseen(
+        needed=needed,
+        may_shrink_to=int(outlook.may_shrink_to[place]) if heard else None,
+        load=_members(level) if heard else None,
+        coming=_members(middle),
+        at_most=_members(middle + float(outlook.headroom[0, place]) * spread),
+        within=cohort.terms.horizons.grow * STEP,
+        spread=spread,
+        missed=missed,
+        days=days,
+    )
+
+
+def _members(level: float) -> float:
+    return max(math.exp(min(level, 700.0)) - LEAST, 0.0)
