@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.report.figures import Measured, once
 from collector.samples import Layout, Reply, Scrape, Series
 from config.model.observability import Recording
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic
@@ -28,14 +29,14 @@ _START = 1_772_355_600.0
 _HEARTBEAT = 0.002
 
 
-def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[Measured]:
     """A small fleet for an hour, and a very large one for as many samples."""
     hour, many = 240 // part, 1000 // part
     yield from _fleet(f"500 members × 8 counters, {hour} ticks of 15 s", groups=20, members=25, ticks=hour)
     yield from _fleet(f"{200 * many:,} samples a tick, 12 ticks", groups=many, members=25, ticks=12)
 
 
-def _fleet(name: str, *, groups: int, members: int, ticks: int) -> Iterator[tuple[str, float, str]]:
+def _fleet(name: str, *, groups: int, members: int, ticks: int) -> Iterator[Measured]:
     layout = _layout(groups, members)
     names = tuple(sorted({series.group for series in layout.series}))
     samples = len(layout.series) * ticks
@@ -50,12 +51,12 @@ def _fleet(name: str, *, groups: int, members: int, ticks: int) -> Iterator[tupl
         scrapes.clear()
         size = sum(each.stat().st_size for each in folder.glob("*/*"))
         exported = _export(folder)
-        yield f"{name}: on the disk", size / samples, "bytes/sample"
-        yield "  processor time of the writer, closing included", used / samples * 1e8, "ms/100,000 samples"
-        yield "  handing a tick over, slowest", put * 1e3, "ms"
-        yield "  event loop held meanwhile, longest", worst * 1e3, "ms"
-        yield "  memory at most, above the scrapes themselves", grown / 1024, "MiB"
-        yield "  export as CSV", samples / exported / 1e3, "thousand rows/s"
+        yield once(f"{name}: on the disk", size / samples, "bytes/sample")
+        yield once(f"{name}: the writer's processor time, closing included", used / samples * 1e8, "CPU-ms/100,000")
+        yield once(f"{name}: handing a tick over, slowest", put * 1e3, "ms")
+        yield once(f"{name}: event loop held meanwhile, longest", worst * 1e3, "ms")
+        yield once(f"{name}: memory at most, above the scrapes themselves", grown / 1024, "MiB")
+        yield once(f"{name}: export as CSV", samples / exported / 1e3, "thousand rows/s")
         assert all(each.form is Form.WHOLE for each in disk.found_in(folder).standing)
 
 

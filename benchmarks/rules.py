@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +35,7 @@ from aggregator.aggregate import Aggregator
 from benchmarks.beside import slots
 from benchmarks.beside.machine import resident
 from benchmarks.beside.prometheus import RealPrometheus, Series, running, written
+from benchmarks.report.figures import Figure, Measured, NotMeasured, at_least, once
 from collector.samples import Floats, Layout, Reply, Scrape
 from collector.targets import MemberTarget, Roster, layout_for
 from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compare, Condition, Group, Policy
@@ -56,7 +56,7 @@ ROUNDS = 5
 _CPU = CounterId("cpu")
 
 
-def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
+def run(part: int = 1) -> Iterator[Measured]:
     """Measure both sides in turn.
 
     Raises:
@@ -66,17 +66,18 @@ def run(part: int = 1) -> Iterator[tuple[str, float, str]]:
         yield from _beside(_fleet(groups // part, members), pause=5 if part == 1 else 1)
 
 
-def _beside(fleet: _Fleet, pause: int) -> Iterator[tuple[str, float, str]]:
+def _beside(fleet: _Fleet, pause: int) -> Iterator[Measured]:
     groups, series = len(fleet.names), fleet.samples[0].size
     what = f"{groups:,} conditions over {series:,} series"
     judged, found = _judged(fleet)
     whole, memory, also = _decided(fleet)
-    ours = {"samples to truths": judged, "samples to stored decisions": whole}
-    for name, cpu in ours.items():
-        yield f"{what}: Trimtab, {name}", cpu * 1000, "CPU-ms"
-    yield f"{what}: Trimtab, memory of groups, windows, explanations", memory, "MiB"
+    ours = {
+        name: Figure(job=f"{what}: {name}", unit="CPU-ms", samples=samples, memory=(memory,))
+        for name, samples in ((_JUDGED, judged), (_DECIDED, whole))
+    }
+    yield from ours.values()
     if shutil.which("prometheus") is None:
-        yield "prometheus is not here to compare with: apt-get install prometheus", 0.0, ""
+        yield NotMeasured(job=what, by=_PROMETHEUS, because="not installed: apt-get install prometheus")
         return
     with tempfile.TemporaryDirectory(prefix="ttb") as place, running(Path(place)) as server:
         end = time.time() // INTERVAL * INTERVAL  # subqueries step through whole multiples
@@ -89,17 +90,23 @@ def _beside(fleet: _Fleet, pause: int) -> Iterator[tuple[str, float, str]]:
                 said = (len(each) for each in (found, also, server.alerting()))
                 raise RuntimeError(f"the sides find other groups: {', '.join(map(str, said))} of them")
         theirs[_FOR_ALL] = server.evaluation(_rule_for_all(end, pause), idle)
+        held = (resident(server.pid),)
         for name, cpu in theirs.items():
-            yield f"{what}: Prometheus, {name}", cpu * 1000, "CPU-ms"
-        yield f"{what}: Prometheus, resident memory", resident(server.pid), "MiB"
-    yield f"{what}: true, by either", len(found), "groups"
+            yield Figure(job=f"{what}: {name}", unit="CPU-ms", samples=(cpu * 1000,), memory=held, by=_PROMETHEUS)
+    yield once(f"{what}: true, by either", len(found), "groups")
     for name, cpu in theirs.items():
         for side, mine in ours.items():
-            yield f"  Prometheus, {name}, to Trimtab, {side}", cpu / mine, "x"
+            ratios = tuple(cpu * 1000 / each for each in mine.samples)
+            goal = _GOALS.get((name, side))
+            yield Figure(job=f"{what}: Prometheus, {name}, to Trimtab, {side}", unit="×", samples=ratios, goal=goal)
 
 
+_PROMETHEUS = "Prometheus"
+_JUDGED, _DECIDED = "samples to truths", "samples to stored decisions"
+_MEANT = "rules as meant"
+_GOALS = {(_MEANT, _DECIDED): at_least(25.0)}
 _EACH = {
-    "rules as meant": 'avg_over_time(avg(cpu{{group="{group}"}})[5m:15s] @ {end:.3f})',
+    _MEANT: 'avg_over_time(avg(cpu{{group="{group}"}})[5m:15s] @ {end:.3f})',
     "rules by an expert": 'avg(avg_over_time(cpu{{group="{group}"}}[5m] @ {end:.3f}))',
 }
 _FOR_ALL = "one rule for all groups"
@@ -170,8 +177,8 @@ def _parts(fleet: _Fleet) -> Iterable[tuple[GroupId, ...]]:
     return (slot.groups for slot in slots_of(fleet.catalogue, fleet.names))
 
 
-def _judged(fleet: _Fleet) -> tuple[float, set[str]]:
-    """Return the median processor seconds from a tick's samples to all truths, and the groups whose truth is TRUE."""
+def _judged(fleet: _Fleet) -> tuple[tuple[float, ...], set[str]]:
+    """Return the processor milliseconds from a tick's samples to all truths, and the groups whose truth is TRUE."""
     numbers = {name: number for number, name in enumerate(fleet.names)}
     parts = []
     for groups in _parts(fleet):
@@ -185,8 +192,8 @@ def _judged(fleet: _Fleet) -> tuple[float, set[str]]:
     for _ in range(ROUNDS):
         began = time.process_time()
         found = {name for aggregator, last in parts for name in _true(fleet.catalogue, aggregator, last)}
-        spent.append(time.process_time() - began)
-    return statistics.median(spent), found
+        spent.append((time.process_time() - began) * 1000)
+    return tuple(spent), found
 
 
 def _true(catalogue: Catalogue, aggregator: Aggregator, scrape: Scrape) -> Iterator[str]:
@@ -195,8 +202,8 @@ def _true(catalogue: Catalogue, aggregator: Aggregator, scrape: Scrape) -> Itera
             yield group
 
 
-def _decided(fleet: _Fleet) -> tuple[float, float, set[str]]:
-    """Return the median processor seconds of a daemon's tick, its memory in MiB, and the groups that it scaled."""
+def _decided(fleet: _Fleet) -> tuple[tuple[float, ...], float, set[str]]:
+    """Return the processor milliseconds of a daemon's ticks, its memory in MiB, and the groups that it scaled."""
     members = fleet.samples.shape[2]
     answers = _Answers(fleet)
     with (
@@ -206,8 +213,8 @@ def _decided(fleet: _Fleet) -> tuple[float, float, set[str]]:
         for tick in range(TICKS):
             daemon.tick(answers.at(tick), INTERVAL)
         scaled = {str(runtime.id) for runtime in daemon.runtimes.values() if (runtime.state.desired or 0) > members}
-        spent = [daemon.tick(answers.at(TICKS - 1), INTERVAL) for _ in range(ROUNDS)]
-        return statistics.median(spent), daemon.memory(), scaled
+        spent = tuple(daemon.tick(answers.at(TICKS - 1), INTERVAL) * 1000 for _ in range(ROUNDS))
+        return spent, daemon.memory(), scaled
 
 
 class _Answers:

@@ -15,7 +15,6 @@ import gc
 import os
 import shutil
 import socket
-import statistics
 import subprocess
 import tempfile
 import time
@@ -27,6 +26,7 @@ from gufo.snmp.aio import SnmpSession
 
 from aggregator.aggregate import Aggregator
 from benchmarks.beside.machine import processor, resident
+from benchmarks.report.figures import Figure, Measured, NotMeasured, at_most, once, times
 from collector.samples import Reply, Scrape
 from collector.sources.poll import Poller
 from collector.sources.snmp import SnmpSource
@@ -56,7 +56,15 @@ _ROUNDS = 7
 _EXPORTED = 40
 """Seconds for which Prometheus and its exporter are watched."""
 
-Figures = Iterator[tuple[str, float, str]]
+_TO_BARE = 1.1
+"""What polling may cost at most, to bare gufo-snmp in the same run."""
+_SIDES = {
+    "ten": "v2c, ten members a group",
+    "one": "v2c, one member a group",
+    "v3": "v3 (SHA-256, AES) after first contact, ten members a group",
+}
+
+Figures = Iterator[Measured]
 
 
 def run(part: int = 1) -> Figures:
@@ -127,22 +135,25 @@ async def _compared(port: int, count: int) -> Figures:
             aggregated[what].append(side.aggregated)
     for side in sides.values():
         await side.close()
-    middle = {what: statistics.median(each) for what, each in used.items()}
-    later = {what: statistics.median(each) for what, each in aggregated.items()}
-    return iter(
-        [
-            (f"{count:,} polls of 8 objects, bare gufo-snmp", middle["bare"], "CPU-s"),
-            ("  the same from socket to frame, v2c, ten members a group", middle["ten"], "CPU-s"),
-            ("    times bare gufo-snmp", middle["ten"] / middle["bare"], "×"),
-            ("    of it from scrape to frame", later["ten"], "CPU-s"),
-            ("  the same with one member a group", middle["one"], "CPU-s"),
-            ("    times bare gufo-snmp", middle["one"] / middle["bare"], "×"),
-            ("    of it from scrape to frame", later["one"], "CPU-s"),
-            ("  v3, SHA-256 and AES, after first contact, ten members a group", middle["v3"], "CPU-s"),
-            ("    times v2c", middle["v3"] / middle["ten"], "×"),
-            ("  v3, first contact", first, "CPU-s"),
-        ]
-    )
+    return _ratios(count, used, aggregated, first)
+
+
+def _ratios(
+    count: int, used: Mapping[str, Sequence[float]], aggregated: Mapping[str, Sequence[float]], first: float
+) -> Iterator[Figure]:
+    polls = f"{count:,} polls of 8 objects"
+    bare = Figure(job=f"{polls}, bare", unit="CPU-s", samples=tuple(used["bare"]), by="gufo-snmp")
+    yield bare
+    sides = {}
+    for what, words in _SIDES.items():
+        job = f"{polls}, socket to frame, {words}"
+        sides[what] = Figure(job=job, unit="CPU-s", samples=tuple(used[what]), memory=(resident(),))
+        yield sides[what]
+        yield Figure(job=f"{job}: of it scrape to frame", unit="CPU-s", samples=tuple(aggregated[what]))
+    for what in ("ten", "one"):
+        yield times(f"{polls}, {_SIDES[what]}, to bare gufo-snmp", sides[what], bare, goal=at_most(_TO_BARE))
+    yield times(f"{polls}, v3 to v2c", sides["v3"], sides["ten"])
+    yield once(f"{polls}, v3, first contact", first, "CPU-s")
 
 
 class _Chain:
@@ -217,6 +228,8 @@ async def _cpu(work: Callable[[], Awaitable[None]]) -> float:
 def _exporter(place: Path, port: int, agents: int, watched: float) -> Figures:
     """Both ask these agents every two seconds, for as long: what does a thousand polls cost each?"""
     if not all(map(shutil.which, ("prometheus", "prometheus-snmp-exporter"))):
+        missing = "not installed: apt-get install prometheus prometheus-snmp-exporter"
+        yield NotMeasured(job="1,000 polls", by="prometheus-snmp-exporter and its Prometheus", because=missing)
         return
     every = 2.0
     listening, scraping = free_tcp_port(), free_tcp_port()
@@ -243,9 +256,10 @@ def _exporter(place: Path, port: int, agents: int, watched: float) -> Figures:
         used, polls = processor(first) + processor(second) - before, (time.monotonic() - began) / every * agents
     theirs = used / polls * 1000
     ours = asyncio.run(_paced(port, agents, every, max(int(watched / every / 2), 2)))
-    yield "1,000 polls by prometheus-snmp-exporter and its Prometheus", theirs, "CPU-s"
-    yield "  by us, as many at the same pace", ours, "CPU-s"
-    yield "  times less", theirs / ours, "×"
+    job = f"1,000 polls of {agents:,} agents every {every:g} s"
+    yield once(job, theirs, "CPU-s", by="prometheus-snmp-exporter and its Prometheus")
+    yield once(job, ours, "CPU-s")
+    yield once(f"{job}: the exporter and its Prometheus to Trimtab", theirs / ours, "×")
 
 
 async def _paced(port: int, agents: int, every: float, rounds: int) -> float:
@@ -325,12 +339,13 @@ async def _silence(port: int, deaf_ones: int) -> Figures:
                 assert answered.size == len(loud) * len(OIDS)
                 last[what].append(float(answered.max()) - began)
         await poller.close()
-    alone, beside = (statistics.median(last[what]) for what in ("alone", "beside"))
+    job = f"{len(loud)} agents answer, the last after"
+    both = f"{job}, with {len(silent)} silent ones beside them"
     return iter(
         [
-            (f"{len(loud)} agents answer: the last after", alone * 1e3, "ms"),
-            (f"  with {len(silent)} silent ones beside them", beside * 1e3, "ms"),
-            (f"  longest cycle with a deadline of {deadline:g} s", longest, "s"),
+            Figure(job=job, unit="ms", samples=tuple(each * 1e3 for each in last["alone"])),
+            Figure(job=both, unit="ms", samples=tuple(each * 1e3 for each in last["beside"])),
+            once(f"{both}: longest cycle with a deadline of {deadline:g} s", longest, "s"),
         ]
     )
 
@@ -361,14 +376,15 @@ async def _soak(port: int, agents: int, seconds: float, interval: float) -> Figu
     cost = (time.process_time() - used) / (cycles * agents) * 1000
     grown = _descriptors() - settled[0], resident() - settled[1]
     await poller.close()
+    job = f"{agents:,} agents every {interval:g} s for {cycles * interval:g} s"
     return iter(
         [
-            (f"{agents:,} agents every {interval:g} s for {cycles * interval:g} s: 1,000 polls", cost, "CPU-s"),
-            ("  longest cycle", longest, "s"),
-            ("  late cycles", float(late), ""),
-            ("  values that were lost", float(lost), f"of {cycles * 8 * agents:,}"),
-            ("  descriptors more than after a minute", float(grown[0]), ""),
-            ("  memory more than after a minute", grown[1], "MiB"),
+            once(f"{job}: 1,000 polls", cost, "CPU-s"),
+            once(f"{job}: longest cycle", longest, "s"),
+            once(f"{job}: late cycles", float(late), ""),
+            once(f"{job}: values that were lost", float(lost), f"of {cycles * 8 * agents:,}"),
+            once(f"{job}: descriptors more than after a minute", float(grown[0]), ""),
+            once(f"{job}: memory more than after a minute", grown[1], "MiB"),
         ]
     )
 
