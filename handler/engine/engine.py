@@ -33,7 +33,8 @@ from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.clock import boot_id
 from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.definitions import definitions, edited_by
 from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups

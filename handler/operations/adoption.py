@@ -18,7 +18,7 @@ from handler.operations.member_actions import evicted, given
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
 from handler.ports.orchestrator import Orchestrator
-from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
 

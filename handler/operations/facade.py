@@ -40,7 +40,7 @@ from handler.planning.world import World
 from handler.ports.identity import CallStore
 from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, told_of, told_of_fleet
 from handler.recording.status import RecordingStatus
-from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.pulse import Pulse
 from handler.runtime.series import SeriesRecorder

@@ -16,7 +16,7 @@ from handler.planning.member_details import CloseUp, close_up
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.world import Record
 from handler.runtime.converging import hands_off
-from handler.runtime.decision_queue import DecisionTask
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
 

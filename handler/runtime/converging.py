@@ -23,7 +23,8 @@ from handler.planning.status import MemberState
 from handler.planning.world import BalancerView, Record, World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.fresh_listings import FreshListings
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.inventory_watch import InventoryWatch

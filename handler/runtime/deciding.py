@@ -32,7 +32,8 @@ from config.units import CounterId, GroupId, MemberName, Moment, PolicyId, Secon
 from handler import logs
 from handler.planning.evidence import Hearing as MemberHearing
 from handler.planning.evidence import MissedMember
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard

@@ -10,28 +10,29 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from config.errors import StoreError
 from config.model.catalogue import Catalogue, Group
-from config.units import GroupId, Instant, Moment, PolicyId, Seconds
+from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.planning.limits import limited_state
 from handler.planning.world import Record
 from handler.ports.held_clock import LEAST_STEP
 from handler.ports.store import Store
-from handler.ports.stored import Event, StoredTick
+from handler.ports.stored import Event
+from handler.runtime.decision_task import DecidedTask, DecisionTask, WaitingTask, judged, tick_of
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import RefusalLooks, whole
-from handler.runtime.resting import Rest, RestingTick, RetoldTick, rest_of
-from trigger.conditions.timers import Kept, restarted
+from handler.runtime.resting import RestingTick, RetoldTick, rest_of
+from trigger.conditions.timers import restarted
 from trigger.decide import decide
-from trigger.explain.explanation import Explanation, explain
-from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
+from trigger.explain.explanation import explain
+from trigger.explain.recorded_inputs import given_to
 from trigger.explain.shapes import Story, story_of
 from trigger.policies.evaluate import requests_from
 from trigger.policies.schedules import due
-from trigger.requests import Decision, GroupState, Request
+from trigger.requests import Decision, GroupState
 from trigger.verdicts import Evaluation
 
 _BATCH = 256
@@ -42,48 +43,6 @@ _SLICE = 25
 _REPEATED = 200  # the same, of ticks that repeat the last one
 _UNTOLD = Instant(0.0)
 """The start of a daemon whose start is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionTask:
-    """One decision to make: on a tick's evaluation, on requests from outside, or on neither (a check of the bounds)."""
-
-    runtime: GroupRuntime
-    at: Moment
-    requests: tuple[Request, ...] = ()
-    evaluation: Evaluation | None = None
-    judge: Callable[[Mapping[PolicyId, Kept], int | None], Evaluation] | None = None
-    """Evaluates the same tick by other holds, at another desired size."""
-    change: Callable[[GroupState], GroupState] | None = None
-    """A change of the state by itself, such as lasting alerts: the decision is made on the state after it."""
-    leaving: tuple[Record, ...] = ()
-    """Records of the members that leave if a request lowers the size. No other writer may change them meanwhile."""
-    joining: tuple[Record, ...] = ()
-    """Intents of the members that are given to the group if a request raises the size. Likewise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Waiting:
-    question: DecisionTask
-    answer: asyncio.Future[Decision]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Decided:
-    waiting: _Waiting
-    evaluation: Evaluation | None
-    """The tick's, by what held when it was decided."""
-    holds: Mapping[PolicyId, Kept]
-    """After the decision."""
-    before: GroupState
-    decision: Decision
-    explanation: Explanation | None
-    """``None``: it is that of ``retold``."""
-    retold: RetoldTick | None
-    story: Story | None
-    given: Given | None
-    track: DecisionTrack
-    rest: Rest | None
 
 
 class DecisionQueue:
@@ -113,7 +72,7 @@ class DecisionQueue:
         self._storing = storing
         self._turn = asyncio.Lock()
         self._looks = RefusalLooks()
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[WaitingTask] = []
 
     async def ask(self, question: DecisionTask) -> Decision:
         """Pass one question.
@@ -130,7 +89,7 @@ class DecisionQueue:
         Cancelled, it takes back what has not been decided yet; what is being written is written.
         """
         loop = asyncio.get_running_loop()
-        mine = [_Waiting(question=question, answer=loop.create_future()) for question in questions]
+        mine = [WaitingTask(question=question, answer=loop.create_future()) for question in questions]
         self._waiting.extend(mine)
         try:
             async with self._turn:
@@ -245,7 +204,7 @@ class DecisionQueue:
         try:
             decided = await self._decide_all(batch)
             with self._storing():
-                ticks = [_tick(result, result.explanation) for result in decided if result.explanation is not None]
+                ticks = [tick_of(result, result.explanation) for result in decided if result.explanation is not None]
                 again = [each.retold.repeated for each in decided if each.retold is not None]
                 await asyncio.to_thread(self._store.record, ticks, again)
         except StoreError as error:
@@ -263,10 +222,10 @@ class DecisionQueue:
             if number % _SLICE == 0:
                 await asyncio.sleep(0)
 
-    async def _decide_all(self, batch: Sequence[_Waiting]) -> list[_Decided]:
+    async def _decide_all(self, batch: Sequence[WaitingTask]) -> list[DecidedTask]:
         """Questions about one group build on each other. Nothing else passes meanwhile: it is this batch's turn."""
-        last: dict[GroupId, _Decided] = {}
-        decided: list[_Decided] = []
+        last: dict[GroupId, DecidedTask] = {}
+        decided: list[DecidedTask] = []
         asked = Counter(waiting.question.runtime.id for waiting in batch)
         for waiting in batch:
             if decided and len(decided) % _SLICE == 0:
@@ -276,13 +235,13 @@ class DecisionQueue:
             decided.append(last[group])
         return decided
 
-    def _decide(self, waiting: _Waiting, last: Mapping[GroupId, _Decided], *, alone: bool) -> _Decided:
+    def _decide(self, waiting: WaitingTask, last: Mapping[GroupId, DecidedTask], *, alone: bool) -> DecidedTask:
         question, catalogue = self._timed(waiting.question), self._catalogue()
         runtime, previous = question.runtime, last.get(question.runtime.id)
         state, track, holds = runtime.state, runtime.track, runtime.holds
         if previous is not None:
             state, track, holds = previous.decision.state, previous.track, previous.holds
-        group, fleet, evaluation = runtime.definition.group, runtime.fleet(), _judged(question, holds, state.desired)
+        group, fleet, evaluation = runtime.definition.group, runtime.fleet(), judged(question, holds, state.desired)
         states = {each: result.decision.state for each, result in last.items()}
         if (before := self._ahead(runtime, states, question.at.wall)) is not None:
             fleet = replace(fleet, ahead=before)
@@ -310,7 +269,7 @@ class DecisionQueue:
         again = story is not None and given is None and decision.state == state and story.is_again(runtime.story)
         retold = RetoldTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
         held = holds if evaluation is None else evaluation.holds
-        return _Decided(
+        return DecidedTask(
             waiting=waiting,
             evaluation=evaluation,
             holds=restarted(held) if decision.restarts_holds else held,
@@ -346,7 +305,7 @@ class DecisionQueue:
         step = (now.wall - now.steady) - (at.wall - at.steady)
         return step if abs(step) >= LEAST_STEP else 0.0
 
-    def _carry(self, result: _Decided) -> None:
+    def _carry(self, result: DecidedTask) -> None:
         decision, runtime = result.decision, result.waiting.question.runtime
         runtime.state, runtime.track, runtime.holds = decision.state, result.track, result.holds
         runtime.decided_at, runtime.unrecorded = decision.at.wall, None
@@ -366,41 +325,7 @@ class DecisionQueue:
             runtime.wake.set()
 
 
-def _judged(question: DecisionTask, holds: Mapping[PolicyId, Kept], size: int | None) -> Evaluation | None:
-    """Return the evaluation of a tick; made anew if a decision since has restarted holds, or changed the size."""
-    made = question.evaluation
-    if made is None or question.judge is None or (made.carried == holds and made.size == size):
-        return made
-    return question.judge(holds, size)
-
-
-def _tick(result: _Decided, explanation: Explanation) -> StoredTick:
-    decision = result.decision
-    return StoredTick(
-        group=decision.group,
-        at=decision.at.wall,
-        explanation=explanation,
-        state=decision.state if decision.state != result.before else None,
-        before=result.waiting.question.runtime.state,
-        evaluated=result.waiting.question.evaluation is not None,
-        members=_following(result),
-        cloud=result.waiting.question.runtime.definition.cloud.id,
-        given=result.given,
-    )
-
-
-def _following(result: _Decided) -> tuple[Record, ...]:
-    """Return the members that leave or join by this decision: none, unless a request of the task itself decided it."""
-    question, decision = result.waiting.question, result.decision
-    before, after, winner = decision.desired_from, decision.desired_to, decision.winner
-    if before is None or after is None or winner is None or winner.request not in question.requests:
-        return ()
-    if after < before:
-        return question.leaving
-    return question.joining if after > before else ()
-
-
-def _refuse(batch: Sequence[_Waiting], error: BaseException) -> None:
+def _refuse(batch: Sequence[WaitingTask], error: BaseException) -> None:
     for waiting in batch:
         if not waiting.answer.done():
             waiting.answer.set_exception(error)

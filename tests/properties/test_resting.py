@@ -23,7 +23,8 @@ from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.ports.stored import RepeatedTick, StoredTick
 from handler.runtime.deciding import Decider, Slot
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.definitions import definition_of
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.recent import Recent

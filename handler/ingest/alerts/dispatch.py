@@ -17,7 +17,8 @@ from handler.ingest.alerts.replies import AlertEffect
 from handler.ports.alerts import AlertStatus, Delivery
 from handler.ports.store import Store
 from handler.ports.stored import StoredAnswer
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard, until_set
 from trigger.policies.signals import ended, signalled

@@ -18,7 +18,8 @@ from handler.planning.world import World
 from handler.ports.store import Store
 from handler.ports.stored import RepeatedTick, StoredTick
 from handler.runtime import clock
-from handler.runtime.decision_queue import DecisionQueue, DecisionTask
+from handler.runtime.decision_queue import DecisionQueue
+from handler.runtime.decision_task import DecisionTask
 from handler.runtime.definitions import definition_of
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.store.sqlite import SqliteStore
