@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Strict, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, WithJsonSchema, create_model
 from pydantic import Field as Described
 
 from config.document.rolling import Allowed
@@ -50,7 +50,13 @@ _KEYED = Annotated[
 _REQUEST, _ASKER, _BODY, _KEY = "request", "asker", "body", "key"
 """Parameters of an endpoint besides its operation's fields."""
 _NO_TAG = "this address has no entity tag, so If-Match cannot hold: leave it out"
-_READ_AS: Mapping[object, object] = {Allowance | None: Allowed | None}
+_SHARE = r"^(100|[0-9]{1,2}(\.[0-9]+)?)%$"
+_ALLOWED = Annotated[
+    Allowed,
+    BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": _SHARE}]}),
+]
+_READ_AS: Mapping[object, object] = {Allowance | None: _ALLOWED | None}
 """Types with another form in requests."""
 
 
