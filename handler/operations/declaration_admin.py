@@ -47,7 +47,7 @@ class DeclaredEntry:
     declared: Mapping[str, Plain]
     """Its document, secrets included; who may not see those is shown a veiled one."""
     quarantined: tuple[str, ...]
-    """Why it is not in force; empty: it is."""
+    """Why the entity of the API is not in force, also one whose id the file has taken; empty: it is."""
     used_by: tuple[str, ...]
     """The entities that name it, sorted."""
 
@@ -191,6 +191,6 @@ def _shown(declared: Declared, key: Where, used_by: Mapping[Where, Mapping[Where
         at=told(site),
         revision=None if entity is None else entity.revision,
         declared=found,
-        quarantined=() if entity is None else tuple(map(str, declared.merged.quarantined.get(key, ()))),
+        quarantined=tuple(map(str, declared.merged.quarantined.get(key, ()))),
         used_by=tuple(dotted(user) for user in sorted(used_by.get(key, ()))),
     )

@@ -52,8 +52,11 @@ def owned(declared: Declared, section: Section, id: str) -> Entity:
         Refused: the file owns it; the message has the place.
     """
     require(declared, section, id)
-    _refuse_of_file(declared, section, id, "change it there, and reload")
-    return declared.entities[section.value, id]
+    entity = declared.entities.get((section.value, id))
+    if entity is None:
+        _refuse_of_file(declared, section, id, "change it there, and reload")
+        raise NoSuch(f"{section.value} has no {id}")
+    return entity
 
 
 def _refuse_of_file(declared: Declared, section: Section, id: str, remedy: str) -> None:
@@ -112,7 +115,10 @@ def deleted(declared: Declared, entity: Entity) -> Entities:
     Raises:
         Refused: another entity uses it.
     """
-    users_of = users(declared.catalogue).get(entity.key, {})
+    in_force = (
+        entity.key not in declared.merged.quarantined
+    )  # else the users are those of the file's, if it took the id
+    users_of = users(declared.catalogue).get(entity.key, {}) if in_force else {}
     if users_of:
         named = ", ".join(f"{dotted(user)} ({told(declared.catalogue.sites[user])})" for user in sorted(users_of))
         raise Refused(f"{dotted(entity.key)} is used by {named}: change or delete that first")

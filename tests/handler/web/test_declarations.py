@@ -447,6 +447,30 @@ def test_a_file_that_took_away_what_the_api_uses_while_no_daemon_ran_quarantines
     play(bed, second)
 
 
+def test_an_id_that_the_file_took_while_no_daemon_ran_is_the_file_s_and_the_entity_can_be_deleted(
+    bed: EngineBed,
+) -> None:
+    made = list[GroupId]()
+
+    async def first(client: Client) -> None:
+        made.append(await client.group())
+        await client.serving(made[0], 1)
+
+    async def second(client: Client) -> None:
+        entry = await client.get(f"/groups/{made[0]}")
+        assert entry["owner"] == "file"
+        assert "belongs to the API, at" in entry["quarantined"][0]
+        assert (await client.send("DELETE", f"/groups/{made[0]}")).status == 200
+        assert (await client.get(f"/groups/{made[0]}"))["quarantined"] == []
+        await client.serving(made[0], 1)
+        assert client.up.operations.group(made[0]).condition is not GroupCondition.ERROR
+
+    play(bed, first)
+    same = "{profile: web, balancers: [{use: edge, port: 8080}], min: 1, max: 3, interval: 0.05s, warm_up: 0s}"
+    bed.declare(f"{MODEL}  {made[0]}: {same}\n")
+    play(bed, second)
+
+
 # Secrets, rights and the trail
 
 
