@@ -129,7 +129,7 @@ def test_the_registrations_of_others_are_never_listed(stage: Stage) -> None:
     assert foreign_member not in stage.balancer.registrations()
 
 
-def test_who_sits_where_is_told_of_everybody_by_a_balancer_that_can(stage: Stage) -> None:
+def test_a_balancer_that_can_reports_the_place_of_every_member(stage: Stage) -> None:
     name, foreign_member = a_name(), stage.register_foreign()
     stage.balancer.join(name, "127.0.0.3", PORT)
     if isinstance(stage.balancer, ListsForeignMembers):

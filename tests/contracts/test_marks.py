@@ -46,21 +46,21 @@ def names(cloud: Orchestrator, group: GroupId = WEB) -> list[MemberName]:
     return [server.name for server in listing.servers]
 
 
-def everybody(cloud: Orchestrator) -> list[MemberName]:
+def all_members(cloud: Orchestrator) -> list[MemberName]:
     listing = cloud.list_all()
     assert listing.complete, listing.because
     return sorted(server.name for server in listing.servers)
 
 
 @every
-def test_everybody_of_this_installation_is_listed_whatever_the_group(cloud: Orchestrator, stage: Stage) -> None:
+def test_every_member_of_this_installation_is_listed_whatever_its_group(cloud: Orchestrator, stage: Stage) -> None:
     ours = [stage.launch(1, "web"), stage.launch(2, "api")]
     for launch in ours:
         cloud.create(launch)
     stage.driver(elsewhere=True).create(stage.launch(1, elsewhere=True))
     stage.foreign_member("database")
 
-    assert everybody(cloud) == sorted(launch.id.name for launch in ours)
+    assert all_members(cloud) == sorted(launch.id.name for launch in ours)
 
 
 @fixed
@@ -107,7 +107,7 @@ def test_what_bears_a_mark_is_no_foreign_member(cloud: Orchestrator, stage: Stag
             cloud.foreign_member(named)
     with pytest.raises(Permanent, match=launch.id.name):
         cloud.mark(made.id, stage.launch(7).id)
-    assert everybody(stage.driver(elsewhere=elsewhere)) == [launch.id.name]
+    assert all_members(stage.driver(elsewhere=elsewhere)) == [launch.id.name]
 
 
 @written
@@ -119,7 +119,7 @@ def test_a_machine_that_is_given_a_mark_is_a_member_like_any_other(cloud: Orches
     found = stage.driver().find(launch.id.name)
     assert found is not None
     assert (marked.id, marked.name) == (found.id, found.name) == (own, launch.id.name)
-    assert names(cloud) == everybody(cloud) == [launch.id.name]
+    assert names(cloud) == all_members(cloud) == [launch.id.name]
     assert cloud.create(launch).id == own
 
     cloud.destroy(launch.id.name, grace=30.0)
@@ -152,7 +152,7 @@ def test_a_machine_whose_mark_is_taken_off_is_foreign(cloud: Orchestrator, stage
 
     cloud.destroy(launch.id.name, grace=0.0)
     assert cloud.find(launch.id.name) is None
-    assert names(cloud) == everybody(cloud) == []
+    assert names(cloud) == all_members(cloud) == []
     released = cloud.foreign_member(own)
     assert released is not None
     assert released.id == own
@@ -168,7 +168,7 @@ def test_a_machine_that_was_let_go_can_be_given_back_under_a_new_name(cloud: Orc
 
     assert names(cloud) == [after.id.name]
     cloud.unmark(after.id.name)
-    assert everybody(cloud) == []
+    assert all_members(cloud) == []
 
 
 @written
@@ -177,7 +177,7 @@ def test_taking_the_mark_off_what_never_was_is_success(cloud: Orchestrator, stag
 
     cloud.unmark(stage.launch(7).id.name)
 
-    assert everybody(cloud) == [stage.launch(1).id.name]
+    assert all_members(cloud) == [stage.launch(1).id.name]
 
 
 FIRST, SECOND = Claim(counter=1, nonce="aaaaaaaa"), Claim(counter=2, nonce="bbbbbbbb")

@@ -253,7 +253,7 @@ def test_more_than_a_page_of_machines_is_read_while_others_come_opennebula_bed()
         stage.clear()
 
 
-def test_who_lacks_a_network_or_a_template_is_told_which_opennebula_bed() -> None:
+def test_a_profile_that_lacks_a_network_or_a_template_is_told_which_opennebula_bed() -> None:
     stage = NebulaBedStage()
     launch = stage.launch()
     recipe = launch.profile.recipe

@@ -89,7 +89,7 @@ def test_two_creates_at_the_same_time_make_one_member(cloud: Orchestrator, stage
     assert stage.count(launch.id.name) == 1
 
 
-def test_many_creates_at_the_same_time_give_everybody_an_address(cloud: Orchestrator, stage: Stage) -> None:
+def test_many_creates_at_the_same_time_give_every_machine_an_address(cloud: Orchestrator, stage: Stage) -> None:
     launches = [stage.launch(sequence, group) for sequence in range(1, 5) for group in ("web", "api")]
 
     with ThreadPoolExecutor(max_workers=8) as pool:

@@ -151,7 +151,7 @@ def test_what_is_not_listed_yet_is_not_made_twice(cloud: Orchestrator, stage: St
 
 
 @of(Trial.DELETED)
-def test_who_is_deleted_behind_our_back_is_gone_for_good_and_can_be_made_again(
+def test_a_machine_that_is_deleted_out_of_band_is_gone_for_good_and_can_be_made_again(
     cloud: Orchestrator, stage: Stage
 ) -> None:
     launch = stage.launch()

@@ -233,7 +233,7 @@ def test_no_poll_lasts_longer_than_its_deadline(column: Column) -> None:
 
 
 @each_column
-def test_who_answers_is_heard_at_once_whatever_becomes_of_others(column: Column) -> None:
+def test_a_member_that_answers_is_heard_at_once_whatever_becomes_of_others(column: Column) -> None:
     """Most groups of a poll fail in one way or another: endpoints that answer are not delayed by it."""
     for phase in column.phases:
         story = story_of(column.name, phase, None)

@@ -157,8 +157,8 @@ class ListenerStage:
         return "127.0.0.1", self.port
 
     def register_foreign(self) -> str:
-        self.ask(protocol.ChangeMessage(ask="join", registration="somebody"))
-        return "somebody"
+        self.ask(protocol.ChangeMessage(ask="join", registration="another"))
+        return "another"
 
     def foreign_member(self, name: str) -> str | None:
         answer = self.ask(protocol.AskRegistrations())

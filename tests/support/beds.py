@@ -141,7 +141,7 @@ class Bed:
         self.store.kept[WEB] = replace(self.store.kept[WEB], definition=self.definition)
 
     def roll(self, budgets: RollBudgets) -> None:
-        """A person has everybody replaced who is not made of the profile of now."""
+        """A person has all members replaced that are not made of the present profile."""
         roll = Roll(target=self.definition.profile_digest, budgets=budgets, started_at=self.clock(), by="ada")
         self.store.kept[WEB] = replace(self.store.kept[WEB], roll=roll)
 

@@ -358,7 +358,7 @@ class FakeBalancer:
         return str(self.lives)
 
     def reload(self) -> None:
-        """Forget everybody, as a balancer does that is reloaded without state."""
+        """Forget all members, as a balancer does that is reloaded without state."""
         self.states.clear()
         self.drained.clear()
         self.lives += 1

@@ -20,7 +20,7 @@ from config.model.counters import CounterKind, CounterSource, Per
 from config.units import Moment
 
 SECRET = "tr4p-s3cret-9f2c"
-"""What every source is let in with, and what everybody who can repeats in answers that are no answers."""
+"""What every source is let in with, and what every source that can repeats in answers that are no answers."""
 INTERVAL = 30.0
 HOUR = 3600.0
 

@@ -1,4 +1,4 @@
-"""An OpenStack as it answers for one side; everybody has a token already."""
+"""An OpenStack as it answers for one side; each client has a token already."""
 
 from __future__ import annotations
 

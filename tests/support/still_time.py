@@ -32,7 +32,7 @@ class _Selector(selectors.DefaultSelector):
         if timeout is None:
             events = super().select(_STUCK)
             if not events:
-                raise AssertionError("everybody waits, and for no timer")
+                raise AssertionError("all tasks wait, and for no timer")
             return events
         if timeout <= 0:
             return super().select(0)

@@ -98,7 +98,7 @@ def test_of_many_that_wait_for_a_pause_to_end_one_probes(circuits: Circuits, clo
     assert positions(circuits) == {NOVA: Position.CLOSED}
 
 
-def test_who_is_told_hears_why_and_how_many_calls_were_not_sent(circuits: Circuits, clock: Clock) -> None:
+def test_a_refused_caller_hears_why_and_how_many_calls_were_not_sent(circuits: Circuits, clock: Clock) -> None:
     answering(circuits, KEYSTONE)
     failing(circuits)
     for _ in range(3):

@@ -27,7 +27,7 @@ class Source:
         return number
 
 
-def test_who_asks_while_a_reading_is_under_way_gets_the_next_one_and_shares_it() -> None:
+def test_a_caller_that_asks_during_a_reading_gets_the_next_one_and_shares_it() -> None:
     source = Source()
     shared = Shared(source.ask)
     with ThreadPoolExecutor(max_workers=9) as pool:
@@ -50,7 +50,7 @@ def test_one_after_the_other_each_reads_anew() -> None:
     assert [shared.read() for _ in range(3)] == [1, 2, 3]
 
 
-def test_a_failure_is_everybodys_who_waited_for_it_and_no_others() -> None:
+def test_a_failure_reaches_every_caller_that_waited_for_it_and_no_other() -> None:
     source = Source()
     shared = Shared(source.ask)
     source.wrong = Transient("later")

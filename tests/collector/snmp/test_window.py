@@ -6,7 +6,7 @@ from collector.snmp.window import RequestWindow, Turns
 from tests.support.waiting import PATIENT
 
 
-def test_no_more_than_its_places_are_taken_and_those_who_wait_come_in_turn() -> None:
+def test_no_more_than_its_places_are_taken_and_waiting_callers_come_in_turn() -> None:
     async def scene() -> list[int]:
         window = RequestWindow(2)
         entered: list[int] = []
@@ -47,7 +47,7 @@ def test_a_place_is_free_again_soon_even_if_it_is_not_left() -> None:
     asyncio.run(scene())
 
 
-def test_who_gives_up_waiting_takes_no_place_with_him() -> None:
+def test_a_caller_that_gives_up_waiting_takes_no_place_with_it() -> None:
     async def scene() -> None:
         window = RequestWindow(1)
         place = await window.enter()

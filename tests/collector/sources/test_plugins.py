@@ -65,9 +65,9 @@ def polled(
         heard = [] if told is None else told
         plugins = PluginSource(lambda plugin, wrong: heard.append((plugin, wrong)))
         poller = a_poller(plugins, *others, secrets={"KEY": "secret-1"})
-        catalogue, everybody = a_catalogue(counters), rosters(dict.fromkeys(members, "127.0.0.1"))
+        catalogue, all_members = a_catalogue(counters), rosters(dict.fromkeys(members, "127.0.0.1"))
         try:
-            return [await poller.poll(catalogue, everybody, timeout=timeout) for _ in range(times)]
+            return [await poller.poll(catalogue, all_members, timeout=timeout) for _ in range(times)]
         finally:
             await poller.close()
 
@@ -242,11 +242,11 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
 
     async def scene() -> list[Scrape]:
         poller = a_poller(PluginSource(lambda plugin, wrong: told.append((plugin, wrong))))
-        catalogue, everybody = a_catalogue([a_value("stubborn")]), rosters({"a": "127.0.0.1"})
-        scrapes = [await poller.poll(catalogue, everybody, timeout=0.2) for _ in range(2)]
+        catalogue, all_members = a_catalogue([a_value("stubborn")]), rosters({"a": "127.0.0.1"})
+        scrapes = [await poller.poll(catalogue, all_members, timeout=0.2) for _ in range(2)]
         sys.modules["trimtab_stubborn"].Plugin.free = True
         while True:
-            last = await poller.poll(catalogue, everybody, timeout=PATIENT)
+            last = await poller.poll(catalogue, all_members, timeout=PATIENT)
             if last.reply[0] != Reply.UNREACHABLE:
                 break
             await asyncio.sleep(0.02)
@@ -310,8 +310,8 @@ def test_rounds_run_side_by_side_and_one_source_is_made(install: Install) -> Non
 
     async def scene() -> list[Scrape]:
         poller = a_poller(PluginSource(lambda plugin, wrong: None))
-        catalogue, everybody = a_catalogue([a_value("counting")]), rosters({"a": "127.0.0.1"})
-        scrapes = await asyncio.gather(*(poller.poll(catalogue, everybody, timeout=PATIENT) for _ in range(5)))
+        catalogue, all_members = a_catalogue([a_value("counting")]), rosters({"a": "127.0.0.1"})
+        scrapes = await asyncio.gather(*(poller.poll(catalogue, all_members, timeout=PATIENT) for _ in range(5)))
         await poller.close()
         return scrapes
 

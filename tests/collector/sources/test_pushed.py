@@ -43,9 +43,11 @@ def polled(
     groups: Sequence[str] = ("web",),
     members: dict[str, str] | None = None,
 ) -> Scrape:
-    everybody = {group: roster for name in groups for group, roster in rosters(members or MEMBERS, group=name).items()}
+    all_members = {
+        group: roster for name in groups for group, roster in rosters(members or MEMBERS, group=name).items()
+    }
     poller = Poller(clock=lambda: now, read_secret=no_secret, sources=(PushedSource(pushes),))
-    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=PATIENT))
+    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), all_members, timeout=PATIENT))
 
 
 def before(seconds: float, value: float = 7.0) -> pushed_source.Pushed:
@@ -192,9 +194,9 @@ def polled_board(
     board = Board()
     for one in told:
         board.put(one)
-    everybody = {group: roster for name in groups for group, roster in rosters(MEMBERS, group=name).items()}
+    all_members = {group: roster for name in groups for group, roster in rosters(MEMBERS, group=name).items()}
     poller = Poller(clock=lambda: a_moment(1000.0, wall=100.0), read_secret=no_secret, sources=(AlertedSource(board),))
-    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), everybody, timeout=PATIENT))
+    return asyncio.run(poller.poll(a_catalogue(counters, groups=groups), all_members, timeout=PATIENT))
 
 
 def test_a_value_is_an_answer_of_this_moment_for_as_long_as_it_stands() -> None:

@@ -110,7 +110,7 @@ REFUSED = {
 
 @ENGINES
 @pytest.mark.parametrize(("name", "auth", "priv", "passwords", "words"), REFUSED.values(), ids=REFUSED)
-def test_who_is_not_believed_is_told_so(
+def test_a_peer_that_is_not_believed_is_told_so(
     snmpd: Snmpd,
     name: str,
     auth: AuthProtocol | None,

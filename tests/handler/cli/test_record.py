@@ -127,7 +127,7 @@ def test_a_reader_who_has_had_enough_is_no_error(daemon: Daemon) -> None:
     assert done.stderr == ""
 
 
-def test_the_library_for_columns_is_loaded_by_those_who_need_it_only() -> None:
+def test_the_library_for_columns_is_loaded_only_by_commands_that_need_it() -> None:
     program = "import sys, handler.cli.main, handler.daemon.wiring; sys.exit('pyarrow' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -65,7 +65,7 @@ def test_members_outlive_the_daemon_and_the_next_one_adopts_them(daemon: Daemon,
     assert daemon.json("status", "web")["revision"] == revision
 
 
-def test_a_second_daemon_is_refused_and_told_who_holds_the_state_directory(daemon: Daemon) -> None:
+def test_a_second_daemon_is_refused_and_told_which_process_holds_the_state_directory(daemon: Daemon) -> None:
     second = trimtab("run", str(daemon.file), "--state", str(daemon.state), "--port", "0")
     assert second.code == 1
     assert f"process {daemon.pid}" in second.err

@@ -50,7 +50,7 @@ def test_a_panic_of_gufo_is_one_line_of_a_log_that_stays_json() -> None:
     assert kind == "PanicException"
 
 
-def test_who_writes_more_than_is_read_is_never_blocked_and_cannot_fill_the_log() -> None:
+def test_a_member_that_writes_more_than_is_read_is_never_blocked_and_cannot_fill_the_log() -> None:
     script = """\
 import os
 from handler import logs

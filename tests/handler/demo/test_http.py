@@ -101,7 +101,7 @@ def test_one_server_takes_connections_that_another_has_no_capacity_for() -> None
 
 
 @pytest.mark.parametrize(("last_call", "served"), [(True, 3), (False, 1)], ids=["last call", "at once"])
-def test_a_last_call_takes_in_those_who_wait(last_call: bool, served: int) -> None:
+def test_a_last_call_serves_the_callers_that_wait(last_call: bool, served: int) -> None:
     async def play() -> None:
         gate = Gate()
 

@@ -33,7 +33,7 @@ def found(store: list[AuditRow], copy: list[AuditRow]) -> list[str]:
 
 
 @given(st.integers(min_value=0, max_value=30))
-def test_a_trail_that_nobody_touched_is_whole(count: int) -> None:
+def test_an_untouched_trail_is_whole(count: int) -> None:
     assert found(rows(count), rows(count)) == []
 
 

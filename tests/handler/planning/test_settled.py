@@ -75,7 +75,7 @@ def test_a_member_that_needs_planning_is_not_settled(member: Member, registratio
 def test_no_member_that_would_leave_is_passed_over(
     members: list[tuple[int, bool, str]], count: int, order: Victims
 ) -> None:
-    everybody = [
+    all_members = [
         replace(
             a_member(n),
             record=replace(a_record(n, protected=kept), sequence=sequence),
@@ -88,4 +88,4 @@ def test_no_member_that_would_leave_is_passed_over(
     def leaving(candidates: Sequence[Member]) -> Sequence[Turn]:
         return choose([(member, Role.SERVING) for member in candidates], count, preference)
 
-    assert leaving(nominees(everybody, count, order)) == leaving(everybody)
+    assert leaving(nominees(all_members, count, order)) == leaving(all_members)

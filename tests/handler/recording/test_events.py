@@ -64,7 +64,7 @@ def test_events_come_in_the_order_of_time_with_the_documented_columns(store: Pat
     assert times == sorted(times)
 
 
-def test_who_is_in_service_is_counted(store: Path) -> None:
+def test_members_in_service_are_counted(store: Path) -> None:
     members = [line for line in lines(store) if line["kind"] == "member"]
 
     assert [(line["name"], line["in_service"], line["by"]) for line in members] == [
@@ -87,7 +87,7 @@ def test_acts_of_people_and_decisions_are_told(store: Path) -> None:
     assert (created["result"], created["message"]) == ("done", "made, at once")
 
 
-def test_who_is_in_service_is_known_also_in_the_middle(store: Path) -> None:
+def test_members_in_service_are_known_also_in_the_middle(store: Path) -> None:
     (line, *_) = lines(store, RecordingSelection(since=at(5), until=at(15)))
 
     assert (line["name"], line["in_service"]) == ("pause", "1")
@@ -117,7 +117,7 @@ def test_a_store_of_another_release_is_refused(tmp_path: Path) -> None:
         list(read_timeline(old))
 
 
-def test_a_cause_is_told_apart_from_who(store: Path) -> None:
+def test_a_cause_is_told_apart_from_the_actor(store: Path) -> None:
     (line,) = [line for line in lines(store) if line["kind"] == "decision" and line["cause"]]
 
     assert (line["cause"], line["by"]) == (an_answer().cause.value, an_answer().by)

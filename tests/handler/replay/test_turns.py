@@ -59,7 +59,7 @@ def test_those_of_a_service_stay_in_one_process(tmp_path: Path) -> None:
     assert [list(groups) for _, groups in alike(catalogue, ticks_by_group(catalogue, samples), 4)] == [["db", "web"]]
 
 
-def test_who_is_not_there_to_take_turns_with_is_named(tmp_path: Path) -> None:
+def test_a_peer_that_is_missing_for_a_turn_is_named(tmp_path: Path) -> None:
     catalogue = shop()
     samples, _ = read_series(series(tmp_path / "s.csv", web=grown(6)), catalogue, tuple(catalogue.groups), ReplaySpan())
     remarks = list(remarks_on_series(catalogue, [GroupId("web")], ticks_by_group(catalogue, samples)))

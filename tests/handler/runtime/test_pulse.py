@@ -70,7 +70,7 @@ def test_closing_ends_a_wait_and_refuses_newcomers() -> None:
     play(scene())
 
 
-def test_only_so_many_may_listen_and_who_leaves_makes_room() -> None:
+def test_only_so_many_may_listen_and_a_reader_that_leaves_makes_room() -> None:
     async def scene() -> None:
         pulse = Pulse(listeners_at_most=2)
         with pulse.listen(), pulse.listen(), pytest.raises(Refused, match="2 listen already"):

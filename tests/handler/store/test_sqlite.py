@@ -147,7 +147,7 @@ def test_a_group_that_returns_is_no_longer_orphaned(store):
     assert [stored.state.orphaned for stored in store.groups()] == [False, True]
 
 
-def test_who_comes_goes_and_returns_is_history_once(store):
+def test_a_member_that_comes_goes_and_returns_is_history_once(store):
     for seconds, declared in enumerate([(), (), (a_definition("web"),), (a_definition("web"),)]):
         store.declare(declared, at(seconds))
     assert acts(store) == ["declared", "orphaned", "declared_again"]
@@ -397,7 +397,7 @@ def test_a_note_that_changes_the_size_says_from_what_to_what(store):
     assert [(e.desired_from, e.desired_to) for e in (found, vanished)] == [(None, 4), (4, 3)]
 
 
-def test_who_leaves_is_written_with_the_size_that_follows_or_not_at_all(store):
+def test_members_that_leave_are_written_with_the_size_that_follows_or_not_at_all(store):
     (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
     store.note(WEB, "found", "convergence", "", at(1), a_state(4))
     left = replace(record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=at(2))
@@ -445,7 +445,7 @@ def test_what_was_made_for_a_group_is_kept_until_it_is_gone_or_the_group_is(stor
         store.bind(WEB, bare)
 
 
-def test_who_leaves_by_a_decision_is_written_with_it(store):
+def test_members_that_leave_by_a_decision_are_written_with_it(store):
     (record,) = store.intend(WEB, LOCAL, 1, (), at(0))
     left = replace(record, phase=Phase.LEAVING, leaving=Leaving.CHOSEN, leaving_at=at(2))
     store.record((replace(a_tick(state=full_state()), members=(left,), cloud=LOCAL),))

@@ -241,7 +241,7 @@ def test_the_last_admin_may_go_once_there_is_another_of_all_groups() -> None:
     play(scene)
 
 
-def test_before_the_first_user_nobody_is_added() -> None:
+def test_before_the_first_user_no_user_is_added() -> None:
     users = KnownUsers(MemoryUsers(), Clock())
     for act in (users.add("bob", UserRole.VIEWER, None), users.allow_anonymous(Anonymous.NONE)):
         with pytest.raises(Refused, match="trimtab user init"):

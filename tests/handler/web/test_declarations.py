@@ -474,7 +474,7 @@ def test_an_id_that_the_file_took_while_no_daemon_ran_is_the_file_s_and_the_enti
 # Secrets, rights and the trail
 
 
-def test_values_that_may_be_secrets_are_shown_to_those_who_may_change_them(bed: EngineBed) -> None:
+def test_values_that_may_be_secrets_are_shown_to_users_that_may_change_them(bed: EngineBed) -> None:
     cloud = "cs: {cloudstack: {endpoint: 'https://cs.example.org/client/api', api_key: {env: KEY}, secret: {env: S}}}"
     bed.declare(MODEL.replace("clouds: {box: {process: {}}}", f"clouds: {{box: {{process: {{}}}}, {cloud}}}"))
 

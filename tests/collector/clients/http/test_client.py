@@ -375,7 +375,7 @@ def test_a_closed_client_leaves_nothing_behind() -> None:
 # Patience.
 
 
-def test_who_asks_us_to_wait_is_not_asked_again_until_then() -> None:
+def test_a_service_that_asks_to_wait_is_not_asked_again_until_then() -> None:
     heard: list[str] = []
     now = 100.0
 

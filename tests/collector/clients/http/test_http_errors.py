@@ -45,7 +45,7 @@ def test_no_program_listens() -> None:
     assert failure_of(f"http://127.0.0.1:{free}/") == "connection refused"
 
 
-def test_who_listens_speaks_no_tls(port: int) -> None:
+def test_a_listener_without_tls_is_reported(port: int) -> None:
     assert failure_of(f"https://127.0.0.1:{port}/").startswith("TLS failed (")
 
 

@@ -31,7 +31,7 @@ def burning(seconds: float) -> str:
     return "parsed"
 
 
-def test_who_has_cost_more_than_its_share_is_put_off_until_time_has_paid_for_it_and_no_other_is() -> None:
+def test_a_source_that_has_cost_more_than_its_share_is_put_off_until_time_has_paid_for_it_and_no_other_is() -> None:
     clock = Clock()
 
     async def scene() -> None:

@@ -71,7 +71,7 @@ def kind(found: Answered | HttpFailure) -> Reply:
     return found.reply if isinstance(found, HttpFailure) else Reply.OK
 
 
-def test_many_who_ask_at_once_share_one_login_and_leave_nothing_behind() -> None:
+def test_many_callers_at_once_share_one_login_and_leave_nothing_behind() -> None:
     async def scene(stage: Scene) -> None:
         found = await asyncio.gather(*(stage.get() for _ in range(50)))
         found += [await stage.get()]
@@ -238,7 +238,7 @@ def test_no_more_than_eight_questions_are_under_way_at_once() -> None:
     played(scene)
 
 
-def test_who_is_cancelled_while_logging_in_delays_no_other() -> None:
+def test_a_caller_that_is_cancelled_while_logging_in_delays_no_other() -> None:
     async def scene(stage: Scene) -> None:
         first = asyncio.create_task(stage.get())
         await asyncio.sleep(0)
@@ -253,4 +253,4 @@ def test_a_door_is_the_same_for_sources_that_differ_only_in_what_they_name() -> 
     one = a_source()
 
     assert Login.of(one) == Login.of(replace(one, virtual_server="api-vip", service_group=None))
-    assert Login.of(one) != Login.of(replace(one, user="somebody"))
+    assert Login.of(one) != Login.of(replace(one, user="another"))

@@ -114,7 +114,7 @@ def test_members_answer_with_what_cloudstack_has_measured(wire: CloudstackWire, 
     assert [given["accumulate"] for command, given in wire.calls if command == METRICS] == ["false"]
 
 
-def test_who_has_no_machine_or_one_that_does_not_run_says_nothing(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
+def test_a_member_without_a_running_machine_has_no_value(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
     wire.add(A, state="Stopped", measured={"cpuused": "0%"})
 
     assert set(replies(poll(cloud, CPU)).values()) == {Reply.REFUSED}

@@ -65,10 +65,10 @@ def a_value(
 async def polled(
     counters: Sequence[Counter], members: Mapping[str, str] | None = None, *, times: int = 1, interval: float = 30.0
 ) -> list[Scrape]:
-    everybody = rosters({"a": "127.0.0.1"} if members is None else members)
+    all_members = rosters({"a": "127.0.0.1"} if members is None else members)
     async with a_client() as client:
         poller, catalogue = a_poller(HttpSource(client)), a_catalogue(counters, interval=interval)
-        return [await poller.poll(catalogue, everybody, timeout=PATIENT) for _ in range(times)]
+        return [await poller.poll(catalogue, all_members, timeout=PATIENT) for _ in range(times)]
 
 
 def answered(response: bytes, *counters: Counter, heard: list[str] | None = None, interval: float = 30.0) -> Scrape:
@@ -148,17 +148,17 @@ def test_a_count_that_was_reset_and_has_overtaken_itself_is_seen_by_its_beginnin
 
         async def scene() -> tuple[Scrape, Scrape]:
             async with a_client() as client:
-                poller, catalogue, everybody = (
+                poller, catalogue, all_members = (
                     a_poller(HttpSource(client)),
                     a_catalogue([counter]),
                     rosters({"a": "127.0.0.1"}),
                 )
-                before = await poller.poll(catalogue, everybody, timeout=PATIENT)
+                before = await poller.poll(catalogue, all_members, timeout=PATIENT)
                 hits._created -= 100  # as if it had been counting for longer
-                longer = await poller.poll(catalogue, everybody, timeout=PATIENT)
+                longer = await poller.poll(catalogue, all_members, timeout=PATIENT)
                 hits.reset()
                 hits.inc(9)
-                after = await poller.poll(catalogue, everybody, timeout=PATIENT)
+                after = await poller.poll(catalogue, all_members, timeout=PATIENT)
                 assert longer.uptime[0] > 100.0 > before.uptime[0]
                 return longer, after
 

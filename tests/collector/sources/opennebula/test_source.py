@@ -108,7 +108,7 @@ def test_a_machine_that_was_never_measured_has_no_such_counter(wire: OpennebulaW
     assert replies(poll(cloud, an_attribute("CPU"), members=(A,))) == {A: Reply.NO_SUCH_COUNTER}
 
 
-def test_who_has_no_machine_or_one_that_does_not_run_says_nothing(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:
+def test_a_member_without_a_running_machine_has_no_value(wire: OpennebulaWire, cloud: OpennebulaCloud) -> None:
     wire.member(A, state=8, lcm=0, monitoring={"CPU": "0"}, polled=int(time.time()))
     wire.add(B, monitoring={"CPU": "99"})  # called like a member, by a person
 

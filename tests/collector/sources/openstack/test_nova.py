@@ -95,7 +95,7 @@ def test_a_server_that_is_there_no_more_is_looked_for_again(
     assert wire.count(LIST) == 2
 
 
-def test_who_has_no_server_or_one_that_does_not_run_says_nothing(nova: MeasuringNova, cloud: OpenstackCloud) -> None:
+def test_a_member_without_a_running_server_has_no_value(nova: MeasuringNova, cloud: OpenstackCloud) -> None:
     nova.member(A, status="BUILD")
     nova.add(B)  # called like a member, by a person
 
@@ -164,7 +164,9 @@ def test_each_round_begins_with_others_than_the_one_before(
     assert {*first} & {*second} == set()
 
 
-def test_who_may_not_look_is_told_once_for_all(wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud) -> None:
+def test_a_user_without_the_right_to_look_is_told_once_for_all(
+    wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud
+) -> None:
     nova.allows = False
     names = tuple(f"web-k3f9ab-{number}" for number in range(1, 41))
     for name in names:

@@ -334,10 +334,10 @@ def test_ten_thousand_series_do_not_hold_up_the_event_loop() -> None:
     async def scene() -> tuple[Scrape, float]:
         async with a_server(handler) as port, a_client() as client:
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("sum(x) by (instance)", label="instance")])
-            poller, everybody = a_poller(PrometheusSource(client)), rosters(members)
-            await poller.poll(catalogue, everybody, timeout=PATIENT)  # lays out
+            poller, all_members = a_poller(PrometheusSource(client)), rosters(members)
+            await poller.poll(catalogue, all_members, timeout=PATIENT)  # lays out
             watching, before = asyncio.create_task(watch()), time.process_time()
-            scrape = await poller.poll(catalogue, everybody, timeout=PATIENT)
+            scrape = await poller.poll(catalogue, all_members, timeout=PATIENT)
             watching.cancel()
             return scrape, time.process_time() - before
 

@@ -291,7 +291,7 @@ def test_a_network_of_no_such_name_or_of_several_is_said(stage: Stage) -> None:
     assert bring(by_id, next_to_make) == [ADDRESS, RULE]
 
 
-def test_who_uses_the_address_besides_keeps_it_from_being_released(stage: Stage) -> None:
+def test_another_user_of_the_address_keeps_it_from_being_released(stage: Stage) -> None:
     driver = stage.driver()
     bring(driver, next_to_make)
     (address,) = [each for each in stage.wire.addresses.values() if each.state == "Allocated"]

@@ -166,7 +166,7 @@ def test_a_connection_that_is_cut_has_failed_once_however_many_changes_were_to_f
     assert set(driver.apply(joining(names))) == {None}
 
 
-def test_who_is_not_there_has_answered_nothing(tmp_path: Path) -> None:
+def test_a_member_that_is_not_there_has_answered_nothing(tmp_path: Path) -> None:
     with haproxy_stage(tmp_path) as stage:
         driver = haproxy(replace(stage.declared, socket=str(tmp_path / "nobody")))
         assert isinstance(driver, Batched)
@@ -177,7 +177,7 @@ def test_who_is_not_there_has_answered_nothing(tmp_path: Path) -> None:
 # Several processes
 
 
-def test_on_several_processes_all_are_changed_and_who_forgot_is_reminded(tmp_path: Path) -> None:
+def test_all_of_several_processes_are_changed_and_one_that_forgot_is_changed_again(tmp_path: Path) -> None:
     with several_stage(tmp_path) as stage:
         names = [a_name() for _ in range(3)]
         assert isinstance(stage.balancer, Batched)
@@ -189,7 +189,7 @@ def test_on_several_processes_all_are_changed_and_who_forgot_is_reminded(tmp_pat
         assert states(stage) == dict.fromkeys(names, SERVING)
 
 
-def test_who_answers_is_changed_and_the_others_are_told_of(tmp_path: Path) -> None:
+def test_processes_that_answer_are_changed_and_the_others_are_reported(tmp_path: Path) -> None:
     with several_stage(tmp_path) as stage:
         name = a_name()
         half = haproxy(replace(stage.declared, further=(str(tmp_path / "nobody"),)))

@@ -55,7 +55,7 @@ def test_dynamic_servers_do_and_a_template_would_do_better(haproxy: Haproxy, bac
 
 
 @pytest.mark.parametrize(("most", "grave"), [(3, []), (4, [False]), (5, [True])])
-def test_a_template_has_a_server_for_every_member_and_for_those_who_drain(
+def test_a_template_has_a_server_for_every_member_those_that_drain_included(
     haproxy: Haproxy, most: int, grave: list[bool]
 ) -> None:
     remarks = remarks_on(a_balancer(haproxy, "web", template="slot"), most)

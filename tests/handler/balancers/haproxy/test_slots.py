@@ -65,7 +65,7 @@ def test_every_member_keeps_its_registration_when_haproxy_comes_again(
         assert get(haproxy.frontend_port) == "hello"
 
 
-def test_a_driver_without_memory_knows_who_is_where(haproxy: Haproxy) -> None:
+def test_a_driver_without_memory_knows_where_each_member_is(haproxy: Haproxy) -> None:
     name = a_name()
     a_driver(haproxy).join(name, "127.0.0.9", 80)
     a_driver(haproxy).leave(name)
@@ -73,14 +73,14 @@ def test_a_driver_without_memory_knows_who_is_where(haproxy: Haproxy) -> None:
     assert haproxy.ask(f"show map {haproxy.map}").strip() == ""
 
 
-def test_two_who_join_at_once_get_a_slot_each(haproxy: Haproxy) -> None:
+def test_two_members_that_join_at_once_get_a_slot_each(haproxy: Haproxy) -> None:
     driver, names = a_driver(haproxy), [a_name() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(driver.join, names, ["127.0.0.1"] * 3, [81, 82, 83]))
     assert set(driver.registrations()) == set(names)
 
 
-def test_who_finds_no_free_slot_waits_for_one(haproxy: Haproxy) -> None:
+def test_a_member_that_finds_no_free_slot_waits_for_one(haproxy: Haproxy) -> None:
     driver, names = a_driver(haproxy), [a_name() for _ in range(4)]
     for port, name in enumerate(names[:3], 81):
         driver.join(name, "127.0.0.1", port)

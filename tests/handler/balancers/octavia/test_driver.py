@@ -202,12 +202,12 @@ def together(stage: OctaviaStage, driver: OctaviaDriver, verb: str, sequences: A
     return ended
 
 
-def test_it_takes_batches_and_tells_who_sits_there(stage: OctaviaStage) -> None:
+def test_it_takes_batches_and_tells_which_members_are_registered(stage: OctaviaStage) -> None:
     assert isinstance(stage.driver(), Batched)
     assert isinstance(stage.driver(), ListsForeignMembers)
 
 
-def test_who_waits_for_the_same_pool_is_changed_in_one_batch(stage: OctaviaStage) -> None:
+def test_members_that_wait_for_the_same_pool_are_changed_in_one_batch(stage: OctaviaStage) -> None:
     driver = stage.driver()
 
     for verb in ("join", "enable", "drain"):
@@ -255,7 +255,7 @@ def test_each_change_of_a_batch_has_its_answer(stage: OctaviaStage) -> None:
     assert stage.names() == ["database", name(2)]
 
 
-def test_who_leaves_together_leaves_one_by_one(stage: OctaviaStage) -> None:
+def test_members_that_leave_together_leave_one_by_one(stage: OctaviaStage) -> None:
     for sequence in (1, 2, 3):
         stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
     driver = stage.driver()
@@ -269,7 +269,7 @@ def test_who_leaves_together_leaves_one_by_one(stage: OctaviaStage) -> None:
     assert stage.names() == [name(2)]
 
 
-def test_a_batch_leaves_alone_who_is_not_in_it(stage: OctaviaStage) -> None:
+def test_a_batch_leaves_members_alone_that_are_not_in_it(stage: OctaviaStage) -> None:
     driver = stage.driver()
     driver.join(name(50), "10.0.0.50", 80)
     driver.enable(name(50))

@@ -243,7 +243,7 @@ def test_a_holder_that_hangs_is_tried_again(stage: ListenerStage) -> None:
         os.kill(holder, signal.SIGCONT)
 
 
-def test_one_who_speaks_otherwise_is_tried_again(stage: ListenerStage, tmp_path: Path) -> None:
+def test_a_peer_that_answers_otherwise_is_tried_again(stage: ListenerStage, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "other.sock"))
         other.listen()

@@ -68,7 +68,7 @@ def test_a_closed_end_is_noticed_by_both() -> None:
     asyncio.run(conversation())
 
 
-def test_hanging_up_wakes_who_waits_at_the_same_end() -> None:
+def test_hanging_up_wakes_the_caller_that_waits_at_the_same_end() -> None:
     async def conversation() -> None:
         with two_ends() as (ours, _):
             waiting = asyncio.create_task(ours.receive())
@@ -104,7 +104,7 @@ def test_a_message_that_promises_a_socket_must_bring_it() -> None:
     asyncio.run(conversation())
 
 
-def test_who_does_not_read_is_given_up() -> None:
+def test_a_client_that_does_not_read_is_given_up() -> None:
     def send_on(wire: HolderSocket) -> None:
         for _ in range(100_000):
             wire.send(Stop())

@@ -92,7 +92,7 @@ async def report(wire: HolderSocket) -> Active | Stopped:
     return message
 
 
-def test_a_member_says_who_it_is_and_waits(tmp_path: Path) -> None:
+def test_a_member_gives_its_name_and_waits(tmp_path: Path) -> None:
     async def scene() -> None:
         program = Program()
         async with registered(tmp_path, program) as gate, gate.visitor() as wire:

@@ -233,7 +233,7 @@ def test_a_copy_of_another_port_is_dismissed(listening: socket.socket) -> None:
     asyncio.run(scene())
 
 
-def test_the_end_dismisses_everybody(listening: socket.socket) -> None:
+def test_the_end_dismisses_every_member(listening: socket.socket) -> None:
     async def scene() -> None:
         attendance = an_attendance(listening)
         async with connected(attendance, a_hello()) as wire:

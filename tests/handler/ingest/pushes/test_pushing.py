@@ -390,7 +390,7 @@ def test_one_does_not_use_up_what_another_may() -> None:
     assert (admitted(bucket, 0, 0, 0, 0), admitted(bucket, 0, who="b")) == ([True, True, True, False], [True])
 
 
-def test_the_buckets_of_those_who_are_quiet_are_forgotten(monkeypatch) -> None:
+def test_the_buckets_of_quiet_callers_are_forgotten(monkeypatch) -> None:
     monkeypatch.setattr(pushing, "_KEPT", 10)
     bucket = PushRate()
     for number in range(1000):

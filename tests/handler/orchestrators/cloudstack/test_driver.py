@@ -193,7 +193,7 @@ def test_a_failure_is_not_permanent_while_what_is_left_of_it_is_going(stage: Clo
 # Looking.
 
 
-def test_who_is_not_among_what_could_be_read_may_still_be_there(stage: CloudstackStage) -> None:
+def test_a_member_that_is_not_among_those_read_may_still_be_there(stage: CloudstackStage) -> None:
     for sequence in range(1, 151):
         stage.wire.add(name(1000 + sequence))
     for command in (lambda: stage.driver().find(name(1)), lambda: stage.driver().create(stage.launch(1))):

@@ -354,7 +354,7 @@ def test_what_several_ask_for_is_done_in_one_go_and_each_has_its_own_answer() ->
     assert answers == {0: 0, 1: 10, 2: 20, 3: Full, 4: 40}
 
 
-def test_who_comes_while_something_is_done_is_served_by_the_next_go() -> None:
+def test_a_caller_that_comes_while_a_batch_runs_is_served_by_the_next() -> None:
     goes: list[list[int]] = []
     under_way, goes_on = threading.Event(), threading.Event()
 
@@ -379,7 +379,7 @@ def test_who_comes_while_something_is_done_is_served_by_the_next_go() -> None:
 
 
 @pytest.mark.parametrize("raised", [Transient("later"), Permanent("never")])
-def test_what_fails_fails_for_everybody_and_not_for_the_next(raised: DriverError) -> None:
+def test_a_failure_reaches_all_that_wait_and_not_the_next_caller(raised: DriverError) -> None:
     failing = [raised]
 
     def do(asked: Sequence[MemberName]) -> Mapping[MemberName, int | DriverError]:
@@ -409,7 +409,7 @@ def test_a_fault_of_our_own_is_told_and_answers_no_later_call() -> None:
     assert together.ask(1) == 7
 
 
-def test_who_is_not_in_the_answer_has_none_yet() -> None:
+def test_a_member_that_is_not_in_the_answer_has_no_value_yet() -> None:
     together: Coalescer[int, int] = Coalescer(lambda _: {})
 
     with pytest.raises(Transient):

@@ -19,7 +19,7 @@ def stage() -> Iterator[OpennebulaStage]:
 
 def test_a_user_in_order_is_found_in_order(stage: OpennebulaStage) -> None:
     stage.wire.quota = 20
-    stage.wire.add("somebody")
+    stage.wire.add("another")
     found = looks(stage.driver(), a_template_recipe(), a_template_recipe(template="3", networks=("1",)))
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {OK}

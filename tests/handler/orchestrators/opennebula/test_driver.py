@@ -317,7 +317,7 @@ def happening(stage: OpennebulaStage, at: Callable[[int], None]) -> None:
 
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("where", [0, 60, 98, 99, 149])
-def test_who_moves_over_the_border_of_pages_while_others_go_is_seen(
+def test_a_machine_that_moves_over_the_border_of_pages_while_others_go_is_seen(
     stage: OpennebulaStage, where: int, descending: bool
 ) -> None:
     stage.wire.descending = descending
@@ -335,7 +335,7 @@ def test_who_moves_over_the_border_of_pages_while_others_go_is_seen(
 
 
 @pytest.mark.parametrize("descending", [True, False])
-def test_those_who_come_while_a_pool_is_read_hide_no_other(stage: OpennebulaStage, descending: bool) -> None:
+def test_machines_that_come_while_a_pool_is_read_hide_no_other(stage: OpennebulaStage, descending: bool) -> None:
     stage.wire.descending = descending
     for sequence in range(1, 251):
         stage.wire.member(name(sequence))
@@ -374,7 +374,7 @@ def test_many_are_made_at_the_same_time_beside_many_with_few_looks_at_the_pool(s
     assert stage.wire.count("vmpool.infoextended") < 2 * 40
 
 
-def test_who_is_not_among_what_could_be_read_may_still_be_there(stage: OpennebulaStage) -> None:
+def test_a_member_that_is_not_among_those_read_may_still_be_there(stage: OpennebulaStage) -> None:
     for sequence in range(1, 151):
         stage.wire.member(name(1000 + sequence))
     for command in (lambda: stage.driver().find(name(1)), lambda: stage.driver().create(stage.launch(1))):

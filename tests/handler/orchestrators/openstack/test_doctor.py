@@ -33,7 +33,7 @@ def stage() -> Iterator[OpenstackStage]:
 
 def test_a_project_in_order_is_found_in_order(stage: OpenstackStage) -> None:
     stage.nova.quota, stage.nova.cores = 20, 40
-    stage.nova.add("somebody")
+    stage.nova.add("another")
     found = looks(stage.driver(), WHOLE, a_server_recipe(image=mint("image web"), networks=(mint("network net"),)))
 
     assert {verdict for each in verdicts(found).values() for verdict in each} == {OK}

@@ -204,7 +204,7 @@ def test_names_that_mean_nothing_or_two_things_are_refused(
 
 
 @_KINDS
-def test_what_listings_do_not_show_yet_is_found_by_who_made_it(
+def test_a_machine_that_listings_do_not_show_yet_is_found_by_the_driver_that_made_it(
     stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
 ) -> None:
     ready_for(stage, driver, part)

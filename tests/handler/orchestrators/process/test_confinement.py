@@ -94,7 +94,7 @@ def test_memory_is_what_is_written_to_and_not_what_is_reserved(box: ProcessOrche
     assert printed(stage, launch, box).split() == ["reserved", "refused"]
 
 
-def test_who_spins_is_told_ends_and_it_is_known_why(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_member_that_spins_ends_and_the_reason_is_known(box: ProcessOrchestrator, stage: ProcessStage) -> None:
     launch = stage.launch(recipe=python("while True: pass", cpu_time=1.0))
 
     box.create(launch)
@@ -213,7 +213,7 @@ def alive(pid: int) -> bool:
         pytest.param(("sh", "-c", "kill -SEGV $$"), "ended by signal 11 (SIGSEGV)", id="by a signal"),
     ],
 )
-def test_how_a_member_ended_is_known_to_who_saw_it(
+def test_the_end_of_a_member_is_known_to_the_driver_that_saw_it(
     command: tuple[str, ...], said: str, box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
     launch = stage.launch(recipe=a_recipe(command))

@@ -64,7 +64,7 @@ def gone(server: Server) -> bool:
 # What a member is given
 
 
-def test_a_member_is_told_who_it_is_and_where(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_member_is_told_its_name_and_place(box: ProcessOrchestrator, stage: ProcessStage) -> None:
     launch = stage.launch(
         12, recipe=shell('echo "$TRIMTAB_MEMBER $TRIMTAB_INSTALLATION $TRIMTAB_GROUP $TRIMTAB_ADDRESS"; exec sleep 60')
     )

@@ -78,7 +78,7 @@ def test_two_declarations_of_one_cloud_are_one_cloud(stage: SimulatedStage) -> N
     assert len(old.list(WEB).servers) == 1
 
 
-def test_drivers_side_by_side_give_everybody_an_id_of_its_own(stage: SimulatedStage) -> None:
+def test_drivers_side_by_side_give_every_machine_an_id_of_its_own(stage: SimulatedStage) -> None:
     drivers = [stage.driver() for _ in range(4)]
 
     with ThreadPoolExecutor(8) as pool:

@@ -208,7 +208,7 @@ def test_what_is_scripted_befalls_so_many_once_and_at_its_time(much: dict[str, A
         assert list(listed(cloud, instant).values()).count(ServerState.ERROR) == hit
 
 
-def test_who_vanishes_leaves_no_trace() -> None:
+def test_a_member_that_vanishes_leaves_no_trace() -> None:
     cloud = peopled(4, script=(Incident(at=60.0, what=ScriptedEvent.VANISH, share=0.5),))
 
     assert len(listed(cloud, at(61))) == len(cloud.machines(at(61))) == 2
@@ -218,14 +218,14 @@ def test_a_listing_shows_one_mark_or_all() -> None:
     cloud = peopled(2)
     cloud.add("database-1", BEGAN)
 
-    everybody = cloud.list(None, at(1)).given
+    all_members = cloud.list(None, at(1)).given
 
-    assert isinstance(everybody, Listing)
-    assert {server.name for server in everybody.servers} == {ONE, TWO, "database-1"}
+    assert isinstance(all_members, Listing)
+    assert {server.name for server in all_members.servers} == {ONE, TWO, "database-1"}
     assert set(listed(cloud, at(1))) == {ONE, TWO}
 
 
-def test_who_has_been_gone_for_long_is_forgotten() -> None:
+def test_a_member_that_has_been_gone_for_long_is_forgotten() -> None:
     cloud = peopled(3, stop=0.0, listing=ListingFaults(lag=10.0))
     cloud.destroy(ONE, at(10), grace=0.0)
 

@@ -94,7 +94,7 @@ def test_the_pages_show_without_an_error_and_load_nothing_from_elsewhere(
         page.close()
 
 
-def test_a_resize_shows_by_itself_and_who_asked_cannot_inject(daemon: Daemon, browser: Browser) -> None:
+def test_a_resize_shows_by_itself_and_its_author_cannot_inject_text(daemon: Daemon, browser: Browser) -> None:
     daemon.settled(1, "web")
     page = settled(browser.page(), daemon, "/groups/web")
     overview = settled(browser.page(), daemon, "/")
