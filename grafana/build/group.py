@@ -15,6 +15,7 @@ from grafana.build.panels import (
     ORANGE,
     RED,
     SECONDS,
+    SHARE,
     Panel,
     PanelQuery,
     bars,
@@ -49,6 +50,7 @@ def dashboard() -> Dashboard:
     whole.annotation(decisions(GROUP)).annotation(calls(GROUP)).annotation(edits(GROUP))
     filled(whole, *_figures(), *_size())
     filled(whole.with_row(Row("Conditions")), *_conditions())
+    filled(whole.with_row(Row("Forecast")), *_forecast())
     filled(whole.with_row(Row("Timers and guards")), *_guards())
     filled(whole.with_row(Row("Convergence")), *_convergence())
     filled(whole.with_row(Row("Rolls")), *_rolls())
@@ -152,6 +154,31 @@ def _conditions() -> list[Panel]:
             PanelQuery(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
             unit=SECONDS,
         ).override_by_name("interval", list(dashed(RED))),
+    ]
+
+
+def _forecast() -> list[Panel]:
+    return [
+        lines(
+            "Load and forecast",
+            "The measured load in members, what is forecast for a boot time ahead, and the same with its headroom.",
+            PanelQuery(f"trimtab_forecast_load_members{{{GROUP}}}", "{{policy}}: load"),
+            PanelQuery(f"trimtab_forecast_coming_members{{{GROUP}}}", "{{policy}}: forecast"),
+            PanelQuery(f"trimtab_forecast_at_most_members{{{GROUP}}}", "{{policy}}: at most"),
+        ).override_by_regexp(".*(forecast|at most)", list(dashed(BLUE))),
+        steps(
+            "Needed and enough",
+            "Below what is needed the group grows, above what is enough it shrinks. In mode advise it does neither.",
+            PanelQuery(f"trimtab_group_desired{{{GROUP}}}", "desired"),
+            PanelQuery(f"trimtab_forecast_needed_members{{{GROUP}}}", "{{policy}}: needed"),
+            PanelQuery(f"trimtab_forecast_enough_members{{{GROUP}}}", "{{policy}}: enough"),
+        ).override_by_regexp(".*(needed|enough)", list(dashed(RED))),
+        lines(
+            "Load that the headroom missed",
+            "The part of the load of the last days beyond the virtual fleet that the group follows.",
+            PanelQuery(f"trimtab_forecast_missed_ratio{{{GROUP}}}", "{{policy}}"),
+            unit=SHARE,
+        ),
     ]
 
 

@@ -12,6 +12,12 @@ from tests.support.waiting import PATIENT
 
 _NO_RECORDING = "the fleet records no samples"
 ELSEWHERE = {
+    "trimtab_forecast_at_most_members": "the fleet has no policy with a forecast",
+    "trimtab_forecast_coming_members": "the fleet has no policy with a forecast",
+    "trimtab_forecast_enough_members": "the fleet has no policy with a forecast",
+    "trimtab_forecast_load_members": "the fleet has no policy with a forecast",
+    "trimtab_forecast_missed_ratio": "the fleet has no policy with a forecast",
+    "trimtab_forecast_needed_members": "the fleet has no policy with a forecast",
     "trimtab_endpoint_circuit": "processes and a shared listener have no endpoint",
     "trimtab_endpoint_unsent_calls_total": "processes and a shared listener have no endpoint",
     "trimtab_claim_unwritten": "every claim can be written",
