@@ -30,9 +30,10 @@ test: ## all tests, JOBS of them side by side; JOBS=0: one after another, as a d
 	@.ci/real-parts
 	@$(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(PYTEST)
 
-test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT), CORES side by side
+test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT, tests/long_files.txt), CORES side by side
 	@.ci/environment requirements-dev.txt
-	@$(BIN)/pytest --numprocesses $(CORES) -m "not program" $(addprefix --ignore=tests/,$(FAST_LEAVES_OUT)) $(PYTEST)
+	@$(BIN)/pytest --numprocesses $(CORES) -m "not program" $(addprefix --ignore=tests/,$(FAST_LEAVES_OUT)) \
+	  $$(sed 's/^/--ignore=/' tests/long_files.txt) $(PYTEST)
 
 test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIENT_CONFIG_FILE, and TRIMTAB_REAL_OPENNEBULA
 	@.ci/environment requirements-dev.txt

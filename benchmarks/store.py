@@ -92,10 +92,10 @@ def _writes(part: int) -> Iterable[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "bench.sqlite"
         store = opened(path)
-        store.declare([a_definition("web"), *(a_definition(f"g{n}") for n in range(TICKS))], NOW)
+        store.declare([a_definition("web"), *(a_definition(f"g{n}") for n in range(TICKS // part))], NOW)
         yield "durable writes, 1 thread", _rate(store, WRITES // part, threads=1), "/s"
         yield "durable writes, 16 threads", _rate(store, WRITES // part, threads=16), "/s"
-        yield from _recording(store)
+        yield from _recording(store, TICKS // part)
         big = BIG // part
         records = [a_record(n, phase=Phase.IN_SERVICE) for n in range(1, big + 1)]
         yield f"save, {big:,} members at once", _ms(lambda: store.save(records, CloudId("local"))), "ms"
@@ -105,14 +105,14 @@ def _writes(part: int) -> Iterable[tuple[str, float, str]]:
         yield "open and close", _ms(lambda: opened(path).close()), "ms"
 
 
-def _recording(store: SqliteStore) -> Iterable[tuple[str, float, str]]:
-    yield f"record, {TICKS:,} first ticks", _ms(lambda: store.record(_ticks(0))), "ms"
-    unchanged = [_ticks(turn) for turn in range(1, 8)]
+def _recording(store: SqliteStore, count: int) -> Iterable[tuple[str, float, str]]:
+    yield f"record, {count:,} first ticks", _ms(lambda: store.record(_ticks(count, 0))), "ms"
+    unchanged = [_ticks(count, turn) for turn in range(1, 8)]
     took = sorted(_ms(partial(store.record, ticks)) for ticks in unchanged)
-    yield f"record, {TICKS:,} unchanged ticks, median of {len(took)}", took[len(took) // 2], "ms"
-    yield f"flush, {TICKS:,} spans", _ms(store.flush), "ms"
-    changed = _ticks(8, reason=Reason.SCALED_OUT)
-    yield f"record, {TICKS:,} decisions with their states", _ms(lambda: store.record(changed)), "ms"
+    yield f"record, {count:,} unchanged ticks, median of {len(took)}", took[len(took) // 2], "ms"
+    yield f"flush, {count:,} spans", _ms(store.flush), "ms"
+    changed = _ticks(count, 8, reason=Reason.SCALED_OUT)
+    yield f"record, {count:,} decisions with their states", _ms(lambda: store.record(changed)), "ms"
 
 
 def _rate(store: SqliteStore, writes: int, *, threads: int) -> float:
@@ -125,12 +125,12 @@ def _rate(store: SqliteStore, writes: int, *, threads: int) -> float:
         return writes / (time.perf_counter() - began)
 
 
-def _ticks(turn: int, *, reason: Reason = Reason.STEADY) -> list[StoredTick]:
+def _ticks(count: int, turn: int, *, reason: Reason = Reason.STEADY) -> list[StoredTick]:
     sizes = (3, 4) if reason is Reason.SCALED_OUT else (3, 3)
     state = a_state(4) if reason is Reason.SCALED_OUT else None
     values = (50.0 + turn, 20.0)
     told = [
-        an_explanation(at(30 * turn), group=f"g{n}", reason=reason, sizes=sizes, values=values) for n in range(TICKS)
+        an_explanation(at(30 * turn), group=f"g{n}", reason=reason, sizes=sizes, values=values) for n in range(count)
     ]
     return [a_tick(explanation, state=state) for explanation in told]
 

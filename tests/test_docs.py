@@ -135,3 +135,10 @@ def test_what_a_newcomer_looks_for_is_where_contributing_says() -> None:
 
     assert len(places) == 5
     assert [(path, word) for path, word in places if word not in (ROOT / path).read_text(encoding="utf-8")] == []
+
+
+def test_files_that_make_test_fast_leaves_out_are_there() -> None:
+    left_out = (ROOT / "tests" / "long_files.txt").read_text().splitlines()
+
+    assert [path for path in left_out if not (ROOT / path).exists()] == []
+    assert left_out == sorted(left_out)

@@ -250,7 +250,7 @@ async def _tried(work: Callable[[], Awaitable[None]]) -> None:
 
 
 @given(STORIES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_repeated_tick_leaves_what_one_leaves_that_is_worked_out(story: list) -> None:
     asyncio.run(_both(story))
 
