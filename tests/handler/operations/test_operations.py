@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, FrozenInstanceError, fields
 from typing import Any, get_type_hints
 from urllib.parse import unquote
@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from config.model.rolling import Allowance
-from config.units import GroupId
+from config.units import GroupId, Instant
 from handler.identity.actors import Actor, local
 from handler.identity.rights import INSTALLATION, OnGroups, OnWebhook, Right, Verb
 from handler.operations.address import (
@@ -33,6 +33,7 @@ from handler.operations.daemon_operations import AdoptStore, MakeHook
 from handler.operations.group_operations import DeleteGroup
 from handler.operations.registry import OPERATIONS, Operation
 from handler.operations.size_operations import PauseFleet
+from handler.web import operating
 from handler.web.gate import ACTOR
 from handler.web.operating import operation_routes
 from tests.support.filled import filled
@@ -66,7 +67,19 @@ class Performing:
     def __init__(self) -> None:
         self.asked: list[tuple[Operation, Actor]] = []
         self.app = FastAPI(exception_handlers={RequestValidationError: _misread})
-        self.app.include_router(operation_routes(self.perform), prefix="/api/v1")
+        self.calls = self.authorising = self
+        self.app.include_router(operation_routes(self), prefix="/api/v1")  # type: ignore[arg-type]
+
+    def check(self, by: Actor, right: Right) -> None:
+        """Everything may be asked for."""
+
+    def begin_call(self, *_: object) -> None:
+        """No key was there before."""
+
+    end_call = begin_call
+
+    def now(self) -> Instant:
+        return Instant(0.0)
 
     async def perform(self, operation: Operation, by: Actor) -> Mapping[str, object]:
         self.asked.append((operation, by))
@@ -102,8 +115,10 @@ async def _misread(_: Request, error: Any) -> JSONResponse:
 
 
 @pytest.fixture(scope="module")
-def daemon() -> Performing:
-    return Performing()
+def daemon() -> Iterator[Performing]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operating, "perform", Performing.perform)
+        yield Performing()
 
 
 def test_every_class_with_an_address_is_in_the_registry() -> None:
