@@ -7,7 +7,6 @@ that of an entry of the file.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 import re
@@ -20,6 +19,7 @@ from config.bounds import DEEPEST_VALUE, MOST_VALUES
 from config.document.places import Plain, walked
 from config.errors import Refused
 from config.model.catalogue import Site
+from config.model.sections import Section
 from config.model.where import Where
 
 API: Final = "api/"
@@ -33,16 +33,6 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz24567"
 _SUFFIX: Final = 5
 _SLUG: Final = 30
 """Characters of a slug: with its suffix it is the name of a group, too."""
-
-
-class Section(enum.Enum):
-    """A section of the file whose entries can be declared over the API, too."""
-
-    COUNTERS = "counters"
-    CONDITIONS = "conditions"
-    POLICIES = "policies"
-    PROFILES = "profiles"
-    GROUPS = "groups"
 
 
 _SINGULAR: Final[Mapping[Section, str]] = {

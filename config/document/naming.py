@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from config.document.entities import Section
 from config.document.places import Plain
+from config.model.sections import Section
 
 _COUNTER, _CONDITION, _POLICY, _PROFILE = Section.COUNTERS, Section.CONDITIONS, Section.POLICIES, Section.PROFILES
 _NAMES: Final[Mapping[Section, Mapping[tuple[str, ...], Section]]] = {

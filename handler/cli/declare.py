@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from config.document.entities import Section
+from config.model.sections import Section
 from handler.cli.commands import Program
 from handler.cli.terminal import DONE, PROBLEMS, AsJson, State, ask, fail, lines, print_json, read, refusals, show
 

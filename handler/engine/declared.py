@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from config.document.entities import Entity, Section, key_at
+from config.document.entities import Entity, key_at
 from config.document.places import ParsedText
 from config.errors import DeclarationError, Problem
 from config.load import read
 from config.merge import Merged, losses, merge
 from config.model.catalogue import Catalogue
+from config.model.sections import Section
 from config.model.where import Where
 from config.units import GroupId
 from handler.ports.declarations import EntityChange

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from config.checks.references import users
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
 from config.document.overlay import overlaid, told
 from config.document.places import Plain
+from config.model.sections import Section
 from config.model.where import Where, dotted
 from handler.engine.declared import Declared
 from handler.engine.declaring import Proposal, Redeclared

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from annotated_types import Ge, Len
 
-from config.document.entities import Section
 from config.document.statement import veiled
+from config.model.sections import Section
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, HEADER, installation, over
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from config.checks.references import users
-from config.document.entities import Entity, Section, canonical, checked_name, derived_id
+from config.document.entities import Entity, canonical, checked_name, derived_id
 from config.document.naming import with_ids
 from config.document.overlay import told
 from config.document.places import Plain
 from config.errors import Refused
+from config.model.sections import Section
 from config.model.where import Where, dotted
 from handler.engine.declared import Declared
 from handler.operations.lookup import NoSuch, nearest

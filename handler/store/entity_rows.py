@@ -6,7 +6,8 @@ from dataclasses import fields
 
 from sqlalchemy import Column, Connection, Integer, Table, Text, delete, insert
 
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
+from config.model.sections import Section
 from handler.ports.declarations import EntityChange, EntityRevision
 from handler.store.columns import METADATA, SECONDS, JsonColumn, Word
 from handler.store.rows import named

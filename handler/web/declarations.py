@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
 from config.document.statement import veiled
+from config.model.sections import Section
 from handler.engine.declaring import Redeclared
 from handler.identity.rights import Verb
 from handler.operations.authorising import may

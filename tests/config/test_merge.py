@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
 from config.document.overlay import trespasses
 from config.document.places import ParsedText, read_places
 from config.errors import DeclarationError
 from config.load import catalogue_of, parse
 from config.merge import Merged, losses, merge
+from config.model.sections import Section
 
 FILE = """\
 counters: {cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0}}

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from config.document.entities import Section, canonical, checked_name, derived_id
+from config.document.entities import canonical, checked_name, derived_id
 from config.document.scalars import GroupName, Name
 from config.errors import Refused
+from config.model.sections import Section
 
 NAMES: TypeAdapter[str] = TypeAdapter(Name)
 GROUPS: TypeAdapter[str] = TypeAdapter(GroupName)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
 from config.errors import StoreError
+from config.model.sections import Section
 from config.model.where import Where
 from config.units import GroupId
 from handler.ports.declarations import (

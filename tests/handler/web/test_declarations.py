@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from config.document.entities import Entity, Section
+from config.document.entities import Entity
 from config.errors import Transient
+from config.model.sections import Section
 from config.units import GroupId
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Grants
