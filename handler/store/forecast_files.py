@@ -156,17 +156,6 @@ class ForecastFolder:
         except (ValueError, KeyError, TypeError, zlib.error):  # of another release
             return None
 
-    def keep_only(self, lanes: Sequence[Lane]) -> None:
-        """Delete the files of other lanes.
-
-        Raises:
-            OSError: the disk refuses.
-        """
-        names = {_name(lane) for lane in lanes}
-        for path in [*self._place.glob("*.loads"), *self._place.glob("*.learned"), *self._place.glob("*.new")]:
-            if path.stem not in names:
-                path.unlink(missing_ok=True)
-
     @property
     def bytes(self) -> int:
         """What all files take on the disk."""
