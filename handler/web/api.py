@@ -68,8 +68,14 @@ async def _forbidden(request: Request, error: Exception) -> JSONResponse:
     return problem_response(Problem.FORBIDDEN, str(error))
 
 
-async def _misread(_: Request, error: Exception) -> JSONResponse:
-    """Return the errors of a request and their places, without repeating its content."""
+async def _misread(request: Request, error: Exception) -> JSONResponse:
+    """Return the errors of a request and their places, without repeating its content.
+
+    A path of its own that a pattern fits, too, is answered as that path: this method is not one of its methods.
+    """
+    described = request.app.openapi()["paths"].get(request.url.path)
+    if described is not None and request.method.lower() not in described:
+        return await _unserved(request, HTTPException(HTTPStatus.METHOD_NOT_ALLOWED))
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
     return problem_response(Problem.INVALID, words.encode("ascii", "backslashreplace").decode())

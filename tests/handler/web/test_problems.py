@@ -36,6 +36,7 @@ def test_every_refusal_has_its_type_beside_the_error_that_it_always_had(tmp_path
         (Problem.NOT_FOUND, "GET", f"{API}/nothing", ADMIN, None),
         (Problem.NOT_FOUND, "GET", "/events", ADMIN, None),
         (Problem.WRONG_METHOD, "POST", f"{API}/groups", ADMIN, {}),
+        (Problem.WRONG_METHOD, "POST", f"{API}/declarations/revisions", ADMIN, {}),
         (Problem.INVALID, "PUT", f"{API}/groups/web/size", ADMIN, {"size": "many"}),
         (Problem.FORBIDDEN, "PUT", f"{API}/groups/web/size", VIEWER, {"size": 2}),
         (Problem.UNAUTHENTICATED, "GET", f"{API}/groups", ANONYMOUS, None),
