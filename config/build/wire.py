@@ -253,7 +253,7 @@ def name_of(field: Field[Any]) -> str:
     >>> @dataclass
     ... class Record:
     ...     leaving: bool
-    ...     registrations: int = field(metadata={"wire": "registrations"})
+    ...     registrations: int = field(metadata={"wire": "seats"})
     >>> [name_of(each) for each in fields(Record)]
     ['leaving', 'seats']
     """
