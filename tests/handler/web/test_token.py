@@ -23,6 +23,8 @@ TOKEN = "a-token-of-the-tests"
 ASKING = {f"{API}/groups/{{group}}/probe", f"{API}/garbage"}
 """GETs that send requests to members, clouds or balancers."""
 USERS = {f"{API}/users", f"{API}/tokens", f"{API}/audit"}
+SECRETS = {f"{API}/declarations/document"}
+"""The declaration as one file would say it, with the secrets that it writes out."""
 
 
 @dataclass
@@ -70,11 +72,11 @@ async def answered(gate: Gate, path: str, token: str | None) -> None:
     await gate(scope, receive, send)
 
 
-def test_without_the_token_every_get_is_answered_but_those_that_send_requests_or_show_users(
+def test_without_the_token_every_get_is_answered_but_those_that_send_requests_or_show_users_or_secrets(
     daemon: Daemon, group: str
 ) -> None:
     refused = {path for path in reading_paths(daemon) if daemon.get(path.replace("{group}", group)).status == 401}
-    assert refused == ASKING | USERS
+    assert refused == ASKING | USERS | SECRETS
 
 
 def test_a_get_that_sends_requests_says_what_it_needs_and_is_answered_to_the_token_and_over_the_unix_socket(

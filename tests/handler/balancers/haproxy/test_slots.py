@@ -167,7 +167,7 @@ def test_where_the_map_names_no_majority_nothing_is_touched(haproxy: Haproxy, sl
     with_work(haproxy, *slots)
     before = haproxy.servers()
 
-    for call in (driver.registrations, driver.remedy):
+    for call in (driver.registrations, driver.correct):
         with pytest.raises(Permanent, match="does not say whose"):
             call()
 
