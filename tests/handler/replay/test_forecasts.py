@@ -118,3 +118,26 @@ def test_the_bounds_of_the_group_hold() -> None:
 
     assert max(sizes) == 80
     assert min(sizes) >= 1
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param([*[40.0] * 10, *[200.0] * 20, *[20.0] * 120], id="a step up, and down"),
+        pytest.param([40.0 + 2.0 * tick for tick in range(150)], id="a ramp"),
+        pytest.param([100.0 + 80.0 * np.sin(tick / 10) for tick in range(150)], id="waves"),
+    ],
+)
+def test_without_history_it_carries_no_less_than_the_target_that_stands_beside_it(load: Sequence[float]) -> None:
+    more = "  keep: {target: {counter: requests, each: 10}}"
+    alone = under(load, a_forecast(more=more, policies="keep"))
+    beside = under(load, a_forecast(more=more, policies="keep, ahead"))
+
+    assert alone != beside
+    assert lost(beside, load) <= lost(alone, load)
+
+
+def lost(moved: Sequence[tuple[float, int]], load: Sequence[float]) -> float:
+    """Return the load beyond what the sizes carry, each member 10, over all ticks."""
+    sizes = [[size for since, size in moved if since <= 30.0 * tick][-1] for tick in range(len(load))]
+    return sum(max(0.0, rate - 10.0 * size) for rate, size in zip(load, sizes, strict=True))
