@@ -16,7 +16,7 @@ access    `access_schema` has users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
-``group``, so that rows and dataclasses have the same names.
+``group``, and ``seats`` has ``registrations``, so that rows and dataclasses have the same names.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
 
+_OWN_IDS = tuple[tuple[BalancerId, str], ...]
 HEAD = "0032"
 """The revision that this release reads and writes."""
 
@@ -191,13 +192,7 @@ members = Table(
     Column("made_at", SECONDS),
     Column("in_service_at", SECONDS),
     Column("balancers", JsonColumn(tuple[tuple[BalancerId, int], ...]), nullable=False),
-    Column(
-        "seats",
-        JsonColumn(tuple[tuple[BalancerId, str], ...]),
-        key="registrations",
-        nullable=False,
-        server_default="[]",
-    ),
+    Column("seats", JsonColumn(_OWN_IDS), key="registrations", nullable=False, server_default="[]"),
     Column("detaching", JsonColumn(tuple[BalancerId, ...]), nullable=False, server_default="[]"),
     Column("leaving", Word(Leaving)),
     Column("leaving_at", SECONDS),

@@ -230,9 +230,7 @@ def explain(
         state: likewise; ``None``: the explanation gets no basis.
     """
     answers = decision.answers
-    reasons = {
-        answer.request.policy: answer.reason for answer in answers if answer.request.cause is RequestCause.POLICY
-    }
+    reasons = {each.request.policy: each.reason for each in answers if each.request.cause is RequestCause.POLICY}
     advices, size = ((), None) if evaluation is None else (evaluation.advices, evaluation.size)
     now = decision.at.wall
     bounds = bounded(group, decision.state, now)
