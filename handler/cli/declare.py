@@ -83,7 +83,7 @@ def revisions(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """List the changes over the API: when, by whom, from where, and of what."""
+    """List the changes over the API: when, the author, from where, and of what."""
     answer = read(state, json, "declarations", "revisions", query=f"?limit={limit}")
     from handler.cli.declare_text import revisions_table
 

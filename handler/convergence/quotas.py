@@ -126,7 +126,7 @@ class Quotas:
     # Reading.
 
     def _known(self, definition: Definition) -> QuotaReading | None:
-        """What was read a moment ago, by whomever."""
+        """What was read a moment ago, by any pass."""
         with self._lock:
             reading = self._readings.get((definition.cloud.id, definition.profile_digest))
             outdated = self._outdated.get(definition.cloud.id, -1)

@@ -198,9 +198,9 @@ def test_a_group_that_comes_back_after_it_was_dropped_never_reuses_a_launch_id(s
     ids=["builds", "deleting", "intend", "save", "step", "note", "record"],
 )
 def test_state_of_a_group_that_is_not_there_is_refused_as_a_whole(store, write):
-    with pytest.raises(StoreError, match="group nobody is not in the store"):
-        write(store, GroupId("nobody"))
-    assert store.history(GroupId("nobody"), before=None, limit=10) == ()
+    with pytest.raises(StoreError, match="group unknown is not in the store"):
+        write(store, GroupId("unknown"))
+    assert store.history(GroupId("unknown"), before=None, limit=10) == ()
 
 
 # Decisions
@@ -352,7 +352,7 @@ def test_steps_without_a_call_are_written_whole_with_their_records(store):
 def test_steps_without_a_call_are_written_all_or_none(store):
     before = store.history(WEB, before=None, limit=9)
     with pytest.raises(StoreError):
-        store.note_steps([a_line("web-k3f9ab-1", 1)], (a_record(1), a_record(2, group=GroupId("nobody"))), LOCAL)
+        store.note_steps([a_line("web-k3f9ab-1", 1)], (a_record(1), a_record(2, group=GroupId("unknown"))), LOCAL)
     assert (store.members(WEB), store.history(WEB, before=None, limit=9)) == ((), before)
 
 
@@ -403,7 +403,7 @@ def test_members_that_leave_are_written_with_the_size_that_follows_or_not_at_all
     left = replace(record, phase=Phase.LEAVING, leaving=Leaving.VANISHED, leaving_at=at(2))
     act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="vanished", by="convergence", message="1 gone")
     with pytest.raises(StoreError):
-        store.lower(act, a_state(3), (left, replace(left, group=GroupId("nobody"))), LOCAL)
+        store.lower(act, a_state(3), (left, replace(left, group=GroupId("unknown"))), LOCAL)
     assert (store.members(WEB), group_of(store).state.desired) == ((record,), 4)
     store.lower(act, a_state(3), (left,), LOCAL)
     assert (store.members(WEB), group_of(store).state.desired) == ((left,), 3)
@@ -415,7 +415,7 @@ def test_behind_what_members_are_is_one_write_with_behind_what_they_will_be(stor
     there = replace(record, balancers=(EDGE,))
     attachment = Attachment(balancer=EDGE[0], port=EDGE[1], by="ada", at=at(2))
     act = Event(at=at(2), group=WEB, kind=EventKind.NOTE, name="attach", by="ada", message="edge")
-    before, foreign_member = group_of(store).definition, replace(there, group=GroupId("nobody"))
+    before, foreign_member = group_of(store).definition, replace(there, group=GroupId("unknown"))
     with pytest.raises(StoreError):
         store.attach(act, before, (attachment,), (there, foreign_member))
     assert (store.members(WEB), group_of(store).attachments) == ((record,), ())

@@ -144,7 +144,7 @@ def test_a_checked_server_s_check_starts_before_it_is_given_work(tmp_path: Path)
 
 def test_a_socket_without_a_listener_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(Transient, match="does not answer"):
-        a_driver(tmp_path / "nobody.sock").registrations()
+        a_driver(tmp_path / "missing.sock").registrations()
 
 
 def test_a_port_that_is_not_open_is_tried_again() -> None:
@@ -155,12 +155,12 @@ def test_a_port_that_is_not_open_is_tried_again() -> None:
 @pytest.mark.parametrize("backend", ["web;del", "web web", "web\nx", ""])
 def test_a_backend_s_name_cannot_carry_a_command(tmp_path: Path, backend: str) -> None:
     with pytest.raises(Permanent, match="not a name"):
-        a_driver(tmp_path / "nobody.sock", backend=backend).registrations()
+        a_driver(tmp_path / "missing.sock", backend=backend).registrations()
 
 
 def test_a_host_name_is_not_an_address(tmp_path: Path) -> None:
     with pytest.raises(Permanent, match="IP addresses only"):
-        a_driver(tmp_path / "nobody.sock").join(NAME, "member.example; del server web/x", 80)
+        a_driver(tmp_path / "missing.sock").join(NAME, "member.example; del server web/x", 80)
 
 
 @pytest.mark.real("haproxy")
