@@ -1,0 +1,96 @@
+"""Write answers as JSON or XML. Pure.
+
+Every answer has one key on top. Fields without a value are left out, and so is an empty list's every key: CloudStack
+does that, and clients count the keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from xml.sax.saxutils import escape
+
+from handler.cloudstack_api.faults import CloudstackFault
+
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
+Shown: TypeAlias = Mapping[str, Value]
+"""The fields of an object in an answer; ``None`` is left out."""
+
+JSON: Final = "application/json; charset=UTF-8"
+XML: Final = "text/xml; charset=UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, ready to send."""
+
+    status: int
+    kind: str
+    """Its content type."""
+    body: bytes
+    description: str = ""
+    """The text of an error; CloudStack's console shows it from the header ``X-Description``."""
+
+
+def answer(envelope: str, content: Shown, form: str, status: int = 200) -> Answer:
+    """Write an answer.
+
+    Args:
+        envelope: the one key on top.
+        content: below it.
+        form: as the parameter ``response`` says: ``json``, or else XML.
+        status: the HTTP status.
+    """
+    if form.lower() == "json":
+        text = json.dumps({envelope: without_nothing(content)}, ensure_ascii=True, separators=(",", ":"))
+        return Answer(status, JSON, text.encode())
+    inner = "".join(_element(name, value) for name, value in without_nothing(content).items())
+    text = f'<?xml version="1.0" encoding="UTF-8"?><{envelope} cloud-stack-version="trimtab">{inner}</{envelope}>'
+    return Answer(status, XML, text.encode("utf-8", "replace"))
+
+
+def fault_answer(envelope: str, fault: CloudstackFault, form: str) -> Answer:
+    """Write an error, with its text in one line for the header."""
+    found = answer(envelope, {"uuidList": (), **shown_fault(fault)}, form, int(fault.code))
+    line = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in fault.text)
+    return Answer(found.status, found.kind, found.body, line)
+
+
+def shown_fault(fault: CloudstackFault) -> Shown:
+    """Return the fields of an error."""
+    return {"errorcode": int(fault.code), "cserrorcode": fault.internal, "errortext": fault.text}
+
+
+def listed(kind: str, objects: Sequence[Shown], total: int) -> Shown:
+    """Return the content of a list: nothing at all if it is empty; ``total`` counts all pages."""
+    return {"count": total, kind: objects} if objects else {}
+
+
+def without_nothing(content: Shown) -> dict[str, Value]:
+    """Return an object without fields that have no value, at every depth."""
+    return {name: _kept(value) for name, value in content.items() if value is not None}
+
+
+def _kept(value: Value) -> Value:
+    if isinstance(value, Mapping):
+        return without_nothing(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_kept(each) for each in value]
+    return value
+
+
+def _element(name: str, value: Value) -> str:
+    """Write a field; a list is one element for each of its items."""
+    if isinstance(value, Mapping):
+        return f"<{name}>{''.join(_element(inner, each) for inner, each in value.items())}</{name}>"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "".join(_element(name, each) for each in value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"<{name}>{escape(_printable(text))}</{name}>"
+
+
+def _printable(text: str) -> str:
+    """Replace characters that XML 1.0 cannot have."""
+    return "".join(letter if letter >= " " or letter in "\t\n\r" else "?" for letter in text)
