@@ -13,7 +13,7 @@ from config.model.adjustments import Adjustment, AdjustmentVerb
 from config.model.catalogue import Group
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, ProfileId
 from handler.replay.members import ReplayMembers
-from handler.replay.optimum import Ints
+from handler.replay.paths import Ints
 from trigger.decide import decide
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.memory import LoadMemory

@@ -23,7 +23,7 @@ from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
 from handler.replay.members import ReplayMembers
-from handler.replay.optimum import Ints
+from handler.replay.paths import Ints
 from trigger.requests import GroupState
 
 _COUNTERS = """\

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.capacity.setting import SATURATES, WITHIN_SLO, CapacityPolicy, Setting, Sizes
 from benchmarks.capacity.traces import DAY, STEP, Trace
 from collector.samples import Floats
-from handler.replay.optimum import Ints
+from handler.replay.paths import Ints
 
 _FULL = SATURATES / WITHIN_SLO
 _TOLERANCE = 0.1

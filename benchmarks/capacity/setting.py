@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.capacity.traces import STEP, Trace, measured
 from collector.samples import Floats
-from handler.replay.optimum import Ints
+from handler.replay.paths import Ints, path_of
 from handler.replay.scores import CapacityScore, FleetTiming, scored
 
 SATURATES = 100.0
@@ -56,7 +56,8 @@ def shown_of(traces: Mapping[str, Trace], setting: Setting) -> dict[str, Floats]
 def scores(traces: Mapping[str, Trace], sizes: Sizes, setting: Setting) -> dict[str, CapacityScore]:
     """Score the sizes on each trace."""
     return {
-        name: scored(sizes[name], trace.load, 1.0, setting.timing, since=trace.since) for name, trace in traces.items()
+        name: scored(path_of(sizes[name], setting.timing.boot), trace.load, 1.0, setting.timing, since=trace.since)
+        for name, trace in traces.items()
     }
 
 

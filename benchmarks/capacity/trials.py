@@ -18,8 +18,7 @@ from benchmarks.capacity.rivals import target_tracking
 from benchmarks.capacity.setting import Setting
 from benchmarks.capacity.traces import DAY, Trace, measured
 from collector.samples import Floats
-from handler.replay.optimum import Ints
-from handler.replay.scores import in_service
+from handler.replay.paths import Ints, path_of
 from trigger.forecast.shadows import BALANCED
 
 RESULTS = Path(__file__).parent / "trials.json"
@@ -114,6 +113,6 @@ def trials() -> Tried:
 
 
 def _over(trace: Trace, sizes: Ints, setting: Setting) -> float:
-    serving = in_service(sizes, setting.timing.boot)[trace.since :]
+    serving = path_of(sizes, setting.timing.boot).serving[trace.since :]
     load = trace.load[trace.since :]
     return 100.0 * float(np.maximum(load - serving, 0.0).sum()) / float(load.sum())

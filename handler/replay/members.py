@@ -22,6 +22,8 @@ class ReplayMembers:
         self.group = group
         self.members = [(number, since - group.warm_up) for number in range(count)]
         """(number, instant from which it is in service), sorted by number."""
+        self.left = 0
+        """Members in service that have left."""
         self._boot = boot
         self._next = count
 
@@ -61,5 +63,6 @@ class ReplayMembers:
         surplus = max(len(self.members) - desired, 0)
         sign = -1 if self.group.victims is Victims.NEWEST else 1
         leaving = sorted(self.members, key=lambda member: (member[1] <= at, sign * member[0]))[:surplus]
+        self.left += sum(ready <= at for _, ready in leaving)
         self.members = [member for member in self.members if member not in leaving]
         return missing

@@ -15,11 +15,10 @@ after the last one there is nothing to choose, and neither is paid for.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from collector.samples import Floats
+from handler.replay.paths import Ints
 
-Ints = npt.NDArray[np.int64]
 _ROUNDING = 1e-9
 
 

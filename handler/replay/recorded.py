@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aggregator.aggregate import Aggregator
-from aggregator.batch_frames import Reel
+from aggregator.batch_frames import Reel, TickFrames
 from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
@@ -17,10 +17,11 @@ from handler.replay.comparing import ReplayDifference, SizeComparison
 from handler.replay.givens import Givens, as_declared, resumed_at, starts_of
 from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
 from handler.replay.outcomes import ReplayLine, line_of
+from handler.replay.paths import FleetPath
 from handler.replay.samples import Index
 from handler.replay.scrapes import RecordedCohort, bundles_of
 from handler.replay.tallies import GroupTally, TickMeter
-from trigger.conditions.columns import TRUTHS, of_policies, rows_of
+from trigger.conditions.columns import TRUTHS, of_policies, rows_of, truths_of
 from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.evaluate import NOTHING_FORESEEN
@@ -45,6 +46,8 @@ class Run:
     """The sizes differ at the end, and might have agreed later."""
     differed: ReplayDifference | None = None
     """Model ``shared-load``: from here on the fleet is another one, and shared counters are scaled."""
+    path: FleetPath | None = None
+    """The simulated fleet, tick by tick; ``None``: the fleet is the recorded one."""
 
 
 def replay_recorded(
@@ -113,6 +116,14 @@ class PolicyColumns:
         for group, policies in self._policies.items():
             truths = of_policies(policies, codes[:, self._rows.groups[group]])
             followers[group].truths = [[TRUTHS[code] for code in tick] for tick in truths.tolist()]
+
+    def judge_tick(self, frames: TickFrames, followers: Mapping[GroupId, Follower]) -> None:
+        """Give each follower the truths of its policies at one tick."""
+        if not self._policies:
+            return
+        codes = self._rows.truths(frames.columns()).tolist()
+        for group, policies in self._policies.items():
+            followers[group].truths = [truths_of(policies, codes[self._rows.groups[group]])]
 
 
 def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:

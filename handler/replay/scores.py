@@ -19,7 +19,8 @@ import numpy as np
 
 from collector.samples import Floats
 from config.units import Seconds
-from handler.replay.optimum import Ints, least_member_steps, needed
+from handler.replay.optimum import least_member_steps, needed
+from handler.replay.paths import FleetPath, Ints
 
 _DAY: Seconds = 86400.0
 FLAP_WITHIN: Seconds = 900.0
@@ -27,7 +28,7 @@ FLAP_WITHIN: Seconds = 900.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetTiming:
-    """What decides how a fleet follows its size."""
+    """How long members take, in steps."""
 
     step: Seconds
     """Between two sizes."""
@@ -51,52 +52,25 @@ class CapacityScore:
         return self.cost - 1.0 + 2.0 * self.over + 0.005 * self.flaps
 
 
-def in_service(desired: Ints, boot: int) -> Ints:
-    """Return how many members are in service: (step,). The first size is there at once; those that boot leave first.
-
-    >>> in_service(np.array([1, 3, 3, 2, 3, 3, 3]), 2).tolist()
-    [1, 1, 1, 2, 2, 2, 3]
-    """
-    padded = np.concatenate((np.full(boot, desired[0]), desired))
-    found: Ints = np.lib.stride_tricks.sliding_window_view(padded, boot + 1).min(axis=1)
-    return found
-
-
-def paid(desired: Ints, timing: FleetTiming) -> Ints:
-    """Return for how many members is paid: (step,). Those that are desired, and those that still drain.
-
-    >>> paid(np.array([3, 3, 1, 1, 1]), FleetTiming(step=30.0, boot=0, drain=2)).tolist()
-    [3, 3, 3, 3, 1]
-    """
-    serving = in_service(desired, timing.boot)
-    before = np.concatenate((serving[:1], serving[:-1]))
-    left = np.cumsum(np.maximum(before - desired, 0))
-    draining = left.copy()
-    draining[timing.drain :] -= left[: len(left) - timing.drain]
-    found: Ints = desired + draining
-    return found
-
-
 def scored(
-    desired: Ints, rate: Floats, each: float, timing: FleetTiming, *, since: int = 0, least: int = 1
+    path: FleetPath, rate: Floats, each: float, timing: FleetTiming, *, since: int = 0, least: int = 1
 ) -> CapacityScore:
-    """Score the sizes of a fleet under a load.
+    """Score a fleet under a load.
 
     Args:
-        desired: (step,) from each step on.
+        path: the fleet, step by step.
         rate: (step,) of the whole group.
         each: the rate that one member serves within the SLO.
-        timing: of the fleet.
+        timing: of the optimum, and of draining.
         since: the first step that counts; what was before only decides which members there are.
         least: the minimum of the group, for the optimum.
     """
-    load, sizes = rate[since:], desired[since:]
-    serving = in_service(desired, timing.boot)[since:]
+    load, sizes, serving = rate[since:], path.ordered[since:], path.serving[since:]
     best = least_member_steps(needed(load, each, least), timing.boot, timing.drain)
     total = float(load.sum())
     days = len(load) * timing.step / _DAY
     return CapacityScore(
-        cost=float(paid(desired, timing)[since:].sum()) / best,
+        cost=float(path.paid(timing.drain)[since:].sum()) / best,
         over=100.0 * float(np.maximum(load - serving * each, 0.0).sum()) / total if total else 0.0,
         flaps=flaps(sizes, timing.step) / days,
     )

@@ -16,19 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from aggregator.aggregate import Aggregator
-from collector.samples import Scrape
+from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.replay.comparing import ReplayDifference
 from handler.replay.givens import starts_of
 from handler.replay.happenings import Course
 from handler.replay.members import ReplayMembers
-from handler.replay.recorded import Follower, Run, hourly_left, teams_of
+from handler.replay.paths import PathRecorder
+from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, teams_of
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import RecordedCohort, polls_of
 from trigger.policies.evaluate import NOTHING_FORESEEN
 from trigger.policies.forecasting import Forecasting
 from trigger.requests import Decision, Fleet
+from trigger.verdicts import Foreseen
 
 
 def replay_shared(
@@ -51,32 +53,26 @@ def replay_shared(
         Unreplayable: the recording does not have a group's number of members.
     """
     first_at = Instant(float(cohort.samples.at[0]))
-    sharers = [_Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups]
-    teams_of(sharers)
+    sharers = {group: _Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups}
+    teams_of(list(sharers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    forecasting = Forecasting(catalogue, cohort.groups)
+    columns, forecasting = PolicyColumns(catalogue, cohort.groups, aggregator), Forecasting(catalogue, cohort.groups)
     for number, scrape, begins in polls_of(cohort, starts_of(courses)):
         if begins or scrape.at.steady < steady:  # a daemon started, with empty windows
             aggregator = Aggregator(catalogue, cohort.groups)
-            for sharer in sharers:
+            for sharer in sharers.values():
                 sharer.chain.forget_holds()
         steady = scrape.at.steady
-        _share(number, scrape, aggregator, sharers, forecasting)
+        for sharer in sharers.values():
+            sharer.catch_up(number, scrape.at)
+        times = {group: sharer.times(number, scrape.at.wall) for group, sharer in sharers.items()}
+        frames = aggregator.take(scrape, times)
+        columns.judge_tick(frames, sharers)
+        foresight = forecasting.take(frames, scrape.at.wall)
+        for group, sharer in sharers.items():
+            sharer.share(number, frames[group], foresight.get(group, NOTHING_FORESEEN))
         note(len(sharers))
-    return tuple(sharer.run() for sharer in sharers)
-
-
-def _share(
-    number: int, scrape: Scrape, aggregator: Aggregator, sharers: list[_Sharer], forecasting: Forecasting
-) -> None:
-    for sharer in sharers:
-        sharer.catch_up(number, scrape.at)
-    times = {sharer.group.id: sharer.times(number, scrape.at.wall) for sharer in sharers}
-    frames = aggregator.take(scrape, times)
-    foresight = forecasting.take(frames, scrape.at.wall)
-    for sharer in sharers:
-        group = sharer.group.id
-        sharer.judge(number, frames[group], foresight.get(group, NOTHING_FORESEEN))
+    return tuple(sharer.run() for sharer in sharers.values())
 
 
 class _Sharer(Follower):
@@ -99,10 +95,18 @@ class _Sharer(Follower):
         self._members: ReplayMembers | None = None
         """``None``: no size yet, so the fleet is the recorded one."""
         self._differed: ReplayDifference | None = None
+        self._path = PathRecorder()
         if self._sizes is None and not self._course.sized:
             raise Unreplayable(
                 f"group {group}: the recording does not have its number of members, so shares are unknown"
             )
+
+    def share(self, number: int, frame: Frame, foreseen: Mapping[PolicyId, Foreseen]) -> None:
+        """Decide one tick, or pass over it if no policy asks for anything."""
+        if self.truths is not None and self.chain.pass_over(self.truths[0], frame.at):
+            self._count(number, frame.at.wall)
+        else:
+            self.judge(number, frame, foreseen)
 
     def times(self, number: int, at: Instant) -> float:
         """Return each member's load as a multiple of the recorded one."""
@@ -119,11 +123,17 @@ class _Sharer(Follower):
             ticks=self._ticks,
             tally=self._meter.tally(self._lines),
             differed=self._differed,
+            path=self._path.path(),
         )
 
     def _count(self, number: int, at: Instant) -> None:
         size, recorded = self.chain.state.desired, self._recorded(number, at)
         self._ticks += 1
+        if self._members is None:
+            serving = self._serving(number, at)
+            self._path.tick(serving, serving, 0)
+        else:
+            self._path.tick(len(self._members.members), self._members.serving(at), self._members.left)
         self._meter.tick(at, size, busy=self.chain.busy)
         if self._differed is None and None not in {size, recorded} and size != recorded:
             self._differed = ReplayDifference(at=at, replayed=size or 0, recorded=recorded or 0)

@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 
 from handler.replay.optimum import least_member_steps, needed
-from handler.replay.scores import CapacityScore, FleetTiming, in_service, paid, scored
+from handler.replay.paths import PathRecorder, path_of
+from handler.replay.scores import CapacityScore, FleetTiming, scored
 
 TIMING = FleetTiming(step=30.0, boot=2, drain=1)
 
@@ -45,9 +46,10 @@ def test_a_fleet_that_grows_too_late_misses_the_load_of_its_boot_time() -> None:
     rate[4:] = 200.0
     late = np.array([1] * 4 + [2] * 6)
 
-    score = scored(late, rate, 100.0, TIMING)
+    path = path_of(late, TIMING.boot)
+    score = scored(path, rate, 100.0, TIMING)
 
-    assert in_service(late, TIMING.boot).tolist() == [1] * 6 + [2] * 4
+    assert path.serving.tolist() == [1] * 6 + [2] * 4
     assert score.over == 100.0 * 200.0 / 1600.0
     assert score.flaps == 0.0
 
@@ -56,9 +58,17 @@ def test_only_steps_since_the_history_count() -> None:
     rate, sizes = np.full(20, 100.0), np.full(20, 1)
     sizes[:10] = 5
 
-    assert scored(sizes, rate, 100.0, TIMING, since=12).cost == 1.0
-    assert scored(sizes, rate, 100.0, TIMING).cost > 1.0
+    assert scored(path_of(sizes, TIMING.boot), rate, 100.0, TIMING, since=12).cost == 1.0
+    assert scored(path_of(sizes, TIMING.boot), rate, 100.0, TIMING).cost > 1.0
 
 
 def test_members_that_leave_while_they_boot_do_not_drain() -> None:
-    assert paid(np.array([1, 3, 1, 1]), TIMING).tolist() == [1, 3, 1, 1]
+    assert path_of(np.array([1, 3, 1, 1]), TIMING.boot).paid(TIMING.drain).tolist() == [1, 3, 1, 1]
+
+
+def test_a_fleet_that_is_taken_down_tick_by_tick_is_paid_until_its_members_have_drained() -> None:
+    recorder = PathRecorder()
+    for ordered, serving, left in ((2, 1, 0), (2, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1)):
+        recorder.tick(ordered, serving, left)
+
+    assert recorder.path().paid(2).tolist() == [2, 2, 2, 2, 1]

@@ -198,6 +198,25 @@ def test_it_comes_close_to_what_is_true(changes: list[tuple[str, str]], tmp_path
     assert abs(found.tally.actions - true.tally.actions) <= 1
 
 
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_ticks_that_are_passed_over_change_nothing(changes: list[tuple[str, str]], tmp_path: Path) -> None:
+    """Conditions that are expressions are never judged in columns, so each of their ticks is evaluated."""
+    rates = [(float(at), 250.0 + 200.0 * math.sin(2 * math.pi * at / DAY)) for at in np.arange(0, DAY, 300)]
+    load = day_of(rates)
+    path = written(tmp_path / "s.csv", seen(load, replay_load(sharing(), WEB, load)))
+    threshold = dict(changes).get("above: 80", "above: 80").removeprefix("above: ")
+    others = [change for change in changes if change[0] != "above: 80"]
+    in_words = sharing(*others, ("{counter: cpu, above: 80}", f'{{expression: "cpu > {threshold}"}}'))
+
+    passed, judged = replayed(path, sharing(*changes)), replayed(path, in_words)
+
+    assert passed.lines == judged.lines
+    assert passed.tally == judged.tally
+    assert passed.path is not None
+    assert judged.path is not None
+    assert passed.path.serving.tolist() == judged.path.serving.tolist()
+
+
 def test_a_saturated_recording_promises_too_much(tmp_path: Path) -> None:
     load = day_of([(0, 100), (600, 590), (7200, 590)])
     path = written(tmp_path / "s.csv", seen(load, replay_load(sharing(("max: 6", "max: 3")), WEB, load)))
