@@ -34,7 +34,7 @@ from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.planning.desired import Definition
 from handler.planning.plan import Snapshot
-from handler.planning.status import GroupStatus
+from handler.planning.status import GroupOutline, GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.identity import CallStore
@@ -44,7 +44,7 @@ from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.pulse import Pulse
 from handler.runtime.series import SeriesRecorder
-from handler.runtime.statuses import status_of
+from handler.runtime.statuses import outline_of, status_of
 from handler.store.decision_lookup import AT_MOST, Recalled, recalled
 from handler.users.attempts import RefusedAttempts
 from handler.users.trail import AuditTrail
@@ -92,6 +92,10 @@ class Operations:
     def group(self, group: GroupId) -> GroupStatus:
         """Return one group's status."""
         return status_of(self._runtime(group), self._engine.parts.clock().wall)
+
+    def outline(self, group: GroupId) -> GroupOutline:
+        """Return one group's status, its members only counted. Raises `NoSuch`."""
+        return outline_of(self._runtime(group), self._engine.parts.clock().wall)
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | TickSpan | None:
         """Return the last tick's explanation, or the span that covers ``at``."""

@@ -221,3 +221,33 @@ class GroupStatus:
     """The last one."""
     older_store: OlderStore | None = None
     """The store may be older than the fleet, until a person confirms it."""
+
+    @property
+    def in_service(self) -> int | None:
+        """Members in service; ``None``: they have not been listed yet."""
+        return None if self.listed is None else sum(each.state is MemberState.IN_SERVICE for each in self.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOutline:
+    """One group in a list of a thousand: its members are only counted. The fields mean the same as in `GroupStatus`."""
+
+    group: GroupId
+    condition: GroupCondition
+    messages: tuple[str, ...]
+    mode: Mode
+    desired: int | None
+    minimum: int
+    maximum: int
+    counts: Mapping[MemberState, int] | None
+    """Members in each state; ``None``: they have not been listed yet."""
+    reason: Reason
+
+    def of(self, *states: MemberState) -> int:
+        """Return how many members are in these states, as far as they are listed."""
+        return sum(self.counts.get(state, 0) for state in states) if self.counts is not None else 0
+
+    @property
+    def in_service(self) -> int | None:
+        """Members in service; ``None``: they have not been listed yet."""
+        return None if self.counts is None else self.of(MemberState.IN_SERVICE)

@@ -61,17 +61,28 @@ class Pulse:
         self.closed = False
         self._at_most = listeners_at_most
         self._listeners: set[PulseListener] = set()
+        self._serial = 0
         self._beats: dict[GroupId, int] = {}
 
     def beat(self, group: GroupId) -> None:
         """Notify listeners that a group has news."""
-        self._beats[group] = self._beats.get(group, 0) + 1
+        self._serial += 1
+        self._beats[group] = self._serial
         for listener in self._listeners:
             listener.hear(group)
 
+    @property
+    def serial(self) -> int:
+        """The number of the last beat of any group."""
+        return self._serial
+
     def beats(self, group: GroupId) -> int:
-        """How often it did: what was made of a group at the same count is still good."""
+        """The number of a group's last beat: what was made of the group at the same number is still good."""
         return self._beats.get(group, 0)
+
+    def since(self, serial: int) -> frozenset[GroupId]:
+        """The groups with news after the beat of this number, also those that are gone."""
+        return frozenset(group for group, beat in self._beats.items() if beat > serial)
 
     def listen(self, group: GroupId | None = None) -> PulseListener:
         """Listen to one group, or to all; use as a context.

@@ -18,6 +18,8 @@ from trigger.explain.explanation import ConditionExplanation, Explanation
 
 KEPT: Seconds = 1800.0
 POINTS_AT_MOST = 600
+_SHORTEST: Seconds = 120.0
+"""What a chart shows at least."""
 _CHANGES = 60
 """Rows beyond the ticks, for what happens between them."""
 
@@ -69,6 +71,17 @@ class Picture:
     at: tuple[Instant, ...]
     """When conditions were judged."""
     curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """What is kept of one group's sizes at one moment, in few rows: enough for a small chart."""
+
+    begin: Instant
+    """Where the chart begins."""
+    apart: Seconds
+    """How far apart rows are."""
+    sizes: Sizes
 
 
 class SeriesRecorder:
@@ -126,6 +139,14 @@ class SeriesRecorder:
         rows = self._sizes.rows()
         return tuple(map(_known, rows[-1, 1:])) if len(rows) else None
 
+    def sketch(self, now: Instant, parts: int) -> Sketch:
+        """The sizes of the last half hour, the last row of each of so many equal parts."""
+        rows, begin = _recent(self._sizes.rows(), now), begin_of(self._began, now)
+        part = np.floor(parts * (rows[:, 0] - begin) / (now - begin))
+        last = np.append(part[1:] != part[:-1], True)[: len(rows)]  # numpy's own
+        apart = max(self._interval, (now - begin) / parts)
+        return Sketch(begin=begin, apart=Seconds(apart), sizes=_sizes(rows[last]))
+
     def picture(self, now: Instant) -> Picture:
         """Everything of the last half hour."""
         sizes, judged = (_recent(ring.rows(), now) for ring in (self._sizes, self._judged))
@@ -133,13 +154,7 @@ class SeriesRecorder:
         return Picture(
             interval=self._interval,
             began=self._began,
-            sizes=Sizes(
-                at=_instants(sizes),
-                desired=_column(sizes, 1),
-                in_service=_column(sizes, 2),
-                minimum=_column(sizes, 3),
-                maximum=_column(sizes, 4),
-            ),
+            sizes=_sizes(sizes),
             at=_instants(judged),
             curves=tuple(
                 Curve(line=line, values=columns[2 * index], thresholds=columns[2 * index + 1])
@@ -191,6 +206,11 @@ class _Ring:
         return other
 
 
+def begin_of(began: Instant | None, now: Instant) -> Instant:
+    """Return where a chart of the last half hour begins; ``began``: when the first row ever was recorded."""
+    return Instant(max(now - KEPT, min(now if began is None else began, now - _SHORTEST)))
+
+
 def _ticks(interval: Seconds) -> int:
     return max(2, min(POINTS_AT_MOST, math.ceil(KEPT / interval) + 1))
 
@@ -198,6 +218,16 @@ def _ticks(interval: Seconds) -> int:
 def _recent(rows: npt.NDArray[np.float64], now: Instant) -> npt.NDArray[np.float64]:
     recent: npt.NDArray[np.float64] = rows[rows[:, 0] >= now - KEPT]
     return recent
+
+
+def _sizes(rows: npt.NDArray[np.float64]) -> Sizes:
+    return Sizes(
+        at=_instants(rows),
+        desired=_column(rows, 1),
+        in_service=_column(rows, 2),
+        minimum=_column(rows, 3),
+        maximum=_column(rows, 4),
+    )
 
 
 def _instants(rows: npt.NDArray[np.float64]) -> tuple[Instant, ...]:

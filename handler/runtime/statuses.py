@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,15 @@ from config.model.catalogue import Mode
 from config.units import Instant, MemberName
 from handler.planning.rolling import Rolled, rolled
 from handler.planning.rolls import RollState
-from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus, RollbackStatus, RollStatus
+from handler.planning.status import (
+    GroupCondition,
+    GroupOutline,
+    GroupStatus,
+    MemberState,
+    MemberStatus,
+    RollbackStatus,
+    RollStatus,
+)
 from handler.planning.world import Member
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from trigger.guards.outdated_requests import say_older
@@ -60,6 +69,22 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         old=progress_of(runtime).old,
         roll=roll_of(runtime),
         older_store=state.older,
+    )
+
+
+def outline_of(runtime: GroupRuntime, now: Instant) -> GroupOutline:
+    """One group as it is now, its members only counted: a list of groups has no place for a hundred thousand."""
+    minimum, maximum = runtime.bounds(now)
+    return GroupOutline(
+        group=runtime.id,
+        condition=condition_of(runtime, now),
+        messages=messages_of(runtime, now),
+        mode=runtime.definition.group.mode,
+        desired=runtime.state.desired,
+        minimum=minimum,
+        maximum=maximum,
+        counts=None if runtime.seen is None else counts_of(runtime),
+        reason=reason_of(runtime),
     )
 
 
@@ -258,7 +283,5 @@ def _member(
 
 def counts_of(runtime: GroupRuntime) -> dict[MemberState, int]:
     """Return the number of members in each state, every state present."""
-    counts = dict.fromkeys(MemberState, 0)
-    for state in runtime.seen.states.values() if runtime.seen else ():
-        counts[state] += 1
-    return counts
+    counts = Counter(runtime.seen.states.values() if runtime.seen else ())
+    return {state: counts[state] for state in MemberState}

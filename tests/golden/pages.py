@@ -15,15 +15,17 @@ from handler.identity.grants import EVERYTHING
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
-from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
+from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
+from handler.runtime.pulse import Pulse
 from handler.runtime.series import SeriesRecorder
+from handler.web.pages.choosing import Choice
 from handler.web.pages.routes import Console
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
-from tests.support.pages import NOW, a_member, a_status
+from tests.support.pages import NOW, a_member, a_status, an_outline
 from tests.support.store import a_condition, a_quiet, an_answer, an_explanation, at
 from trigger.explain.explanation import Explanation, ExpressionExplanation
 from trigger.reasons import Reason
@@ -43,6 +45,7 @@ class _Fleet:
     explanation: Explanation | None = None
     events: tuple[Event, ...] = ()
     pause: FleetPause | None = None
+    pulse: Pulse = field(default_factory=Pulse)
 
     def now(self) -> Instant:
         return NOW
@@ -55,6 +58,9 @@ class _Fleet:
             if status.group == group:
                 return status
         raise NoSuch(f"there is no group {group}")
+
+    def outline(self, group: GroupId) -> GroupOutline:
+        return an_outline(self.group(group))
 
     def recent(self, group: GroupId) -> SeriesRecorder:
         return self.series if group == _WEB else SeriesRecorder(10.0)
@@ -88,11 +94,11 @@ def _told(pages: Any) -> str:
 
 
 def _without_digest(page: str) -> str:
-    return re.sub(r"\?v=[0-9a-f]{12}", "?v=digest", page)
+    return re.sub(r"since=[0-9a-f]{8}", "since=life", re.sub(r"\?v=[0-9a-f]{12}", "?v=digest", page))
 
 
 async def _overview(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Operations", fleet)).overview(EVERYTHING))
+    return _text(await Console(cast("Operations", fleet)).overview(EVERYTHING, Choice()))
 
 
 async def _group(fleet: _Fleet) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant, MemberName
-from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, MemberStatus
 from handler.runtime.series import Picture, SeriesRecorder
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.facts import Facts, Glance
@@ -81,12 +82,17 @@ def a_picture(
     sizes: Sequence[tuple[float, int | None, int | None]] = (), values: Sequence[tuple[float, float | None]] = ()
 ) -> Picture:
     """From (second, desired, in service) and (second, value of the condition)."""
-    series = SeriesRecorder(10.0)
-    for second, desired, in_service in sizes:
-        series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
+    series = a_series(sizes)
     for second, value in values:
         series.judged(an_explanation(at(second), values=(value,)))
     return series.picture(NOW)
+
+
+def a_series(sizes: Sequence[tuple[float, int | None, int | None]]) -> SeriesRecorder:
+    series = SeriesRecorder(10.0)
+    for second, desired, in_service in sizes:
+        series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
+    return series
 
 
 def a_mark(
@@ -95,8 +101,24 @@ def a_mark(
     return ChartMark(at=at(when), kind=kind, title=title, why=why, id=f"e{when:.0f}")
 
 
-def a_glance(status: GroupStatus | None = None, picture: Picture | None = None) -> Glance:
-    return Glance(status=status or a_status(), picture=picture or a_picture(), now=NOW)
+def an_outline(status: GroupStatus | None = None) -> GroupOutline:
+    """The outline of a group with this status."""
+    of = status or a_status()
+    return GroupOutline(
+        group=of.group,
+        condition=of.condition,
+        messages=of.messages,
+        mode=of.mode,
+        desired=of.desired,
+        minimum=of.minimum,
+        maximum=of.maximum,
+        counts=None if of.listed is None else Counter(member.state for member in of.members),
+        reason=of.reason,
+    )
+
+
+def a_glance(status: GroupStatus | None = None, series: SeriesRecorder | None = None) -> Glance:
+    return Glance(outline=an_outline(status), lately=(series or SeriesRecorder(10.0)).sketch(NOW, 60), now=NOW)
 
 
 def some_facts(

@@ -17,7 +17,6 @@ _WIDE, _HIGH = 1000.0, 100.0
 _GAP = 2.5
 """Intervals without a row after which a line breaks."""
 _STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 6.0, 8.0, 10.0)
-_BUCKETS = 60
 _ROOM = 0.12
 
 Points = list[tuple[float, float]]
@@ -169,11 +168,9 @@ def chart(plot: Plot) -> Chart:
 
 def sparkline(trace: Trace, over: Trace, begin: Instant, end: Instant, gap: Seconds) -> tuple[Stroke, ...]:
     """Lay out a small chart without axes: ``trace`` filled, ``over`` as a line."""
-    thin = [_thinned(one, begin, end) for one in (trace, over)]
-    high = 1.15 * max((value for one in thin for value in one.values if value is not None), default=1.0) or 1.0
-    wide = max(gap, 1.01 * (end - begin) / _BUCKETS + gap)
-    plot = Plot(id="", describe="", begin=begin, end=end, gap=wide, unit="", traces=tuple(thin))
-    return tuple(_stroke(one, plot, 0.0, high) for one in thin)
+    high = 1.15 * max((value for one in (trace, over) for value in one.values if value is not None), default=1.0) or 1.0
+    plot = Plot(id="", describe="", begin=begin, end=end, gap=gap, unit="", traces=(trace, over))
+    return tuple(_stroke(one, plot, 0.0, high) for one in plot.traces)
 
 
 def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
@@ -204,12 +201,20 @@ def _stroke(trace: Trace, plot: Plot, low: float, high: float) -> Stroke:
 
 def _path(points: Points, *, stepped: bool) -> str:
     (x, y), *rest = points
-    parts = [f"M{x:g} {y:g}"]
+    line = f"M{x:g} {y:g}"
     if not rest:
-        parts.append("h0.1")  # a single value is a dot
-    for x, y in rest:
-        parts.append(f"H{x:g}V{y:g}" if stepped else f"L{x:g} {y:g}")
-    return "".join(parts)
+        return f"{line}h0.1"  # a single value is a dot
+    return line + (_steps(rest, y) if stepped else "".join(f"L{x:g} {y:g}" for x, y in rest))
+
+
+def _steps(points: Points, y: float) -> str:
+    """Draw only where the value changes: sizes seldom do."""
+    parts = []
+    for x, reached in points:
+        if reached != y:
+            parts.append(f"H{x:g}V{reached:g}")
+            y = reached
+    return "".join(parts) + f"H{points[-1][0]:g}"
 
 
 def _across(at: float, plot: Plot) -> float:
@@ -288,18 +293,3 @@ def _numbers(plot: Plot) -> str:
 
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
-
-
-def _thinned(trace: Trace, begin: Instant, end: Instant) -> Trace:
-    """Keep the last row of each of sixty equal spans: enough for a small chart."""
-    last: dict[int, tuple[Instant, float | None]] = {}
-    for at, value in zip(trace.at, trace.values, strict=True):
-        last[int(_BUCKETS * (at - begin) / (end - begin))] = (at, value)
-    return Trace(
-        label=trace.label,
-        at=[at for at, _ in last.values()],
-        values=[value for _, value in last.values()],
-        kind=trace.kind,
-        stepped=trace.stepped,
-        filled=trace.filled,
-    )

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from config.model.catalogue import Compare
 from config.units import ConditionId, format_span
-from handler.runtime.series import KEPT, ConditionLine, Curve
+from handler.runtime.series import KEPT, ConditionLine, Curve, Picture, begin_of
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import clock, number, quantity, span
-from handler.web.pages.overview import begin_of, in_service, size_traces
 from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.verdicts import Truth
 
@@ -54,14 +53,14 @@ class Card:
 def sizes_of(facts: Facts) -> SizesShown:
     """Return the sizes over time, with near bounds and the decisions."""
     picture, now = facts.picture, facts.now
-    begin = begin_of(picture, now)
-    traces = size_traces(picture)
+    begin = begin_of(picture.began, now)
+    traces = _size_traces(picture)
     shown = [value for trace in traces for value in trace.values if value is not None]
     largest = max(shown, default=0.0)
     bounds = ((facts.status.minimum, "min"), (facts.status.maximum, "max"))
     plot = Plot(
         id="chart-sizes",
-        describe=f"In service and desired size since {clock(begin)} UTC; now {number(in_service(facts.status))} in "
+        describe=f"In service and desired size since {clock(begin)} UTC; now {number(facts.status.in_service)} in "
         f"service, {number(facts.status.desired)} desired",
         begin=begin,
         end=now,
@@ -77,6 +76,14 @@ def sizes_of(facts: Facts) -> SizesShown:
         lane=True,
     )
     return SizesShown(chart(plot) if shown else None, _since(facts))
+
+
+def _size_traces(picture: Picture) -> tuple[Trace, Trace]:
+    sizes = picture.sizes
+    return (
+        Trace(label="in service", at=sizes.at, values=sizes.in_service, kind="serving", stepped=True, filled=True),
+        Trace(label="desired", at=sizes.at, values=sizes.desired, kind="desired", stepped=True),
+    )
 
 
 def _since(facts: Facts) -> str:
@@ -133,7 +140,7 @@ def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionE
 
 def _curve(facts: Facts, curve: Curve) -> Plot:
     picture, now, line = facts.picture, facts.now, curve.line
-    begin = begin_of(picture, now)
+    begin = begin_of(picture.began, now)
     thresholds = [value for value in curve.thresholds if value is not None]
     traces = [Trace(label=line.condition, at=picture.at, values=curve.values, kind="value")]
     if len(set(thresholds)) > 1:  # edited meanwhile: earlier values had the earlier one

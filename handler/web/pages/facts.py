@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from config.units import GroupId, Instant
 from handler.operations.facade import Operations
-from handler.planning.status import GroupStatus
+from handler.planning.status import GroupOutline, GroupStatus
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
-from handler.runtime.series import Picture
+from handler.runtime.series import Picture, Sketch
 from handler.web.pages.charts import ChartMark
 from trigger.explain.explanation import Explanation
 from trigger.explain.words import say, sentence_of
@@ -18,6 +18,8 @@ from trigger.reasons import Reason
 
 _TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
 _MARKS_AT_MOST = 40
+_PARTS = 60
+"""Of half an hour, for the small charts of a list."""
 _WHYS_AT_MOST = 2000
 _WRITTEN = 60.0
 """Seconds after which a decision without a stored explanation never gets one."""
@@ -27,8 +29,8 @@ _WRITTEN = 60.0
 class Glance:
     """One group for the overview."""
 
-    status: GroupStatus
-    picture: Picture
+    outline: GroupOutline
+    lately: Sketch
     now: Instant
 
 
@@ -59,9 +61,8 @@ class PageGatherer:
             NoSuch: there is no such group.
         """
         now = self._operations.now()
-        return Glance(
-            status=self._operations.group(group), picture=self._operations.recent(group).picture(now), now=now
-        )
+        lately = self._operations.recent(group).sketch(now, _PARTS)
+        return Glance(outline=self._operations.outline(group), lately=lately, now=now)
 
     async def facts(self, group: GroupId) -> Facts:
         """Return one group for its own page.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -54,6 +55,8 @@ class PageFrame:
     """The path of its events."""
     assets: str
     """A digest that changes with style or script."""
+    scripts: tuple[str, ...]
+    """Names of its scripts, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,15 @@ def document(page: PageFrame, main: Markup) -> Markup:
     return _TEMPLATE("document", page, main)
 
 
-def page_of(
-    title: str, *, group: GroupId | None, stopped: FleetPause | None, now: Instant, stream: str, assets: str
+def page_of(  # noqa: PLR0913  # what stands on every page
+    title: str,
+    *,
+    group: GroupId | None,
+    stopped: FleetPause | None,
+    now: Instant,
+    stream: str,
+    assets: str,
+    scripts: tuple[str, ...],
 ) -> PageFrame:
     """Return the frame of a page that is made now."""
     return PageFrame(
@@ -79,6 +89,7 @@ def page_of(
         clock=clock(now),
         stream=stream,
         assets=assets,
+        scripts=scripts,
     )
 
 
@@ -94,6 +105,11 @@ def banner(stopped: FleetPause | None) -> Markup:
 def not_here(message: str) -> Markup:
     """Return the content of a page that does not exist."""
     return _TEMPLATE("not_here", message)
+
+
+def href(group: GroupId) -> str:
+    """Return the path of a group's page."""
+    return f"/groups/{quote(group, safe='')}"
 
 
 def badge_of(condition: GroupCondition) -> Badge:

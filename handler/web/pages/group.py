@@ -19,7 +19,6 @@ from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of
 from handler.web.pages.layout import PageTemplate
-from handler.web.pages.overview import in_service
 from trigger.explain.time_words import say_moment, say_pause
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
@@ -134,7 +133,7 @@ def head_of(status: GroupStatus, now: Instant) -> Head:
 def _figures(status: GroupStatus, now: Instant) -> Iterator[Stated]:
     states = Counter(member.state for member in status.members)
     others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
-    yield Stated("In service", number(in_service(status)), others, large=True)
+    yield Stated("In service", number(status.in_service), others, large=True)
     yield Stated("Desired", number(status.desired), "by force" if status.forced else "", large=True)
     yield Stated("Min–max", f"{status.minimum}–{status.maximum}")
     yield from _rolling(status)

@@ -1,39 +1,39 @@
-"""The first page: every group in one line, with those that need a person named at the top."""
+"""The first page: how the fleet is, its messages, and every group in one line."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from markupsafe import Markup
 
 from config.model.catalogue import Mode
-from config.units import GroupId, Instant, Seconds
-from handler.planning.status import GroupCondition, GroupStatus, MemberState, severity
-from handler.runtime.series import KEPT, Picture
+from config.units import GroupId
+from handler.planning.status import BY_SEVERITY, GroupOutline, MemberState, severity
 from handler.web.pages.charts import Stroke, Trace, gap_of, sparkline
+from handler.web.pages.choosing import NEEDY, STATES, TROUBLE, Choice, Sort, missing
 from handler.web.pages.facts import Glance
 from handler.web.pages.figures import number
-from handler.web.pages.frame import Badge, Parts, badge_of
+from handler.web.pages.frame import Badge, Parts, badge_of, href
 from handler.web.pages.layout import PageTemplate
-from trigger.explain.words import sentence_of
+from handler.web.pages.messages import shared, why
 
-_NEEDY = frozenset({GroupCondition.ERROR, GroupCondition.WARNING, GroupCondition.ORPHANED})
-_SHORTEST: Seconds = 120.0
-_NAMED = 8
 _TEMPLATE = PageTemplate("overview.html")
 _MODES = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "mode off"}
 """Shown for a group whose size Trimtab does not change, whose desired size would else mislead."""
+_SORTS = {Sort.WORST: "worst first", Sort.NAME: "name", Sort.SIZE: "most members", Sort.MISSING: "most missing"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
     """One group in one line."""
 
-    part: str
-    """Its name in events."""
     group: GroupId
+    rank: int
+    """Its place by severity."""
+    serving: int
+    missing: int
     href: str
     badge: Badge
     in_service: str
@@ -49,55 +49,65 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedGroup:
-    """A group in trouble."""
+class Tally:
+    """How many groups are in one state, and the address of the page that shows these."""
 
-    name: GroupId
-    href: str
     badge: Badge
+    count: str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """How many groups there are, and which of them need a person."""
+class FleetSummary:
+    """How many groups there are, and in which states."""
 
-    said: str
-    needy: tuple[NamedGroup, ...] = ()
-    """The worst first."""
-    more: int = 0
-    """How many more are not named."""
+    count: str
+    tallies: tuple[Tally, ...]
 
 
-def first_page(glances: Sequence[Glance]) -> Markup:
-    """Lay out the first page's content."""
-    return _TEMPLATE("first", summary([glance.status for glance in glances]), overview(glances))
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a choice."""
+
+    value: str
+    label: str
+    chosen: bool
 
 
-def overview(glances: Sequence[Glance]) -> Markup:
-    """Lay out all groups: those in trouble first, then by name."""
-    shown = {glance.status.group: glance for glance in glances}
-    return _TEMPLATE("groups", [row_of(shown[group]) for group in order(glance.status for glance in glances)])
+@dataclass(frozen=True, slots=True)
+class ChoiceForm:
+    """What a person has chosen, and could choose."""
+
+    words: str
+    states: tuple[Option, ...]
+    sorts: tuple[Option, ...]
+    shown: str
+    """How many groups that shows."""
+    none: str
+    """Why no group is shown; empty: some are."""
 
 
-def order(statuses: Iterable[GroupStatus]) -> tuple[GroupId, ...]:
-    """Return the groups in the order of the list: the worst state first, then by name."""
-    ranked = sorted(statuses, key=lambda status: (severity(status.condition), status.group))
-    return tuple(status.group for status in ranked)
+def first_page(outlines: Sequence[GroupOutline], rows: Iterable[tuple[Markup, bool]], choice: Choice) -> Markup:
+    """Lay out the first page's content.
+
+    Args:
+        outlines: of all groups.
+        rows: each group as `row` lays it out, in the order of the page, and whether it is shown at first.
+        choice: what a person has chosen.
+    """
+    lines = list(rows)
+    form = form_of(choice, sum(shown for _, shown in lines), len(lines))
+    return _TEMPLATE("first", fleet_parts(outlines), form, [line if shown else _hidden(line) for line, shown in lines])
 
 
-def parts_of(glances: Sequence[Glance]) -> Parts:
-    """Return the rows of these groups, for an event."""
-    return {row_name(glance.status.group): row(glance) for glance in glances}
+def _hidden(line: Markup) -> Markup:
+    """Keep a line in the page without showing it: the script may show it, without asking the daemon for it."""
+    return line.replace(Markup("<li "), Markup("<li hidden "), 1)
 
 
-def row_name(group: GroupId) -> str:
-    """Return the name of a group's row in events."""
-    return f"row:{group}"
-
-
-def href(group: GroupId) -> str:
-    """Return the path of a group's page."""
-    return f"/groups/{quote(group, safe='')}"
+def fleet_parts(outlines: Sequence[GroupOutline]) -> Parts:
+    """Lay out what the page says of all groups together."""
+    return {"summary": _TEMPLATE("summary", summary_of(outlines)), "messages": _TEMPLATE("messages", shared(outlines))}
 
 
 def row(glance: Glance) -> Markup:
@@ -107,75 +117,62 @@ def row(glance: Glance) -> Markup:
 
 def row_of(glance: Glance) -> GroupRow:
     """One group in one line."""
-    status = glance.status
+    outline = glance.outline
     return GroupRow(
-        part=row_name(status.group),
-        group=status.group,
-        href=href(status.group),
-        badge=badge_of(status.condition),
-        in_service=number(in_service(status)),
-        moving=_moving(status),
-        desired=number(status.desired),
-        bounds=f"{status.minimum}–{status.maximum}",
-        lately=_lately(glance.picture, glance.now),
-        mode=_MODES[status.mode],
-        why=why(status),
+        group=outline.group,
+        rank=severity(outline.condition),
+        serving=outline.in_service or 0,
+        missing=missing(outline),
+        href=href(outline.group),
+        badge=badge_of(outline.condition),
+        in_service=number(outline.in_service),
+        moving=_moving(outline),
+        desired=number(outline.desired),
+        bounds=f"{outline.minimum}–{outline.maximum}",
+        lately=_lately(glance),
+        mode=_MODES[outline.mode],
+        why=why(outline),
     )
 
 
-def summary(statuses: Sequence[GroupStatus]) -> Markup:
-    """Lay out how many groups there are, and which need a person."""
-    return _TEMPLATE("summary", summary_of(statuses))
-
-
-def summary_of(statuses: Sequence[GroupStatus]) -> Summary:
-    """Return how many groups there are, and those that need a person."""
-    needy = [status for status in statuses if status.condition in _NEEDY]
-    count = f"{len(statuses)} group" if len(statuses) == 1 else f"{len(statuses)} groups"
-    if not needy:
-        return Summary(f"{count}, none in trouble" if statuses else "")
-    named = tuple(
-        NamedGroup(status.group, href(status.group), badge_of(status.condition))
-        for status in sorted(needy, key=lambda status: severity(status.condition))[:_NAMED]
-    )
-    return Summary(f"{count}, {len(needy)} in trouble:", named, len(needy) - len(named))
-
-
-def in_service(status: GroupStatus) -> int | None:
-    """Return the members in service; ``None``: they have not been listed yet."""
-    if status.listed is None:
-        return None
-    return sum(member.state is MemberState.IN_SERVICE for member in status.members)
-
-
-def why(status: GroupStatus) -> str:
-    """Return the worst message, or the reason of the last tick."""
-    return status.messages[0] if status.messages else sentence_of(status.reason)
-
-
-def begin_of(picture: Picture, now: Instant) -> Instant:
-    """Return where a chart begins: half an hour ago, or soon after a start, a little before the first row."""
-    began = now if picture.began is None else picture.began
-    return Instant(max(now - KEPT, min(began, now - _SHORTEST)))
-
-
-def size_traces(picture: Picture) -> tuple[Trace, Trace]:
-    """Return the traces of members in service and of the desired size."""
-    sizes = picture.sizes
-    return (
-        Trace(label="in service", at=sizes.at, values=sizes.in_service, kind="serving", stepped=True, filled=True),
-        Trace(label="desired", at=sizes.at, values=sizes.desired, kind="desired", stepped=True),
+def summary_of(outlines: Sequence[GroupOutline]) -> FleetSummary:
+    """Return how many groups there are, and in which states, the most urgent first."""
+    counts = Counter(outline.condition for outline in outlines)
+    count = f"{len(outlines):,} group" if len(outlines) == 1 else f"{len(outlines):,} groups"
+    needy = sum(counts[condition] for condition in NEEDY)
+    trouble = f"{needy:,} in trouble" if needy else "none in trouble"
+    return FleetSummary(
+        f"{count}, {trouble}" if outlines else "",
+        tuple(
+            Tally(badge_of(condition), f"{counts[condition]:,}", f"/?state={condition.value}")
+            for condition in BY_SEVERITY
+            if counts[condition]
+        ),
     )
 
 
-def _moving(status: GroupStatus) -> str:
-    coming = sum(member.state in {MemberState.BUILDING, MemberState.JOINING} for member in status.members)
-    going = sum(member.state in {MemberState.DRAINING, MemberState.LEAVING} for member in status.members)
+def form_of(choice: Choice, shown: int, of: int) -> ChoiceForm:
+    """Return what can be chosen."""
+    labels = {"": "all states", TROUBLE: "in trouble"}
+    return ChoiceForm(
+        choice.words,
+        tuple(Option(state, labels.get(state, state), state == choice.state) for state in STATES),
+        tuple(Option(sort.value, label, sort is choice.sort) for sort, label in _SORTS.items()),
+        f"{shown:,} of {of:,} shown",
+        "" if shown else "No group fits." if of else "No groups are declared.",
+    )
+
+
+def _moving(outline: GroupOutline) -> str:
+    coming = outline.of(MemberState.BUILDING, MemberState.JOINING)
+    going = outline.of(MemberState.DRAINING, MemberState.LEAVING)
     return " ".join(text for text in (f"+{coming}" if coming else "", f"−{going}" if going else "") if text)
 
 
-def _lately(picture: Picture, now: Instant) -> tuple[Stroke, ...] | None:
-    serving, desired = size_traces(picture)
-    if not serving.at:
+def _lately(glance: Glance) -> tuple[Stroke, ...] | None:
+    sizes, lately = glance.lately.sizes, glance.lately
+    if not sizes.at:
         return None
-    return sparkline(serving, desired, begin_of(picture, now), now, gap_of(picture.interval))
+    serving = Trace(label="in service", at=sizes.at, values=sizes.in_service, kind="serving", stepped=True, filled=True)
+    desired = Trace(label="desired", at=sizes.at, values=sizes.desired, kind="desired", stepped=True)
+    return sparkline(serving, desired, lately.begin, glance.now, gap_of(lately.apart))

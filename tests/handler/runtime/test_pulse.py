@@ -81,8 +81,9 @@ def test_only_so_many_may_listen_and_a_reader_that_leaves_makes_room() -> None:
     play(scene())
 
 
-def test_beats_are_counted_by_group() -> None:
+def test_every_beat_has_a_number_and_a_group_keeps_that_of_its_last() -> None:
     pulse = Pulse()
-    pulse.beat(WEB)
-    pulse.beat(WEB)
-    assert (pulse.beats(WEB), pulse.beats(DB)) == (2, 0)
+    for group in (WEB, DB, WEB):
+        pulse.beat(group)
+    assert (pulse.beats(WEB), pulse.beats(DB), pulse.beats(GroupId("other"))) == (3, 2, 0)
+    assert [pulse.since(number) for number in (1, 2, pulse.serial)] == [{WEB, DB}, {WEB}, frozenset()]

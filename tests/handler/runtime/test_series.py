@@ -72,6 +72,17 @@ def test_a_condition_over_another_window_begins_anew() -> None:
     assert curve.values == (None, 50.0)
 
 
+def test_a_sketch_has_the_last_row_of_each_part_and_none_of_a_part_without_rows() -> None:
+    series = SeriesRecorder(10.0)
+    for second in (*range(0, 900, 10), *range(1200, 1800, 10)):
+        sized(series, second, in_service=second)
+    sketch = series.sketch(at(1800), 6)
+    assert sketch.begin == at(0)
+    assert sketch.sizes.in_service == (290.0, 590.0, 890.0, 1490.0, 1790.0)
+    assert sketch.apart == 300.0
+    assert SeriesRecorder(10.0).sketch(at(0), 6).sizes.at == ()
+
+
 def test_rows_older_than_half_an_hour_are_not_shown() -> None:
     series = SeriesRecorder(600.0)
     for second in (0, 600, 1200, 1801):

@@ -5,6 +5,7 @@ const body = document.body;
 const live = document.getElementById("live");
 let ahead = Number(body.dataset.now) - Date.now() / 1000; // this machine's clock may be wrong; the daemon's counts
 let heard = Number(body.dataset.now);
+let stream = body.dataset.stream;
 let source = null, watchdog = 0, later = 0;
 const inside = new Map(); // part → the markup that was put there last
 
@@ -105,8 +106,18 @@ document.addEventListener("click", event => {
 
 // Events
 
-function put(parts) {
+function put(message) {
   const focused = document.activeElement?.id;
+  const open = [...document.querySelectorAll("details[id][open]")].map(list => list.id);
+  putParts(message.parts);
+  document.dispatchEvent(new CustomEvent("told", {detail: message}));
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({preventScroll: true});
+  countOn();
+  readOut();
+}
+
+function putParts(parts) {
   for (const [name, markup] of Object.entries(parts)) {
     const place = document.querySelector(`[data-part="${CSS.escape(name)}"]`);
     if (!place || inside.get(name) === markup) continue;
@@ -116,9 +127,6 @@ function put(parts) {
     inside.set(name, markup);
     if (scrolled) place.querySelector(".decisions").scrollTop = scrolled;
   }
-  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({preventScroll: true});
-  countOn();
-  readOut();
 }
 
 function say(state, words) {
@@ -133,6 +141,7 @@ function lost() {
 
 function hear(event) {
   const message = JSON.parse(event.data);
+  if (message.mark) stream = `/events?since=${message.mark}`; // what this page has, should it connect again
   heard = message.now;
   ahead = message.now - Date.now() / 1000;
   if (message.every) body.dataset.every = message.every;
@@ -157,9 +166,9 @@ function leave() {
 
 function listen() {
   leave();
-  source = new EventSource(body.dataset.stream);
+  source = new EventSource(stream);
   source.addEventListener("beat", hear);
-  source.addEventListener("tick", event => put(hear(event).parts));
+  source.addEventListener("tick", event => put(hear(event)));
   source.addEventListener("gone", event => {
     hear(event);
     leave();
@@ -168,7 +177,7 @@ function listen() {
   source.onerror = () => (source?.readyState === EventSource.CLOSED ? again() : lost());
 }
 
-if (body.dataset.stream) {
+if (stream) {
   setInterval(countOn, 1000);
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : listen()));
   addEventListener("pagehide", leave);

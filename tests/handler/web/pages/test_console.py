@@ -101,13 +101,74 @@ def test_a_resize_shows_by_itself_and_its_author_cannot_inject_text(daemon: Daem
     scale(daemon, "web", 3)
     page.until("document.querySelectorAll('.members tbody tr').length === 3")
     page.until("document.querySelector('.figures b').textContent === '3'")
-    overview.until("document.querySelector('[data-part=\"row:web\"] .figure b').textContent === '3'")
+    overview.until("document.querySelector('[data-name=web] .figure b').textContent === '3'")
     page.until("document.querySelector('.decisions').textContent.includes('scaled out 1 → 3')")
     assert _HOSTILE in page.text()
     assert page.run("document.querySelectorAll('img').length") == 0
     assert not page.problems
     page.close()
     overview.close()
+
+
+def shown(page: Page) -> list[str]:
+    """The groups that a person sees, from the top."""
+    script = "[...document.querySelectorAll('.row')].filter(row => row.checkVisibility()).map(row => row.dataset.name)"
+    return list(page.run(script))
+
+
+def entered(page: Page, field: str, value: str) -> None:
+    """Let a person enter a value."""
+    page.run(
+        f"(() => {{ const field = document.forms[0].elements.{field}; field.value = {value!r};"
+        " field.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+
+
+def test_groups_are_searched_filtered_and_sorted_without_asking_for_the_page_again(
+    daemon: Daemon, browser: Browser
+) -> None:
+    daemon.settled(1, "last")
+    page = settled(browser.page(), daemon, "/")
+    page.run("window.kept = true")
+    entered(page, "q", "LAS")
+    assert shown(page) == ["last"]
+    assert page.run("document.getElementById('shown').textContent") == "1 of 3 shown"
+    entered(page, "state", "deleting")
+    assert shown(page) == []
+    assert "No group fits." in page.text()
+    assert page.run("location.search") == "?q=LAS&state=deleting"
+    entered(page, "q", "")
+    entered(page, "state", "")
+    entered(page, "sort", "name")
+    assert shown(page) == ["last", "other", "web"]
+    assert page.run("location.search") == "?sort=name"
+    assert page.run("window.kept")
+    assert not page.problems
+    page.close()
+
+
+def test_what_was_chosen_stays_while_lines_change_one_by_one(daemon: Daemon, browser: Browser) -> None:
+    daemon.settled(1, "last")
+    page = settled(browser.page(), daemon, "/?sort=size")
+    page.run("document.querySelector('#groups').seen = 'kept'")
+    scale(daemon, "last", 4)
+    page.until("document.querySelector('.row').dataset.name === 'last'")
+    assert page.run("document.querySelector('#groups').seen") == "kept"
+    assert page.run("document.forms[0].elements.sort.value") == "size"
+    scale(daemon, "last", 1)
+    page.close()
+
+
+def test_a_form_chooses_where_no_script_runs(daemon: Daemon, browser: Browser) -> None:
+    page = browser.page(script=False)
+    page.go(f"http://127.0.0.1:{daemon.port}/?q=last")
+    assert shown(page) == ["last"]
+    page.run("document.forms[0].elements.q.value = 'other'")
+    page.run("document.forms[0].querySelector('button').click()")
+    page.until("location.search.startsWith('?q=other') && document.readyState === 'complete'")
+    assert shown(page) == ["other"]
+    assert not page.problems
+    page.close()
 
 
 def test_a_mark_is_reached_by_keyboard_and_keeps_the_focus_through_ticks(daemon: Daemon, browser: Browser) -> None:

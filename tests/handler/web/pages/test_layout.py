@@ -15,7 +15,7 @@ from handler.web.pages import layout
 from handler.web.pages.charts import Stroke
 from handler.web.pages.frame import Badge
 from handler.web.pages.layout import PageTemplate, joined
-from handler.web.pages.overview import NamedGroup, Summary
+from handler.web.pages.overview import FleetSummary, Tally
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 TEMPLATES = Path(layout.__file__).with_name("templates")
@@ -52,8 +52,8 @@ def test_whatever_the_text_an_attribute_stays_an_attribute(text: str) -> None:
 
 
 def test_markup_is_escaped_once_however_deep_it_lies() -> None:
-    named = NamedGroup("a & b", "/", Badge("<", "x"))
-    assert _Seen(PageTemplate("overview.html")("summary", Summary("1 & 2", (named,)))).text == "1 & 2a & b < x"
+    tally = Tally(Badge("<", "x"), "a & b", "/")
+    assert _Seen(PageTemplate("overview.html")("summary", FleetSummary("1 & 2", (tally,)))).text == "1 & 2< x a & b"
 
 
 def test_a_name_that_no_value_has_is_an_error_and_not_an_empty_place() -> None:

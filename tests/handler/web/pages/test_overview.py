@@ -7,10 +7,12 @@ import pytest
 
 from config.model.catalogue import Mode
 from handler.planning.status import GroupCondition, MemberState
-from handler.runtime.series import KEPT
+from handler.runtime.series import KEPT, begin_of
+from handler.web.pages.choosing import Choice
 from handler.web.pages.figures import ABSENT
-from handler.web.pages.overview import begin_of, overview, parts_of, row, summary
-from tests.support.pages import NOW, a_glance, a_member, a_picture, a_status
+from handler.web.pages.overview import first_page, row, summary_of
+from tests.support.pages import NOW, a_glance, a_member, a_series, a_status, an_outline
+from tests.support.store import at
 from trigger.reasons import Reason
 
 
@@ -40,7 +42,7 @@ def test_a_message_says_why_and_else_the_reason_does() -> None:
 
 def test_nothing_recorded_is_a_dash_and_no_line() -> None:
     assert f'class="lately">{ABSENT}<' in row(a_glance())
-    assert "<path" in row(a_glance(picture=a_picture([(90, 3, 3)])))
+    assert "<path" in row(a_glance(series=a_series([(90, 3, 3)])))
 
 
 @pytest.mark.parametrize("condition", list(GroupCondition), ids=lambda condition: condition.value)
@@ -51,40 +53,30 @@ def test_a_condition_is_a_word_and_a_shape_before_it_is_a_colour(condition: Grou
 
 def test_names_and_messages_cannot_inject() -> None:
     hostile = '"><img src=x onerror=alert(1)>'
-    markup = overview([a_glance(a_status(group=hostile, messages=(hostile,)))])
-    assert "<img" not in markup
-    assert "/groups/%22%3E%3Cimg" in markup
+    glance = a_glance(a_status(group=hostile, condition=GroupCondition.ERROR, messages=(hostile,)))
+    page = first_page([glance.outline], [(row(glance), True)], Choice(words=hostile))
+    assert "<img" not in page
+    assert "/groups/%22%3E%3Cimg" in page
 
 
-def test_an_event_names_the_rows_as_the_page_does() -> None:
-    glances = [a_glance(a_status(group=group)) for group in ("db", "web")]
-    page = overview(glances)
-    for name, markup in parts_of(glances).items():
-        assert f'data-part="{name}"' in page
-        assert markup in page
-
-
-def test_those_in_trouble_are_named_worst_first() -> None:
-    statuses = [
-        a_status(group="fine"),
-        a_status(group="unsure", condition=GroupCondition.WARNING),
-        a_status(group="broken", condition=GroupCondition.ERROR),
+def test_the_summary_counts_groups_by_state_with_the_worst_first() -> None:
+    conditions = (GroupCondition.RUNNING, GroupCondition.WARNING, GroupCondition.RUNNING, GroupCondition.ERROR)
+    summary = summary_of([an_outline(a_status(condition=condition)) for condition in conditions])
+    assert summary.count == "4 groups, 2 in trouble"
+    assert [(each.badge.word, each.count) for each in summary.tallies] == [
+        ("error", "1"),
+        ("warning", "1"),
+        ("running", "2"),
     ]
-    markup = summary(statuses)
-    assert "3 groups, 2 in trouble" in markup
-    assert re.findall(r">(fine|unsure|broken)<", markup) == ["broken", "unsure"]
 
 
-def test_groups_in_trouble_stand_first_and_the_others_stay_where_they_are_while_they_scale() -> None:
-    conditions = {
-        "a": GroupCondition.RUNNING,
-        "b": GroupCondition.PAUSED,
-        "c": GroupCondition.SCALING,
-        "d": GroupCondition.WARNING,
-        "e": GroupCondition.ERROR,
-    }
-    page = overview([a_glance(a_status(group=group, condition=told)) for group, told in conditions.items()])
-    assert re.findall(r'data-part="row:(\w)"', page) == ["e", "d", "b", "a", "c"]
+def test_a_line_that_the_choice_leaves_out_is_in_the_page_and_not_shown() -> None:
+    glances = [a_glance(a_status(group=group)) for group in ("db", "web")]
+    page = first_page(
+        [each.outline for each in glances], [(row(each), each.outline.group == "web") for each in glances], Choice()
+    )
+    assert re.findall(r'<li( hidden)? class="row" data-name="(\w+)"', page) == [(" hidden", "db"), ("", "web")]
+    assert "1 of 2 shown" in page
 
 
 def test_a_group_whose_size_is_not_changed_says_so() -> None:
@@ -95,10 +87,11 @@ def test_a_group_whose_size_is_not_changed_says_so() -> None:
 
 
 def test_no_groups_are_said_to_be_none() -> None:
-    assert "No groups are declared" in overview([])
+    assert "No groups are declared" in first_page([], [], Choice())
+    assert "No group fits" in first_page([an_outline()], [(row(a_glance()), False)], Choice(words="x"))
 
 
 def test_a_chart_begins_half_an_hour_ago_or_a_little_before_the_first_row() -> None:
-    assert begin_of(a_picture(), NOW) == NOW - 120
-    assert begin_of(a_picture([(-600, 3, 3)]), NOW) == NOW - 700
-    assert begin_of(a_picture([(-9000, 3, 3), (90, 3, 3)]), NOW) == NOW - KEPT
+    assert begin_of(None, NOW) == NOW - 120
+    assert begin_of(at(-600), NOW) == NOW - 700
+    assert begin_of(at(-9000), NOW) == NOW - KEPT

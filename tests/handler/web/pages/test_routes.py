@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from config.units import GroupId
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.runtime.pulse import Pulse
 from tests.support.engines import WEB, EngineBed, Up, model
@@ -155,19 +156,57 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
     play(scene, tmp_path)
 
 
-def test_the_overview_gets_events_of_changed_and_of_new_groups(tmp_path: Path) -> None:
+def test_the_overview_gets_lines_of_changed_and_of_new_groups_and_parts_only_when_they_change(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         async with site.events() as events:
-            assert (await events.next("tick"))["parts"].keys() == {"summary", "groups", "fleet"}
-            assert (await events.next("tick"))["parts"].keys() == {"summary", "row:web", "fleet"}
+            first = await events.next("tick")
+            assert first["parts"].keys() == {"summary", "messages", "fleet"}
+            assert first["rows"].keys() == {"web"}
+            assert (await events.next("tick"))["parts"] == {}
             text = model()
             second = text[text.index("  web:\n") :].replace("  web:\n", "  second:\n")
             site.up.bed.declare(text + second)
             await site.up.operations.reload()
             async with asyncio.timeout(PATIENT):
-                while "groups" not in (parts := (await events.next("tick"))["parts"]):
+                while "second" not in (told := await events.next("tick"))["rows"]:
                     pass
-            assert 'data-part="row:second"' in parts["groups"]
+            assert 'data-name="second"' in told["rows"]["second"]
+
+    play(scene, tmp_path)
+
+
+def test_a_page_that_connects_again_learns_what_it_has_missed(tmp_path: Path) -> None:
+    async def scene(site: Site) -> None:
+        here = re.search(r'data-stream="([^"]+)"', (await site.get("/"))[2])
+        assert here is not None
+        site.up.operations.pulse.beat(GroupId("left"))
+        async with site.events(here[1]) as events:
+            assert (await events.next("tick"))["gone"] == ["left"]
+        async with site.events("/events?since=anotherlife.7") as events:
+            assert (told := await events.next("tick"))["rows"].keys() == {"web"}
+            assert told["gone"] == []
+
+    play(scene, tmp_path, model(interval="1h"))
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [("", True), ("?q=WE", True), ("?q=we+quiet", False), ("?state=trouble", False), ("?state=error", False)],
+)
+def test_the_address_chooses_the_groups_that_are_shown(tmp_path: Path, query: str, shown: bool) -> None:
+    async def scene(site: Site) -> None:
+        status, _, page = await site.get(f"/{query}")
+        assert status == 200
+        assert ('<li class="row" data-name="web"' in page) is shown
+        assert ("No group fits" in page) is not shown
+
+    play(scene, tmp_path)
+
+
+def test_an_unknown_state_or_order_is_refused(tmp_path: Path) -> None:
+    async def scene(site: Site) -> None:
+        for query in ("?state=fine", "?sort=best"):
+            assert (await site.get(f"/{query}"))[0] == 422
 
     play(scene, tmp_path)
 

@@ -1,0 +1,157 @@
+"""Events of pages: what has changed, as markup that a page puts in its place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+
+from fastapi import Request
+from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from config.errors import Refused, StoreError
+from config.units import GroupId, Seconds
+from handler.identity.actors import Actor, Way
+from handler.identity.grants import Grants
+from handler.operations.facade import Operations
+from handler.operations.lookup import NoSuch
+from handler.runtime.pulse import PulseListener
+from handler.web.gate import AGAIN
+from handler.web.needs import actor_of, grants_of
+from handler.web.pages.frame import Parts, banner
+from handler.web.pages.overview import fleet_parts
+from handler.web.pages.rows import FleetRows
+from handler.web.problems import Problem, problem_response
+
+News = frozenset[GroupId]
+Told = dict[str, object]
+"""What an event says: ``parts`` by name; on the first page also ``rows`` of groups with news, and groups ``gone``."""
+
+_TOGETHER: Seconds = 0.25
+"""Changes within this time are one event."""
+_RETRY_MS = 2000
+_LOOKS: Seconds = 1.0
+"""How often a stream looks whether its caller may still see it."""
+STREAMS_OF_TOKEN = 8
+"""Streams of events with one token."""
+
+
+class PageStreams:
+    """Opens streams, and counts those of each token."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._streams = Counter[tuple[str, str]]()
+
+    def open(
+        self, request: Request, group: GroupId | None, told_of: Callable[[News], Awaitable[Told]], first: News
+    ) -> Response:
+        """Return a stream that ends when the group or the daemon ends, or soon after its caller's rights.
+
+        Args:
+            request: what asks for it.
+            group: the only one that it is about; ``None``: all.
+            told_of: what an event says, given the groups with news. Raises `NoSuch` and `StoreError`.
+            first: groups whose news the page has missed.
+        """
+        actor, grants = actor_of(request), grants_of(request)
+        token = (actor.name, actor.origin.credential)
+        if actor.origin.way is Way.TOKEN and self._streams[token] >= STREAMS_OF_TOKEN:
+            words = f"this token has {STREAMS_OF_TOKEN} streams of events already: close a page"
+            return problem_response(Problem.TOO_MANY, words, {"Retry-After": "10"})
+        try:
+            listener = self._operations.pulse.listen(group)
+        except Refused as error:
+            return problem_response(Problem.BUSY, str(error), {"Retry-After": "10"})
+        for each in first:
+            listener.hear(each)
+        told = self._told(listener, told_of, request.scope.get(AGAIN, lambda: actor), grants)
+        return _Stream(listener, told, self._counted(token))
+
+    @contextlib.contextmanager
+    def _counted(self, token: tuple[str, str]) -> Iterator[None]:
+        self._streams[token] += 1
+        try:
+            yield
+        finally:
+            self._streams[token] -= 1
+            if not self._streams[token]:
+                del self._streams[token]
+
+    async def _told(
+        self,
+        listener: PulseListener,
+        told_of: Callable[[News], Awaitable[Told]],
+        again: Callable[[], Actor | None],
+        grants: Grants,
+    ) -> AsyncIterator[str]:
+        every = self._operations.pulse.heartbeat
+        look, quiet = min(_LOOKS, every), 0.0
+        yield f"retry: {_RETRY_MS}\n\n"
+        yield _event("beat", {"now": self._operations.now(), "every": every})
+        while (news := await listener.news(look)) is not None:
+            now = again()
+            if now is None or now.grants != grants:
+                return  # the token, the user, or its role is gone: a new request has what it may see now
+            quiet = 0.0 if news or quiet >= every else quiet + look
+            if not news and quiet < every:
+                continue
+            try:
+                told = await told_of(news) if news else {"every": every}
+            except NoSuch:
+                yield _event("gone", {"now": self._operations.now()})
+                return
+            except StoreError:
+                continue  # the next tick may succeed; until then the page shows its age
+            yield _event("tick" if news else "beat", {"now": self._operations.now(), **told})
+            await asyncio.sleep(_TOGETHER if news else 0)
+
+
+class FleetNews:
+    """What one page of all groups is told: lines of groups with news, and parts that have changed."""
+
+    def __init__(self, operations: Operations, rows: FleetRows, grants: Grants) -> None:
+        self._operations = operations
+        self._rows = rows
+        self._grants = grants
+        self._parts: Parts = {}
+
+    async def __call__(self, news: News) -> Told:
+        """Return what an event says."""
+        mark = self._rows.mark()
+        there = tuple(filter(self._grants.sees, self._operations.groups()))
+        gone = news - frozenset(self._operations.groups())
+        self._rows.forget(gone)
+        rows = await self._rows.of(there)
+        outlines = [made.outline for made in rows.values()]
+        parts = {"fleet": banner(self._operations.fleet_pause())} | await asyncio.to_thread(fleet_parts, outlines)
+        changed = {name: markup for name, markup in parts.items() if self._parts.get(name) != markup}
+        self._parts = parts
+        return {
+            "parts": changed,
+            "rows": {group: rows[group].markup for group in sorted(news) if group in rows},
+            "gone": sorted(filter(self._grants.sees, gone)),
+            "mark": mark,
+        }
+
+
+class _Stream(StreamingResponse):
+    """A stream of events; however it ends, the listener's place is free again."""
+
+    def __init__(
+        self, listener: PulseListener, told: AsyncIterator[str], counted: contextlib.AbstractContextManager[None]
+    ) -> None:
+        super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._listener = listener
+        self._counted = counted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._listener, self._counted:
+            await super().__call__(scope, receive, send)
+
+
+def _event(name: str, told: Mapping[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(told, separators=(',', ':'))}\n\n"
