@@ -1,6 +1,6 @@
 """Delete old history, oldest first, a slice per transaction, so that no other write waits long.
 
-Spans in blocks go by the block, which lasts a day at most (`handler.store.sealing`).
+Spans in blocks go by the block, which lasts a day at most (`handler.store.packing`).
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a

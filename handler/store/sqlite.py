@@ -31,7 +31,7 @@ from handler.ports.stored import (
     StoredTick,
     TickSpan,
 )
-from handler.store import fleet, history, outbox, past_spans, retention, rows, sealing
+from handler.store import fleet, history, outbox, packing, past_spans, retention, rows
 from handler.store.alert_rows import AlertRows
 from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
@@ -245,7 +245,7 @@ class SqliteStore(
         Returns the rows deleted. The file shrinks accordingly. The budget is for the file; its write-ahead log may add
         16 MiB.
         """
-        packed = sealing.seal(self._snapshot, self._writer.do)
+        packed = packing.pack_ended(self._snapshot, self._writer.do)
         deleted = retention.prune(self._writer.do, before, bytes_at_most)
         if packed or deleted:
             with translated(self._path):

@@ -32,7 +32,7 @@ from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
 from handler.recording.events import RecordingSelection, write_events
-from handler.store.sealing import LEAST
+from handler.store.packing import LEAST
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
 from tests.support.filled import filled

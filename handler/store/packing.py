@@ -62,18 +62,18 @@ class _Newest(NamedTuple):
     body: bytes
 
 
-def seal(snapshot: Snapshot, do: Do) -> int:
+def pack_ended(snapshot: Snapshot, do: Do) -> int:
     """Move ended spans of groups that have `LEAST` of them into blocks; return how many."""
     with snapshot() as connection:
         pending = [(group, last) for group, last in connection.execute(_PENDING)]
-    sealed = 0
+    packed = 0
     for group, last in pending:
-        while moved := _seal_some(snapshot, do, group, last):
-            sealed += moved
-    return sealed
+        while moved := _pack_some(snapshot, do, group, last):
+            packed += moved
+    return packed
 
 
-def _seal_some(snapshot: Snapshot, do: Do, group: GroupId, last: int) -> int:
+def _pack_some(snapshot: Snapshot, do: Do, group: GroupId, last: int) -> int:
     with snapshot() as connection:
         found = connection.execute(_ENDED, {"of": group, "last": last}).all()
         newest = connection.execute(_NEWEST, {"of": group}).mappings().first()
