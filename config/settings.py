@@ -65,6 +65,8 @@ def secret_places(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Site]]:
         for name, entry in getattr(catalogue, section).items():
             for ref in secrets_in(entry):
                 yield ref, catalogue.sites[section, name]
+    if catalogue.seal is not None:
+        yield catalogue.seal, catalogue.sites["seal", "key"]
     for group in catalogue.groups.values():
         for ref in secrets_in(group.notify):
             yield ref, catalogue.sites["groups", group.id]

@@ -44,7 +44,7 @@ from config.document.scalars import (
     Yes,
 )
 from config.document.schedules import FreezeDocument
-from config.document.sources import SecretDocument, SourceDocument
+from config.document.sources import SealDocument, SecretDocument, SourceDocument
 from config.model.catalogue import Mode, OnVanish, Projection, Victims
 from config.model.effects import EffectKind, FrozenDirection
 from config.model.observability import NoticeFormat, Severity
@@ -291,4 +291,9 @@ class Document(Declared):
         "The TCP address for the API, the console and webhooks, and what protects it.",
         {"address": "127.0.0.1:8460"},
         left_out="127.0.0.1:8460, in clear",
+    )
+    seal: Annotated[SealDocument | None, Given] = key(
+        "The key that secrets in the store are encrypted under.",
+        {"key": {"file": "/etc/trimtab/seal-key"}},
+        left_out="seal-key in the state directory, made when it is first needed",
     )

@@ -48,6 +48,17 @@ class SecretDocument(Declared):
         return SecretRef(env=self.env, file=self.file)
 
 
+class SealDocument(Declared):
+    """Where the key of the store's sealed secrets is kept."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"key"})
+
+    key: SecretDocument = must(
+        "Where it is: a key a line, each of 256 random bits (openssl rand -base64 32), the newest first.",
+        {"file": "/etc/trimtab/seal-key"},
+    )
+
+
 # SNMP.
 
 

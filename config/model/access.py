@@ -17,6 +17,11 @@ class SecretRef:
     file: str | None = None
     """Exactly one of the two is set."""
 
+    @property
+    def place(self) -> str:
+        """What messages call it: the place, never the secret."""
+        return f"the environment variable {self.env}" if self.env is not None else f"the file {self.file}"
+
 
 def secrets_in(value: object) -> Iterator[SecretRef]:
     """Yield every reference to a secret in a value of the model, as often as it stands there."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.model.access import PUBLIC, ServerSource, SnmpAccess
+from config.model.access import PUBLIC, SecretRef, ServerSource, SnmpAccess
 from config.model.adjustments import Action
 from config.model.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.model.adjustments import AdjustmentVerb as AdjustmentVerb  # noqa: PLC0414 part of the model to its readers
@@ -340,6 +340,8 @@ class Catalogue:
     No decision depends on it, nor does the digest."""
     listen: ListenOn = field(default_factory=ListenOn)
     """Where the daemon listens. No decision depends on it, nor does the digest."""
+    seal: SecretRef | None = None
+    """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

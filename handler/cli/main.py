@@ -30,6 +30,7 @@ from handler.cli.probe import probe
 from handler.cli.record import record
 from handler.cli.replay import replay
 from handler.cli.roll import definitions, roll, rollback
+from handler.cli.seal import seal
 from handler.cli.snapshot import plan, snapshot
 from handler.cli.store import backup, restore, store
 from handler.cli.terminal import (
@@ -83,7 +84,19 @@ class _ByTask(Commands):
         "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
         "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
-        "Run the daemon": ("run", "demo", "user", "token", "audit", "hook", "backup", "restore", "store", "completion"),
+        "Run the daemon": (
+            "run",
+            "demo",
+            "user",
+            "token",
+            "audit",
+            "hook",
+            "backup",
+            "restore",
+            "store",
+            "seal",
+            "completion",
+        ),
     }
 
 
@@ -100,6 +113,7 @@ app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
+app.add_typer(seal, name="seal")
 for _command in (
     backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, definitions,
     rollback, roll, snapshot, plan, completion,

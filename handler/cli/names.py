@@ -41,6 +41,12 @@ def token_names(ctx: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, (each["name"] for each in _asked(ctx, "tokens") or () if each["user"] == user))
 
 
+def key_pair_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the key pairs of the user named before that begin like this."""
+    user = ctx.params.get("user")
+    return _beginning(incomplete, (each["name"] for each in _asked(ctx, "keys") or () if each["user"] == user))
+
+
 def _beginning(incomplete: str, names: Any) -> list[str]:  # noqa: ANN401  # JSON from the daemon
     return [name for name in names if name.startswith(incomplete)]
 

@@ -86,17 +86,24 @@ def restore(
     json: AsJson = False,
 ) -> None:
     """Restore a copy of the store while no daemon runs. The replaced store is kept beside it."""
+    from handler.operations.backups import missing_keys
     from handler.operations.backups import restore as put_back
 
+    where = directory(state)
     with refusals(json), waiting(f"reading {file}"):
-        content, aside = put_back(directory(state), file)
+        content, aside = put_back(where, file)
+        missing = missing_keys(where, content)
     if json:
         replaced = None if aside is None else str(aside)
-        print_json({"file": str(file), "groups": content.groups, "replaced": replaced})
+        print_json({"file": str(file), "groups": content.groups, "replaced": replaced, "missing_keys": missing})
         return
     lines([f"restored from {file}; groups: {content.groups}"])
     if aside is not None:
         lines([f"the replaced store is kept as {aside}"])
+    if missing:
+        keys, file = ", ".join(missing), where / "seal-key"
+        lines([f"secrets are sealed under key {keys}, which is not in {file}: put that file back before the start,"])
+        lines(["unless the file's section seal refers to the key"])
     lines(
         [
             "start the daemon: a group whose cloud listing agrees with this store goes on by itself",

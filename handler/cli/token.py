@@ -42,7 +42,7 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
         name=name,
         groups=groups_of(groups),
         verbs=cast("tuple[Verb, ...]", words) or None,  # the daemon checks the words
-        lasts=_span(expires, json=json),
+        lasts=span_of(expires, json=json),
     )
     _show(ask(state, json, made)[1], json=json)
 
@@ -75,7 +75,7 @@ def rotate(  # an option each
     """Make a new token in place of one; the old one is accepted until the next rotation, or --finish."""
     from handler.operations.user_operations import RotateToken
 
-    _, answer = ask(state, json, RotateToken(user=user, token=name, finish=finish, lasts=_span(expires, json=json)))
+    _, answer = ask(state, json, RotateToken(user=user, token=name, finish=finish, lasts=span_of(expires, json=json)))
     if not finish:
         _show(answer, json=json)
     elif json:
@@ -92,7 +92,8 @@ def revoke(user: User, name: Known, state: State = None, json: AsJson = False) -
     act(state, json, RevokeToken(user=user, token=name), said=f"{user} {name}: revoked")
 
 
-def _span(text: str, *, json: bool) -> Seconds | None:
+def span_of(text: str, *, json: bool) -> Seconds | None:
+    """Return the seconds of an option; ``None``: never. Ends the command with a usage error if it is no span."""
     from config.units import parse_span
 
     if text == "never":

@@ -8,12 +8,14 @@ import typer
 
 from config.units import GroupId
 from handler.cli.commands import Program
+from handler.cli.key import key
 from handler.cli.names import user_names
 from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
 from handler.identity.grants import Anonymous
 from handler.identity.roles import UserRole
 
-user = Program("Users, their roles, and what requests without a credential may do.")
+user = Program("Users, their roles and key pairs, and what requests without a credential may do.")
+user.add_typer(key, name="key")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name for the user.")]
 Known = Annotated[str, typer.Argument(metavar="NAME", help="A user's name.", autocompletion=user_names)]

@@ -1,4 +1,4 @@
-"""Users and tokens as tables, from the API's JSON."""
+"""Users, tokens and key pairs as tables, from the API's JSON."""
 
 from __future__ import annotations
 
@@ -39,6 +39,21 @@ _TOKENS: tuple[Column[Row], ...] = (
 )
 
 
+def _pair_notes(pair: Row) -> str:
+    notes = ("two pairs live" if pair["rotating"] else "", "" if pair["opens"] else "cannot be opened")
+    return "; ".join(note for note in notes if note)
+
+
+_KEY_PAIRS: tuple[Column[Row], ...] = (
+    Column("USER", itemgetter("user")),
+    Column("NAME", itemgetter("name")),
+    Column("API KEY", itemgetter("api_key")),
+    Column("EXPIRES (UTC)", lambda pair: "never" if pair["expires_at"] is None else clock_text(pair["expires_at"])),
+    Column("LAST USED (UTC)", lambda pair: clock_text(pair["last_used_at"])),
+    Column("NOTES", _pair_notes),
+)
+
+
 def users_table(users: list[Row]) -> RenderableType:
     """Return one line for each user."""
     return table(_USERS, users, nothing="there are no users: trimtab user init NAME")
@@ -47,3 +62,8 @@ def users_table(users: list[Row]) -> RenderableType:
 def tokens_table(tokens: list[Row]) -> RenderableType:
     """Return one line for each token."""
     return table(_TOKENS, tokens, nothing="there are no tokens: trimtab token new USER NAME")
+
+
+def key_pairs_table(pairs: list[Row]) -> RenderableType:
+    """Return one line for each key pair."""
+    return table(_KEY_PAIRS, pairs, nothing="there are no key pairs: trimtab user key new USER")

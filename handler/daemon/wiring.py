@@ -50,6 +50,7 @@ from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
+from handler.sealing.key_sources import OwnKeyFile, ReferredKey
 from handler.store.checkpoints import CheckpointFolder
 from handler.store.forecast_files import ForecastFolder
 from handler.store.sqlite import SqliteStore
@@ -117,6 +118,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
                 environ=os.environ, clock=held.wall, source=f"/trimtab/{installation}"
             ),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
+            seal_key=lambda ref: OwnKeyFile(directory.seal_key) if ref is None else ReferredKey(ref, secret),
             recordings=directory.recordings,
             audit=directory.audit,
             forecasts=ForecastKeeper(ForecastFolder(directory.forecasts)),

@@ -41,6 +41,8 @@ from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
 from handler.runtime.timekeeper import Timekeeper
+from handler.sealing.seal import Seal
+from handler.users.key_pairs import KnownKeyPairs
 from handler.users.known import KnownUsers
 from handler.users.trail import AuditTrail
 
@@ -97,6 +99,8 @@ class Engine:
             counts=self.reports.metrics,
         )
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall)
+        self.seal = Seal(parts.seal_key(None))
+        self.key_pairs = KnownKeyPairs(parts.store, self.users, self.seal, lambda: parts.clock().wall)
         self.trail = AuditTrail(parts.store, parts.audit)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
@@ -170,6 +174,7 @@ class Engine:
             edits = await self.take(declared, by="start")
         await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
+        await self.key_pairs.load()
         self.reports.start()
         await self.ingest.start()
         self._chores = [
@@ -303,6 +308,7 @@ class Engine:
                 self._decider.start(
                     self._declared.catalogue
                 )  # the old one goes on if the new one could not be written down
+        await asyncio.to_thread(self.seal.load, self.parts.seal_key(catalogue.seal))
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
         await self._tell(declared, edited)
@@ -326,6 +332,8 @@ class Engine:
     async def _tell(self, declared: Declared, edited: Edited) -> None:
         """Write into the log what came into force."""
         catalogue = declared.catalogue
+        if self.seal.trouble is not None:
+            logs.warn("seal_key_unread", key_in=self.seal.where, error=self.seal.trouble)
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         for key, problems in list(declared.merged.quarantined.items())[:_TOLD]:
@@ -363,6 +371,7 @@ class Engine:
     async def _flush(self) -> None:
         await self.ingest.hooks.flush()
         await self.users.flush()
+        await self.key_pairs.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:

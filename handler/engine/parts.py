@@ -8,6 +8,7 @@ from pathlib import Path
 
 from collector.clients.circuits import EndpointStatus
 from collector.sources.poll import Poller
+from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.units import Moment, Seconds
 from handler.convergence.converge import Converger
@@ -18,6 +19,7 @@ from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
+from handler.sealing.key_sources import KeySource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class EngineParts:
     clock: Callable[[], Moment]
     notification_sender: NotificationSender
     inbox: Inbox
+    seal_key: Callable[[SecretRef | None], KeySource]
+    """Returns where the seal's key is kept, by what the file's section ``seal`` refers to."""
     held: HeldClock | None = None
     """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
     lost: bool = False

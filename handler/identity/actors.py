@@ -21,6 +21,8 @@ class Way(enum.Enum):
     SOCKET = "socket"
     """The unix socket of the state directory; its mode controls access."""
     TOKEN = "token"  # noqa: S105  # a word, no token
+    SIGNATURE = "signature"
+    """A request that is signed with a user's key pair."""
     WEBHOOK = "webhook"
     SIGNAL = "signal"
     DAEMON = "daemon"
@@ -37,7 +39,7 @@ class Origin:
     peer: str = ""
     """The other end of the connection: ``uid 1000`` on the unix socket, else its address; empty: there is none."""
     credential: str = ""
-    """The name of the token or webhook that was shown; empty: none was."""
+    """The name of the token, key pair or webhook that was shown; empty: none was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

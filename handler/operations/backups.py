@@ -9,10 +9,13 @@ from config.errors import Refused
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.ownership import write_private
+from handler.sealing.boxes import key_of
+from handler.sealing.key_sources import OwnKeyFile
 from handler.store.backup import Content, put_back, read_backup, write_backup
 
 _BESIDE = ("member-keys",)
-"""Files that authenticate members; without them the daemon rejects what members send."""
+"""Files that authenticate members; without them the daemon rejects what members send. The key of the seal is none of
+them: who gets a backup must not get the secrets in it."""
 
 
 def take(state: Path, target: Path) -> Content:
@@ -51,6 +54,20 @@ def restore(state: Path, backup: Path) -> tuple[Content, Path | None]:
     finally:
         directory.release()
     return content, aside
+
+
+def missing_keys(state: Path, content: Content) -> tuple[str, ...]:
+    """Return the ids of keys under which secrets of a backup are sealed, and which ``seal-key`` does not hold.
+
+    The file of declarations may refer to another place, which is not looked at here.
+
+    Raises:
+        Refused: the file is there and cannot be read.
+        StoreError: a secret is sealed in a form that this release does not read.
+    """
+    wanted = {key_of(sealed) for sealed in content.sealed}
+    known = {key.id for key in OwnKeyFile(StateDirectory(state).seal_key).read()}
+    return tuple(sorted(wanted - known))
 
 
 def _beside(state: Path) -> Mapping[str, bytes]:

@@ -22,6 +22,7 @@ from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.garbage_admin import GarbageAdmin
+from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested, stopping
 from handler.operations.member_admin import MemberAdmin
@@ -74,6 +75,7 @@ class Operations:
         self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
         self.users = UserAdmin(engine)
+        self.keys = KeyAdmin(engine)
         self.authorising = Authorising(engine)
         self.attempts = RefusedAttempts(engine.trail, self.now)
         self.capabilities = CapabilityAdmin(engine, self.alarm, self.fresh_id)

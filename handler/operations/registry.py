@@ -10,6 +10,7 @@ from handler.operations.authorising import Forbidden
 from handler.operations.daemon_operations import DaemonOperation
 from handler.operations.declaration_operations import DeclarationOperation
 from handler.operations.group_operations import GroupOperation
+from handler.operations.key_operations import KeyOperation
 from handler.operations.lookup import NoSuch
 from handler.operations.member_operations import MemberOperation
 from handler.operations.size_operations import SizeOperation
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
     from handler.operations.outcomes import Done
 
 Operation: TypeAlias = (
-    SizeOperation | GroupOperation | MemberOperation | DaemonOperation | UserOperation | DeclarationOperation
+    SizeOperation
+    | GroupOperation
+    | MemberOperation
+    | DaemonOperation
+    | UserOperation
+    | KeyOperation
+    | DeclarationOperation
 )
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 

@@ -27,6 +27,7 @@ from handler.ports.alerts import OutsideStore
 from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
+from handler.ports.key_pairs import KeyPairStore
 from handler.ports.stored import (
     EVERY_KIND,
     Creates,
@@ -133,6 +134,7 @@ class Store(
     DeclarationStore,
     EditStore,
     IdentityStore,
+    KeyPairStore,
     OutsideStore,
     RollingStore,
     Protocol,

@@ -49,6 +49,11 @@ class StateDirectory:
         return self.path / "member-keys"
 
     @property
+    def seal_key(self) -> Path:
+        """The key of the store's sealed secrets, mode 0600, unless the file refers to another one."""
+        return self.path / "seal-key"
+
+    @property
     def audit(self) -> Path:
         """The copy of the audit trail, mode 0600."""
         return self.path / "audit.jsonl"

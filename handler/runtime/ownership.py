@@ -23,6 +23,7 @@ _FILES: Mapping[str, int] = MappingProxyType(
     {
         "token": _SECRET,
         "member-keys": _SECRET,
+        "seal-key": _SECRET,
         "audit.jsonl": _SECRET,
         "installation": _OURS,
         "trimtab.sqlite": _OURS,
@@ -148,6 +149,8 @@ def _too_open(file: Path, mode: int, forbidden: int) -> str:
         remedy += f"; if another account may have read it, rm {file} instead: the next start makes a new one"
     elif file.name == "member-keys":
         remedy += "; if another account may have read it, trimtab hook rotate-members after the start"
+    elif file.name == "seal-key":
+        remedy += "; if another account may have read it, trimtab seal rotate after the start"
     return f"{file} has mode {stat.S_IMODE(mode):04o}, expected 0600: other accounts can {others} it: {remedy}"
 
 

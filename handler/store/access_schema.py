@@ -38,6 +38,23 @@ tokens = Table(
     Column("last_used_at", SECONDS),
 )
 
+key_pairs = Table(
+    "key_pairs",
+    METADATA,
+    Column("user_name", Text, ForeignKey("users.name", ondelete="CASCADE"), key="user", primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("api_key", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("old_api_key", Text),
+    Column("old_secret", Text),
+    Column("old_expires_at", SECONDS),
+    Column("created_at", SECONDS, nullable=False),
+    Column("expires_at", SECONDS),
+    Column("last_used_at", SECONDS),
+    UniqueConstraint("api_key"),
+)
+"""Secret keys are sealed; the key of the seal is outside the store."""
+
 audit = Table(
     "audit",
     METADATA,

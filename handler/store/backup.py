@@ -36,6 +36,8 @@ class Content:
     groups: int
     beside: Mapping[str, bytes]
     """Small files of the state directory, by name."""
+    sealed: tuple[str, ...] = ()
+    """The secrets that it holds, each sealed under a key that it does not hold."""
 
 
 def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Content:
@@ -89,12 +91,18 @@ def read_backup(path: Path) -> Content:
             groups = int(backup.execute("SELECT count(*) FROM groups").fetchone()[0])
             files = backup.execute("SELECT name, content FROM beside") if "beside" in tables else ()
             beside = {str(name): bytes(content) for name, content in files}
+            sealed = tuple(_sealed(backup)) if "key_pairs" in tables else ()
     except sqlite3.Error as error:
         raise explained(error, path) from error
     if owner is None:
         raise StoreError(f"backup {path} has no installation id: take another one")
     refuse_newer(schema, path)
-    return Content(installation=str(owner[0]), schema=schema, groups=groups, beside=beside)
+    return Content(installation=str(owner[0]), schema=schema, groups=groups, beside=beside, sealed=sealed)
+
+
+def _sealed(backup: sqlite3.Connection) -> Iterator[str]:
+    for row in backup.execute("SELECT secret, old_secret FROM key_pairs"):
+        yield from (str(each) for each in row if each is not None)
 
 
 def put_back(backup: Path, store: Path, now: Instant) -> Path | None:

@@ -39,6 +39,7 @@ from handler.store.database import checkpoint, reader_engine, translated, writer
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.entity_rows import EntityRows, write_revision
 from handler.store.identity_rows import IdentityRows
+from handler.store.key_pair_rows import KeyPairRows
 from handler.store.member_rows import MemberRows
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
@@ -50,7 +51,16 @@ from trigger.requests import FleetPause, GroupState
 
 
 class SqliteStore(
-    AlertRows, AuditRows, BehindRows, CallRows, EditRows, EntityRows, IdentityRows, MemberRows, RollingRows
+    AlertRows,
+    AuditRows,
+    BehindRows,
+    CallRows,
+    EditRows,
+    EntityRows,
+    IdentityRows,
+    KeyPairRows,
+    MemberRows,
+    RollingRows,
 ):
     """The store over one file; `open` makes one."""
 

@@ -32,7 +32,9 @@ class KnownUsers:
         self._holders: dict[str, TokenKey] = {}
         """By the hashes of tokens."""
         self._used: dict[TokenKey, Instant] = {}
-        self._turn = asyncio.Lock()
+        self._followers: list[Callable[[str], None]] = []
+        self.turn = asyncio.Lock()
+        """Held while a user, or what belongs to one, is changed."""
 
     async def load(self) -> None:
         """Read the store. Raises `StoreError`."""
@@ -76,8 +78,21 @@ class KnownUsers:
         if user.disabled_at is not None or (expires_at is not None and now >= expires_at):
             return None
         self._used[key] = now
-        origin = Origin(way=Way.TOKEN, peer=peer, credential=found.name)
-        return Actor(name=user.name, origin=origin, grants=grants_of(user, found), is_user=True)
+        return self.actor(user.name, Origin(way=Way.TOKEN, peer=peer, credential=found.name), found)
+
+    def actor(self, name: str, origin: Origin, token: StoredToken | None = None) -> Actor | None:
+        """Return a user as the actor of a request, within the scope of a token; ``None``: it may not ask at all.
+
+        Every credential of a user leads here.
+        """
+        user = self._users.get(name)
+        if user is None or user.disabled_at is not None:
+            return None
+        return Actor(name=name, origin=origin, grants=grants_of(user, token), is_user=True)
+
+    def follow(self, follower: Callable[[str], None]) -> None:
+        """Call a function with the name of each user whose role, groups or state changed, or that was deleted."""
+        self._followers.append(follower)
 
     # Users
 
@@ -102,7 +117,7 @@ class KnownUsers:
             Refused: there was a first user already, or the name is no name.
             StoreError: it could not be written.
         """
-        async with self._turn:
+        async with self.turn:
             if self.exist:
                 raise Refused("there is a first user already: trimtab user add makes another one")
             check_name(name, "user")
@@ -118,7 +133,7 @@ class KnownUsers:
             Refused: there are no users yet.
             StoreError: it could not be written.
         """
-        async with self._turn:
+        async with self.turn:
             self._refuse_without_users()
             await asyncio.to_thread(self._store.save_anonymous, allowed)
             self._anonymous = allowed
@@ -131,7 +146,7 @@ class KnownUsers:
             Refused: there is no first user yet, the name is taken or no name, or there are too many.
             StoreError: it could not be written.
         """
-        async with self._turn:
+        async with self.turn:
             self._refuse_without_users()
             check_name(name, "user")
             if name in self._users:
@@ -145,24 +160,25 @@ class KnownUsers:
 
     async def give_role(self, name: str, role: UserRole, groups: Iterable[GroupId] | None) -> StoredUser:
         """Change a user's role and groups. Raises as `add`, and `Refused` for the last admin."""
-        async with self._turn:
+        async with self.turn:
             return await self._changed(replace(self.user(name), role=role, groups=_sorted(groups)))
 
     async def disable(self, name: str, *, disabled: bool) -> StoredUser:
         """Have a user's tokens not be accepted, or accepted again. Raises as `give_role`."""
-        async with self._turn:
+        async with self.turn:
             before = self.user(name)
             since = before.disabled_at if before.disabled_at is not None else self._now()
             return await self._changed(replace(before, disabled_at=since if disabled else None))
 
     async def delete(self, name: str) -> None:
         """Delete a user and its tokens. Raises as `give_role`."""
-        async with self._turn:
+        async with self.turn:
             self._refuse_last_admin(self.user(name), None)
             await asyncio.to_thread(self._store.delete_user, name)
             del self._users[name]
             self._tokens = {key: token for key, token in self._tokens.items() if key[0] != name}
             self._index()
+            self._tell(name)
         logs.say("user_deleted", user=name)
 
     # Tokens
@@ -182,7 +198,7 @@ class KnownUsers:
             Refused: there is no such user, the name is taken or no name, or the user has too many.
             StoreError: it could not be written.
         """
-        async with self._turn:
+        async with self.turn:
             self.user(wanted.user)
             check_name(wanted.name, "token")
             if (wanted.user, wanted.name) in self._tokens:
@@ -199,7 +215,7 @@ class KnownUsers:
 
         Raises as `new_token`.
         """
-        async with self._turn:
+        async with self.turn:
             before, token = self.token(user, name), mint()
             older = replace(before, old_digest=before.digest, old_expires_at=before.expires_at)
             await self._save_token(replace(older, digest=digest_of(token), expires_at=expires_at))
@@ -208,13 +224,13 @@ class KnownUsers:
 
     async def finish(self, user: str, name: str) -> None:
         """End the old token of a rotation. Raises as `new_token`."""
-        async with self._turn:
+        async with self.turn:
             await self._save_token(replace(self.token(user, name), old_digest=None, old_expires_at=None))
         logs.say("token_rotation_finished", user=user, token=name)
 
     async def revoke(self, user: str, name: str) -> None:
         """Delete a token, and the one before it. Raises as `new_token`."""
-        async with self._turn:
+        async with self.turn:
             self.token(user, name)
             await asyncio.to_thread(self._store.delete_token, (user, name))
             del self._tokens[user, name]
@@ -235,6 +251,7 @@ class KnownUsers:
     async def _changed(self, user: StoredUser) -> StoredUser:
         self._refuse_last_admin(self._users[user.name], user)
         await self._save(user)
+        self._tell(user.name)
         logs.say("user_changed", user=user.name, role=user.role.value, disabled=user.disabled_at is not None)
         return user
 
@@ -246,6 +263,10 @@ class KnownUsers:
         await asyncio.to_thread(self._store.save_token, token)
         self._tokens[token.user, token.name] = token
         self._index()
+
+    def _tell(self, name: str) -> None:
+        for follower in self._followers:
+            follower(name)
 
     def _index(self) -> None:
         digests = ((key, digest) for key, each in self._tokens.items() for digest in (each.digest, each.old_digest))
@@ -261,10 +282,10 @@ class KnownUsers:
             raise Refused(f"{before.name} is the last admin of all groups: make another one first")
 
 
-def grants_of(user: StoredUser, token: StoredToken) -> Grants:
-    """Return what a token allows: its scope, within its user's role and groups."""
-    groups = None if user.groups is None else frozenset(user.groups)
-    return Grants(VERBS[user.role], groups).within(token.verbs, token.groups)
+def grants_of(user: StoredUser, token: StoredToken | None = None) -> Grants:
+    """Return what a user's role and groups allow, or a token's scope within them."""
+    allowed = Grants(VERBS[user.role], None if user.groups is None else frozenset(user.groups))
+    return allowed if token is None else allowed.within(token.verbs, token.groups)
 
 
 def _is_full_admin(user: StoredUser) -> bool:

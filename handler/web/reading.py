@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from config.units import CounterId, GroupId, Instant
 from handler.operations.facade import Operations
+from handler.operations.key_operations import shown_key_pair
 from handler.operations.size_tags import size_tag
 from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
@@ -242,6 +243,16 @@ def _users(operations: Operations) -> APIRouter:
     async def tokens(request: Request, paging: Paged, user: str | None = None) -> JSONResponse:
         found, link = chosen(request, paging, operations.users.tokens(user), lambda token: (token.user, token.name))
         return JSONResponse([plain(shown_token(token)) for token in found], headers=link)
+
+    @routes.get("/keys")
+    async def keys(request: Request, paging: Paged, user: str | None = None) -> JSONResponse:
+        found, link = chosen(request, paging, operations.keys.pairs(user), lambda pair: (pair.user, pair.name))
+        shown = [plain(shown_key_pair(pair, opens=operations.keys.opens(pair))) for pair in found]
+        return JSONResponse(shown, headers=link)
+
+    @routes.get("/seal")
+    async def seal() -> JSONResponse:
+        return JSONResponse(plain(operations.keys.seal()))
 
     return routes
 

@@ -18,6 +18,7 @@ from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
 from handler.operations.garbage_admin import GarbageAdmin
+from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.store_admin import StoreAdmin
@@ -54,6 +55,7 @@ BODIES: Final[Mapping[str, object]] = {
     "PUT /api/v1/users/{user}/role": {"role": "operator"},
     "POST /api/v1/users/{user}/disable": {},
     "POST /api/v1/users/{user}/tokens": {"name": "laptop"},
+    "POST /api/v1/users/{user}/keys": {"name": "ci"},
 }
 """What is sent where a body must be."""
 
@@ -67,6 +69,7 @@ PARTS: Final[Mapping[str, type]] = {
     "webhooks": WebhookAdmin,
     "declarations": DeclarationAdmin,
     "users": UserAdmin,
+    "keys": KeyAdmin,
     "authorising": Authorising,
     "attempts": RefusedAttempts,
 }

@@ -28,6 +28,7 @@ from handler.planning.status import StateSince
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
+from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.notices import Filed
 from handler.ports.store import Edited
 from handler.ports.stored import Event
@@ -101,8 +102,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.declare((a_definition("web"),), at(92), None, DeclaredOverApi(revision=a_revision()))
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
-    store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
-    store.save_token(replace(filled(StoredToken), user="ada"))
+    fill_users(store)
     store.append_audit((filled(AuditEntry),), None)
     store.begin_call(filled(StoredCall), 60.0, 10)
     store.end_call("word", "word", 200, "{}")
@@ -111,6 +111,13 @@ def fill_everything(store: SqliteStore) -> None:
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
     store.record([a_tick(each) for each in told])
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
+
+
+def fill_users(store: SqliteStore) -> None:
+    """Make a user with one credential of each kind."""
+    store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
+    store.save_token(replace(filled(StoredToken), user="ada"))
+    store.save_key_pairs((replace(filled(StoredKeyPair), user="ada"),))
 
 
 def a_revision() -> EntityRevision:
@@ -163,6 +170,7 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "statement": store.statement(),
         "users": store.users(),
         "tokens": store.tokens(),
+        "key pairs": store.key_pairs(),
         "anonymous": store.anonymous(),
         "audit": store.audit_after(0, 10),
         "calls": store.calls(),

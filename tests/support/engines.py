@@ -35,6 +35,7 @@ from handler.runtime.deciding import slots_of
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.resuming import WindowCheckpoints
+from handler.sealing.key_sources import OwnKeyFile
 from handler.store.checkpoints import CheckpointFolder
 from handler.store.forecast_files import ForecastFolder
 from tests.support.collector import no_secret
@@ -178,6 +179,7 @@ class EngineBed:
                 held=held,
                 notification_sender=NotificationSender(environ={}, clock=held.wall),
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
+                seal_key=lambda _: OwnKeyFile(self.directory / "seal-key"),
                 recordings=self.directory / "recording",
                 audit=self.directory / "audit.jsonl",
                 forecasts=ForecastKeeper(ForecastFolder(self.directory / "forecasts")),

@@ -10,6 +10,7 @@ from config.units import Instant, Seconds
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
 from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey, user_caller
+from handler.ports.key_pairs import PairKey, StoredKeyPair
 
 
 @dataclass
@@ -19,6 +20,7 @@ class MemoryUsers:
     allowed: Anonymous | None = None
     people: dict[str, StoredUser] = field(default_factory=dict)
     bearers: dict[TokenKey, StoredToken] = field(default_factory=dict)
+    pairs: dict[PairKey, StoredKeyPair] = field(default_factory=dict)
     full: bool = False
     trail: list[AuditRow] = field(default_factory=list)
     keyed: dict[tuple[str, str], StoredCall] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class MemoryUsers:
         self.people.pop(name, None)
         self.keyed = {mark: call for mark, call in self.keyed.items() if mark[0] != user_caller(name)}
         self.bearers = {key: token for key, token in self.bearers.items() if key[0] != name}
+        self.pairs = {key: pair for key, pair in self.pairs.items() if key[0] != name}
 
     def tokens(self) -> tuple[StoredToken, ...]:
         return tuple(self.bearers[key] for key in sorted(self.bearers))
@@ -62,6 +65,22 @@ class MemoryUsers:
         self._refuse_if_full()
         for key in used.keys() & self.bearers.keys():
             self.bearers[key] = replace(self.bearers[key], last_used_at=used[key])
+
+    def key_pairs(self) -> tuple[StoredKeyPair, ...]:
+        return tuple(self.pairs[key] for key in sorted(self.pairs))
+
+    def save_key_pairs(self, pairs: tuple[StoredKeyPair, ...]) -> None:
+        self._refuse_if_full()
+        self.pairs |= {(pair.user, pair.name): pair for pair in pairs}
+
+    def delete_key_pair(self, key: PairKey) -> None:
+        self._refuse_if_full()
+        del self.pairs[key]
+
+    def use_key_pairs(self, used: Mapping[PairKey, Instant]) -> None:
+        self._refuse_if_full()
+        for key in used.keys() & self.pairs.keys():
+            self.pairs[key] = replace(self.pairs[key], last_used_at=used[key])
 
     def append_audit(self, entries: Sequence[AuditEntry], copied: AuditRow | None) -> Sequence[AuditRow]:
         self._refuse_if_full()

@@ -13,7 +13,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0032');
+INSERT INTO "alembic_version" VALUES('0033');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -170,6 +170,22 @@ CREATE TABLE hooks (
 );
 INSERT INTO "hooks" VALUES('h1','alertmanager','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}',NULL,NULL,'["web"]','["floor"]','["out"]',NULL,1700000000.0,NULL,NULL,0,NULL,0);
 INSERT INTO "hooks" VALUES('h2','grafana','{"type":"TokenHash","salt":"5a17","digest":"d16e57"}','{"type":"TokenHash","salt":"01d5a17","digest":"01dd16e57"}',1700003600.0,'["web","worker"]','["fire","floor","shield","freeze","value"]','["out","in"]','{"type":"SecretRef","env":"GRAFANA_HMAC","file":null}',1700000000.0,1700000060.0,1700000050.0,0,NULL,0);
+CREATE TABLE key_pairs (
+	user_name TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	api_key TEXT NOT NULL, 
+	secret TEXT NOT NULL, 
+	old_api_key TEXT, 
+	old_secret TEXT, 
+	old_expires_at REAL, 
+	created_at REAL NOT NULL, 
+	expires_at REAL, 
+	last_used_at REAL, 
+	CONSTRAINT pk_key_pairs PRIMARY KEY (user_name, name), 
+	CONSTRAINT fk_key_pairs_user_name_users FOREIGN KEY(user_name) REFERENCES users (name) ON DELETE CASCADE, 
+	CONSTRAINT uq_key_pairs_api_key UNIQUE (api_key)
+);
+INSERT INTO "key_pairs" VALUES('ada','word','word','word','word','word',1.5,1.5,1.5,1.5);
 CREATE TABLE keyed_calls (
 	caller TEXT NOT NULL, 
 	"key" TEXT NOT NULL, 

@@ -15,8 +15,8 @@ from sqlalchemy import func, select, update
 
 from config.errors import StoreError
 from config.units import GroupId
-from handler.store.schema import span_blocks, spans
 from handler.store.packing import LEAST
+from handler.store.schema import span_blocks, spans
 from handler.store.span_blocks import SpanRow, pack, unpack
 from tests.support.store import WEB, a_definition, a_tick, an_explanation, at, opened
 from trigger.reasons import Reason

@@ -22,7 +22,7 @@ API = "/api/v1"
 TOKEN = "a-token-of-the-tests"
 ASKING = {f"{API}/groups/{{group}}/probe", f"{API}/garbage"}
 """GETs that send requests to members, clouds or balancers."""
-USERS = {f"{API}/users", f"{API}/tokens", f"{API}/audit"}
+USERS = {f"{API}/users", f"{API}/tokens", f"{API}/keys", f"{API}/seal", f"{API}/audit"}
 SECRETS = {f"{API}/declarations/document"}
 """The declaration as one file would say it, with the secrets that it writes out."""
 
