@@ -213,7 +213,7 @@ def _settle() -> None:
 
 def _whole(scrape: Scrape) -> None:
     lost = int((scrape.reply != Reply.OK).sum())
-    assert lost == 0, f"{lost} of {scrape.reply.size} values were lost: {sorted(set(scrape.said.values()))}"
+    assert lost == 0, f"{lost} of {scrape.reply.size} values were lost: {sorted(set(scrape.details.values()))}"
 
 
 async def _cpu(work: Callable[[], Awaitable[None]]) -> float:

@@ -27,7 +27,7 @@ Codes = npt.NDArray[np.uint8]
 
 AHEAD_AT_MOST: Seconds = 60.0
 """How far a sample's time may be ahead of the sender's clock."""
-_LONGEST_SAID = 200
+_LONGEST_DETAIL = 200
 
 
 class Reply(enum.IntEnum):
@@ -116,7 +116,7 @@ class Scrape:
     """Seconds since the answering agent began to count; NaN: the source does not report it."""
     reply: Codes
     """`Reply` codes."""
-    said: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    details: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     """A failure in the source's own words, by row, for people; only if there are any."""
 
 
@@ -126,7 +126,7 @@ class Sheet:
     Sources write answers as they arrive, so a deadline needs no bookkeeping: a missing answer did not arrive.
     """
 
-    __slots__ = ("layout", "replied_at", "reply", "said", "uptime", "value")
+    __slots__ = ("details", "layout", "replied_at", "reply", "uptime", "value")
 
     def __init__(self, layout: Layout) -> None:
         count = len(layout.series)
@@ -135,7 +135,7 @@ class Sheet:
         self.replied_at: Floats = np.zeros(count)
         self.uptime: Floats = np.full(count, np.nan)
         self.reply: Codes = np.zeros(count, dtype=np.uint8)
-        self.said: dict[int, str] = {}
+        self.details: dict[int, str] = {}
 
     def put(self, index: int, value: float, *, at: float, uptime: float = np.nan) -> None:
         """Record an answer; a value or a time that is not finite becomes MALFORMED."""
@@ -149,7 +149,7 @@ class Sheet:
         self.replied_at[index] = at
         self.uptime[index] = uptime
         self.reply[index] = Reply.OK
-        self.said.pop(index, None)
+        self.details.pop(index, None)
 
     def put_all(
         self, rows: Sequence[int], values: Sequence[float], *, at: Sequence[float], uptimes: Sequence[float]
@@ -172,21 +172,21 @@ class Sheet:
         self.replied_at[where] = came
         self.uptime[where] = uptimes
         self.reply[where] = Reply.OK
-        if self.said:
+        if self.details:
             for row in rows:
-                self.said.pop(row, None)
+                self.details.pop(row, None)
 
-    def fail(self, index: int, reply: Reply, said: str = "") -> None:
+    def fail(self, index: int, reply: Reply, detail: str = "") -> None:
         """Record why there is no answer.
 
         Args:
             index: the row.
             reply: anything but OK.
-            said: the source's own words, without secrets; shortened to one line of 200 characters.
+            detail: the source's own words, without secrets; shortened to one line of 200 characters.
         """
         self.reply[index] = reply
-        if said:
-            self.said[index] = one_line(said)
+        if detail:
+            self.details[index] = one_line(detail)
 
     def close(self, at: Moment) -> Scrape:
         """Return the answers so far; later ones change nothing, since the arrays are copied."""
@@ -197,16 +197,16 @@ class Sheet:
             replied_at=self.replied_at.copy(),
             uptime=self.uptime.copy(),
             reply=self.reply.copy(),
-            said=MappingProxyType(dict(self.said)),
+            details=MappingProxyType(dict(self.details)),
         )
 
 
 @functools.lru_cache(maxsize=1024)  # a refused answer gives all its rows the same words
-def one_line(said: str) -> str:
+def one_line(detail: str) -> str:
     r"""Make foreign words fit to be shown in a log or a terminal.
 
     >>> one_line("no\n such\x1b[1m  metric")
     'no such?[1m metric'
     """
-    words = " ".join(said[: 2 * _LONGEST_SAID].split())
-    return "".join(letter if letter.isprintable() else "?" for letter in words)[:_LONGEST_SAID]
+    words = " ".join(detail[: 2 * _LONGEST_DETAIL].split())
+    return "".join(letter if letter.isprintable() else "?" for letter in words)[:_LONGEST_DETAIL]

@@ -137,7 +137,7 @@ class Source(Protocol):
     Rounds of different groups may run side by side.
     """
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Ask every target for the counters of this source's kind."""
         ...
 

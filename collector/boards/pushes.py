@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from config.units import GroupId, MemberName, Moment, Seconds
 
-_Speaker = MemberName | None
+_Sender = MemberName | None
 """A member, or (``None``) the whole group."""
 
 
@@ -41,7 +41,7 @@ class Pushes:
     """The last number of every name, by group and sender."""
 
     def __init__(self) -> None:
-        self._held: dict[GroupId, dict[_Speaker, dict[str, Pushed]]] = {}
+        self._held: dict[GroupId, dict[_Sender, dict[str, Pushed]]] = {}
         self._count = 0
 
     @property
@@ -51,9 +51,9 @@ class Pushes:
 
     def put(self, group: GroupId, member: MemberName | None, name: str, pushed: Pushed) -> None:
         """Record a number in place of the previous one."""
-        said = self._held.setdefault(group, {}).setdefault(member, {})
-        self._count += name not in said
-        said[name] = pushed
+        pushes = self._held.setdefault(group, {}).setdefault(member, {})
+        self._count += name not in pushes
+        pushes[name] = pushed
 
     def drop(self, group: GroupId, member: MemberName | None, name: str) -> None:
         """Remove a number: its sender has withdrawn it."""
@@ -67,9 +67,9 @@ class Pushes:
     def keep(self, group: GroupId, members: Collection[MemberName], names: Collection[str]) -> None:
         """Forget numbers of members that are gone, and names that no counter reads any more."""
         held = self._held.pop(group, {})
-        kept: dict[_Speaker, dict[str, Pushed]] = {}
-        for member, said in held.items():
-            wanted = {name: pushed for name, pushed in said.items() if name in names}
+        kept: dict[_Sender, dict[str, Pushed]] = {}
+        for member, pushes in held.items():
+            wanted = {name: pushed for name, pushed in pushes.items() if name in names}
             if wanted and (member is None or member in members):
                 kept[member] = wanted
         if kept:
@@ -81,5 +81,5 @@ class Pushes:
         self.keep(group, (), ())
 
 
-def _size(held: Mapping[_Speaker, Mapping[str, Pushed]]) -> int:
+def _size(held: Mapping[_Sender, Mapping[str, Pushed]]) -> int:
     return sum(map(len, held.values()))

@@ -24,7 +24,7 @@ class Miss:
     """Number of members; 1 for the whole group."""
     member: MemberName | None
     """One of them; ``None``: the whole group."""
-    said: str
+    detail: str
     """The source's own words for this member, if any."""
 
 
@@ -71,7 +71,7 @@ def _miss(scrape: Scrape, row: int, count: int) -> Miss:
         reply=Reply(int(scrape.reply[row])),
         count=count,
         member=series.member,
-        said=scrape.said.get(row, ""),
+        detail=scrape.details.get(row, ""),
     )
 
 
@@ -92,9 +92,9 @@ def without(scrape: Scrape, outside: Mapping[int, float], counters: Mapping[Coun
     reply, value, replied_at = scrape.reply.copy(), scrape.value.copy(), scrape.replied_at.copy()
     reply[rows], value[rows], replied_at[rows] = Reply.OUTSIDE_RANGE, 0.0, 0.0
     layout = scrape.layout
-    said = {row: one_line(words(counters[layout.series[row].counter], value)) for row, value in outside.items()}
+    details = {row: one_line(words(counters[layout.series[row].counter], value)) for row, value in outside.items()}
     return replace(
-        scrape, reply=reply, value=value, replied_at=replied_at, said=MappingProxyType({**scrape.said, **said})
+        scrape, reply=reply, value=value, replied_at=replied_at, details=MappingProxyType({**scrape.details, **details})
     )
 
 

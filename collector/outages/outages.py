@@ -60,7 +60,7 @@ class OutageBegan:
     """The lost counter; for a channel, one of its counters."""
     reply: Reply
     """The most frequent failure; among equals the most specific one (silence is the least specific)."""
-    said: str
+    detail: str
     """The source's own words, if any."""
 
 
@@ -206,10 +206,10 @@ def _began(
     mute, lost = out
     fresh = [place for place in mute if hearing.channels[place] not in before.since]
     for place, whose in zip(fresh, _rows_of(hearing.channel[rows], fresh), strict=True):
-        yield _told(scrape, hearing, rows.start + whose, hearing.channels[place])
+        yield _outage(scrape, hearing, rows.start + whose, hearing.channels[place])
     fresh = [place for place in lost if hearing.counters[place] not in before.lost]
     for whose in _rows_of(hearing.counter[rows], fresh):
-        yield _told(scrape, hearing, rows.start + whose, None)
+        yield _outage(scrape, hearing, rows.start + whose, None)
 
 
 def _rows_of(index: _Ints, places: Sequence[int]) -> Iterable[_Ints]:
@@ -222,7 +222,7 @@ def _rows_of(index: _Ints, places: Sequence[int]) -> Iterable[_Ints]:
     return (order[start:end] for start, end in zip(first, last, strict=True))
 
 
-def _told(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel | None) -> OutageBegan:
+def _outage(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel | None) -> OutageBegan:
     codes = scrape.reply[rows]
     counts = np.bincount(codes)
     dominant = max(range(len(counts)), key=lambda code: (int(counts[code]), code))
@@ -234,7 +234,7 @@ def _told(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel |
         source=hearing.channels[int(hearing.channel[row])].source,
         counter=series.counter,
         reply=Reply(dominant),
-        said=scrape.said.get(row, ""),
+        detail=scrape.details.get(row, ""),
     )
 
 

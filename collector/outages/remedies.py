@@ -159,5 +159,5 @@ def say_all(misses: Iterable[Miss], sources: Mapping[CounterId, str]) -> tuple[s
 def say(miss: Miss, source: str) -> str:
     """Return one line for people: the counter, the members, the source's words, the advice."""
     kind = miss.reply.word.replace("_", " ")
-    words = f" ({miss.said})" if miss.said else ""
+    words = f" ({miss.detail})" if miss.detail else ""
     return f"{whose(miss)}: {kind}{words}; {remedy(source, miss.reply)}"

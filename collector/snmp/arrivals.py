@@ -25,11 +25,11 @@ class Arrivals:
     """Readings of one round on their way to its sheet.
 
     Args:
-        asked: the round.
+        poll: the round.
     """
 
-    def __init__(self, asked: Round) -> None:
-        self._asked = asked
+    def __init__(self, poll: Round) -> None:
+        self._poll = poll
         self._rows: list[int] = []
         self._values: list[float] = []
         self._at: list[float] = []
@@ -50,9 +50,9 @@ class Arrivals:
         for rows, raw in zip(request.rows.values(), answer, strict=False):  # an uptime that is only ours comes last
             value = raw if isinstance(raw, Trouble) else decode(raw)
             if isinstance(value, Reply):
-                value = Trouble(reply=value, said=described(raw))  # type: ignore[arg-type]  # what was decoded
+                value = Trouble(reply=value, detail=described(raw))  # type: ignore[arg-type]  # what was decoded
             if isinstance(value, Trouble):
-                fail(self._asked, rows, value)
+                fail(self._poll, rows, value)
             else:
                 self._take(rows, [value] * len(rows), at, uptime)
         return uptime
@@ -60,7 +60,7 @@ class Arrivals:
     def write(self) -> None:
         """Write to the sheet what came since the last time."""
         if self._rows:
-            self._asked.sheet.put_all(self._rows, self._values, at=self._at, uptimes=self._uptimes)
+            self._poll.sheet.put_all(self._rows, self._values, at=self._at, uptimes=self._uptimes)
             self._rows, self._values, self._at, self._uptimes = [], [], [], []
 
     def _take(self, rows: Sequence[int], values: Sequence[float], at: float, uptime: Seconds) -> None:
@@ -72,12 +72,12 @@ class Arrivals:
             self.write()
 
 
-def fail(asked: Round, rows: Iterable[int], trouble: Trouble) -> None:
+def fail(poll: Round, rows: Iterable[int], trouble: Trouble) -> None:
     """Write down why these rows have no reading."""
     for row in rows:
-        source = asked.catalogue.counters[asked.sheet.layout.series[row].counter].source
+        source = poll.catalogue.counters[poll.sheet.layout.series[row].counter].source
         name = f"{source.name}: " if isinstance(source, SnmpObject) and trouble.reply not in OF_THE_AGENT else ""
-        asked.sheet.fail(row, trouble.reply, name + trouble.said)
+        poll.sheet.fail(row, trouble.reply, name + trouble.detail)
 
 
 def seconds_of(ticks: Raw | Trouble) -> Seconds:

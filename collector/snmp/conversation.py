@@ -125,5 +125,5 @@ class Talk:
 def unsent(error: OSError) -> Trouble:
     """Say what the system's word for a datagram that did not get there means."""
     if error.errno == ECONNREFUSED:
-        return Trouble(reply=Reply.REFUSED, said="nothing listens at this port")
-    return Trouble(reply=Reply.UNREACHABLE, said=str(error))
+        return Trouble(reply=Reply.REFUSED, detail="nothing listens at this port")
+    return Trouble(reply=Reply.UNREACHABLE, detail=str(error))

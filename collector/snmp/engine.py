@@ -39,7 +39,7 @@ class Trouble:
     """Why there is no answer."""
 
     reply: Reply
-    said: str
+    detail: str
     """For people, without secrets."""
     cure: Cure = Cure.NONE
 
@@ -80,22 +80,22 @@ class Library(Protocol):
 
 def silence(agent: Agent) -> Trouble:
     """Say what silence may mean: an agent does not answer identities that it does not know."""
-    return Trouble(reply=Reply.TIMEOUT, said=agent.identity.silence, cure=Cure.PATIENCE)
+    return Trouble(reply=Reply.TIMEOUT, detail=agent.identity.silence, cure=Cure.PATIENCE)
 
 
 STATUSES: Mapping[int, Trouble] = {
-    1: Trouble(reply=Reply.INCOMPLETE, said="tooBig: the answer does not fit into one message", cure=Cure.SPLIT),
-    2: Trouble(reply=Reply.NO_SUCH_COUNTER, said="noSuchName", cure=Cure.SPLIT),
-    5: Trouble(reply=Reply.INCOMPLETE, said="genErr: the agent could not read it", cure=Cure.SPLIT),
-    6: Trouble(reply=Reply.AUTH, said="noAccess", cure=Cure.SPLIT),
-    13: Trouble(reply=Reply.INCOMPLETE, said="resourceUnavailable", cure=Cure.SPLIT),
+    1: Trouble(reply=Reply.INCOMPLETE, detail="tooBig: the answer does not fit into one message", cure=Cure.SPLIT),
+    2: Trouble(reply=Reply.NO_SUCH_COUNTER, detail="noSuchName", cure=Cure.SPLIT),
+    5: Trouble(reply=Reply.INCOMPLETE, detail="genErr: the agent could not read it", cure=Cure.SPLIT),
+    6: Trouble(reply=Reply.AUTH, detail="noAccess", cure=Cure.SPLIT),
+    13: Trouble(reply=Reply.INCOMPLETE, detail="resourceUnavailable", cure=Cure.SPLIT),
     16: Trouble(
-        reply=Reply.AUTH, said="authorizationError: the agent's access rules do not let us read", cure=Cure.SPLIT
+        reply=Reply.AUTH, detail="authorizationError: the agent's access rules do not let us read", cure=Cure.SPLIT
     ),
 }
 """By error-status. Source: RFC 3416, section 3."""
 
-FAULT = Trouble(reply=Reply.INCOMPLETE, said="the agent answers with an error", cure=Cure.SPLIT)
+FAULT = Trouble(reply=Reply.INCOMPLETE, detail="the agent answers with an error", cure=Cure.SPLIT)
 """Any other error-status, or one that cannot be known."""
 
 NO_SUCH_NAME = 2

@@ -219,8 +219,8 @@ class GufoSession:
 
         met = await self._exchange(opened.send_refresh, learn, patience)
         if isinstance(met, Trouble):
-            said = "no answer" if met.cure is Cure.PATIENCE else met.said
-            return replace(met, said=said)
+            detail = "no answer" if met.cure is Cure.PATIENCE else met.detail
+            return replace(met, detail=detail)
         keys = _keys(user)
         opened.set_keys(user.name, keys.get_auth_alg(), keys.get_auth_key(), keys.get_priv_alg(), keys.get_priv_key())
         self._known = True
@@ -280,8 +280,8 @@ class GufoSession:
             report = seen.message.report
             if report == _NOT_IN_TIME_WINDOW:
                 return _CLOCK
-            said = "not believed" if report is None else REPORTS.get(report, "not believed")
-            return STATUSES[16] if report is None else Trouble(reply=Reply.AUTH, said=said)
+            detail = "not believed" if report is None else REPORTS.get(report, "not believed")
+            return STATUSES[16] if report is None else Trouble(reply=Reply.AUTH, detail=detail)
         except (SnmpError, RuntimeError, ValueError, OSError) as error:
             return _unread(error)
         except BaseException as error:
@@ -293,18 +293,18 @@ class GufoSession:
 
     def _objects(self, oids: Sequence[str], seen: _Seen) -> Varbinds | Trouble:
         """Take the answer to a question for these objects."""
-        said = _said(seen)
-        if isinstance(said, Trouble):
-            return said
-        if said is None:
+        bindings = _bindings(seen)
+        if isinstance(bindings, Trouble):
+            return bindings
+        if bindings is None:
             return self._hidden(oids)
         found = self._socket.recv_get_many()
         if seen.message.status:
             return STATUSES.get(seen.message.status, FAULT)
-        for oid, tag, _ in said:
+        for oid, tag, _ in bindings:
             if dotted(oid) not in found and tag not in NO_VALUES:
                 return valueless(dotted(oid))
-        return of_get(oids, [(name, found.get(name)) for name in (dotted(oid) for oid, _, _ in said)])
+        return of_get(oids, [(name, found.get(name)) for name in (dotted(oid) for oid, _, _ in bindings)])
 
     def _hidden(self, oids: Sequence[str]) -> Varbinds | Trouble:
         """Take an encrypted answer: objects without a value are left out of what is decrypted, and so is a status."""
@@ -317,21 +317,21 @@ class GufoSession:
 
     def _following(self, oid: str, most: int, seen: _Seen) -> Varbinds | Trouble:
         """Take the answer to a question for what follows an OID."""
-        said = _said(seen)
-        if isinstance(said, Trouble):
-            return said
-        if said is None:
+        bindings = _bindings(seen)
+        if isinstance(bindings, Trouble):
+            return bindings
+        if bindings is None:
             return of_walk(most, self._pairs(oid)) or FAULT
         found = self._socket.recv_get_many()
         if seen.message.status:
             return STATUSES.get(seen.message.status, FAULT)
-        names = (dotted(at) for at, _, _ in said)
+        names = (dotted(at) for at, _, _ in bindings)
         return of_walk(most, [(name, found[name]) for name in names if name in found])
 
     def _pairs(self, near: str) -> Pairs:
         """Take every object off an answer that has a value, in its order; those of another tree than this OID's end it.
 
-        The dictionary of `recv_get_many` would not tell of an OID that comes twice.
+        The dictionary of `recv_get_many` hides an OID that comes twice.
         """
         tree = ".".join(near.split(".")[:2])
         try:
@@ -341,7 +341,7 @@ class GufoSession:
         return [pair for pair in found if pair is not None]
 
     def _ended(self) -> bool:
-        """Take an answer to a question for one object, and tell whether it says that there is none."""
+        """Take an answer to a question for one object, and return whether there is none."""
         try:
             self._socket.recv_get()
         except NoSuchInstance:
@@ -351,14 +351,14 @@ class GufoSession:
 
 _NOWHERE = "127.0.0.1:9"
 """Where gufo-snmp believes that it is connected to: nothing is ever sent there."""
-_PANIC = replace(GARBAGE, said="the answer cannot be read: gufo-snmp panicked at it")
-_TOO_LONG = Trouble(reply=Reply.MALFORMED, said=f"the answer is longer than {_LARGEST} bytes", cure=Cure.SPLIT)
-_FOREIGN = Trouble(reply=Reply.AUTH, said="the agent has another engine id than before", cure=Cure.RENEWAL)
-_CLOCK = Trouble(reply=Reply.AUTH, said=REPORTS[_NOT_IN_TIME_WINDOW])
-_NOT_THEIRS = Trouble(reply=Reply.AUTH, said="not signed by the agent")
+_PANIC = replace(GARBAGE, detail="the answer cannot be read: gufo-snmp panicked at it")
+_TOO_LONG = Trouble(reply=Reply.MALFORMED, detail=f"the answer is longer than {_LARGEST} bytes", cure=Cure.SPLIT)
+_FOREIGN = Trouble(reply=Reply.AUTH, detail="the agent has another engine id than before", cure=Cure.RENEWAL)
+_CLOCK = Trouble(reply=Reply.AUTH, detail=REPORTS[_NOT_IN_TIME_WINDOW])
+_NOT_THEIRS = Trouble(reply=Reply.AUTH, detail="not signed by the agent")
 _DEAF = Trouble(
     reply=Reply.AUTH,
-    said="the agent says who it is, but not more: look at priv, a wrong password of which is met by silence",
+    detail="the agent says who it is, but not more: look at priv, a wrong password of which is met by silence",
     cure=Cure.PATIENCE,
 )
 
@@ -369,14 +369,14 @@ def _keys(user: OurUser) -> User:
     return User(user.name, auth_key=auth, priv_key=priv)
 
 
-def _said(seen: _Seen) -> Sequence[Binding] | Trouble | None:
-    """Read what an answer says of which objects; ``None``: it is encrypted, or no answer but a report."""
+def _bindings(seen: _Seen) -> Sequence[Binding] | Trouble | None:
+    """Read the objects of an answer and their values; ``None``: it is encrypted, or a report."""
     objects = seen.message.objects
     if objects is None:
         return None
-    said = messages.bindings(seen.datagram, objects)
-    return GARBAGE if said is None else said
+    found = messages.bindings(seen.datagram, objects)
+    return GARBAGE if found is None else found
 
 
 def _unread(error: Exception) -> Trouble:
-    return replace(GARBAGE, said=f"the answer cannot be read: {error}")
+    return replace(GARBAGE, detail=f"the answer cannot be read: {error}")

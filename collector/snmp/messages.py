@@ -143,8 +143,8 @@ def _plain_at_length(datagram: bytes) -> Plain | None:
         return None
     numbered = slice(number, at)
     request = int.from_bytes(datagram[numbered], signed=True)
-    said = int.from_bytes(datagram[status:index])
-    return Plain(datagram, datagram[version], request, said, numbered, slice(first, last))
+    error = int.from_bytes(datagram[status:index])
+    return Plain(datagram, datagram[version], request, error, numbered, slice(first, last))
 
 
 def bindings(datagram: bytes, objects: slice) -> Sequence[Binding] | None:

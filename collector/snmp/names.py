@@ -37,10 +37,10 @@ class SnmpNameLookup:
             async with asyncio.timeout(patience):
                 return await looking
         except TimeoutError:
-            said = f"the name {name!r} could not be resolved within {patience:g} s"
+            detail = f"the name {name!r} could not be resolved within {patience:g} s"
         except (OSError, UnicodeError) as error:
-            said = f"the name {name!r} cannot be resolved: {error}"
-        return Trouble(reply=Reply.UNREACHABLE, said=said)
+            detail = f"the name {name!r} cannot be resolved: {error}"
+        return Trouble(reply=Reply.UNREACHABLE, detail=detail)
 
 
 def is_numeric(name: str) -> bool:

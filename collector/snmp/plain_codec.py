@@ -33,7 +33,7 @@ _NUMBERED = 0x40000000
 """Request ids have this bit and none above it: all are as long, and so are answers that differ in nothing else."""
 _KEPT_SHAPES = 64
 
-GARBAGE = Trouble(reply=Reply.MALFORMED, said="the answer cannot be read", cure=Cure.SPLIT)
+GARBAGE = Trouble(reply=Reply.MALFORMED, detail="the answer cannot be read", cure=Cure.SPLIT)
 
 
 class _Shape(NamedTuple):
@@ -130,8 +130,8 @@ class Question:
             return GARBAGE
         if (answer.version, answer.number) != (self._version, number):
             return None
-        said = said_by(answer)
-        found: Varbinds | Trouble = said if isinstance(said, Trouble) else of_get(self._oids, said)
+        pairs = pairs_of(answer)
+        found: Varbinds | Trouble = pairs if isinstance(pairs, Trouble) else of_get(self._oids, pairs)
         if isinstance(found, Trouble):
             return found
         self._learn(answer)
@@ -164,18 +164,18 @@ def number_of(count: int) -> int:
     return count & _NUMBERED - 1 | _NUMBERED
 
 
-def said_by(answer: Plain) -> Pairs | Trouble:
-    """Read what an answer to our question says."""
+def pairs_of(answer: Plain) -> Pairs | Trouble:
+    """Read the objects of an answer to our question, and their values."""
     if answer.status:
         return STATUSES.get(answer.status, FAULT)
-    said = bindings(answer.datagram, answer.objects)
-    return GARBAGE if said is None else values_of(said)
+    found = bindings(answer.datagram, answer.objects)
+    return GARBAGE if found is None else values_of(found)
 
 
-def values_of(said: Iterable[Binding]) -> Pairs | Trouble:
+def values_of(found: Iterable[Binding]) -> Pairs | Trouble:
     """Read the value of every object."""
     pairs: list[tuple[str, Raw]] = []
-    for oid, tag, contents in said:
+    for oid, tag, contents in found:
         name = dotted(oid)
         if tag == _NULL:
             return valueless(name)
@@ -193,7 +193,7 @@ def _value(tag: int, contents: bytes) -> Raw | Trouble:
     (-1, 255, 18446744073709551615)
     >>> _value(0x04, b"0.42"), _value(0x06, encoded("1.3.6.1")), _value(0x40, bytes([192, 0, 2, 1]))
     (b'0.42', '1.3.6.1', '192.0.2.1')
-    >>> _value(0x80, b""), _value(0x02, b"").said
+    >>> _value(0x80, b""), _value(0x02, b"").detail
     (None, 'the answer cannot be read')
     """
     if tag in _NUMBERS:

@@ -17,9 +17,9 @@ from collector.snmp.plain_codec import (
     Question,
     head,
     number_of,
+    pairs_of,
     question,
     request,
-    said_by,
 )
 from collector.snmp.varbinds import Pairs, of_walk
 from config.model.access import SnmpVersion
@@ -90,7 +90,7 @@ class PlainSession:
             answer = read_plain(datagram)
             if answer is None:
                 return GARBAGE
-            return said_by(answer) if (answer.version, answer.number) == (self._version, number) else None
+            return pairs_of(answer) if (answer.version, answer.number) == (self._version, number) else None
 
         asked = request(self._head, BULK if self._version else NEXT, number, most, (oid,))
         found = await self._talk.ask(asked, understand, patience, self.silence)

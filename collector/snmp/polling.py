@@ -22,7 +22,7 @@ class Habits:
     """What is known of how an agent must be asked."""
 
     apart: dict[str, Trouble] = field(default_factory=dict)
-    """Objects that spoil a request, with what was said of each; the next to be asked again comes first."""
+    """Objects that spoil a request, with why each does; the next to be asked again comes first."""
     most: int = 0
     """Objects in one request; 0: any number."""
     repetitions: int = 0
@@ -110,7 +110,7 @@ def _learn(habits: Habits, answers: _Answers, *, doubted: str | None) -> None:
         del habits.apart[doubted]  # and, if it spoils them still, to the end of the queue
         if not isinstance(answers.found[doubted], Trouble):
             habits.apart.clear()
-    spoilers = {oid: said for oid, said in answers.found.items() if isinstance(said, Trouble)}
+    spoilers = {oid: trouble for oid, trouble in answers.found.items() if isinstance(trouble, Trouble)}
     habits.apart |= spoilers
     if answers.refused and not spoilers.keys() - {doubted}:
         habits.most = answers.greatest

@@ -51,8 +51,8 @@ def credentials(identity: Identity) -> hlapi.CommunityData | hlapi.UsmUserData:
 
 
 def trouble(indication: errind.ErrorIndication) -> Trouble:
-    """Say what pysnmp found wrong with an answer."""
-    said = _TROUBLES.get(type(indication))
-    if said is not None:
-        return Trouble(reply=Reply.AUTH, said=said)
-    return Trouble(reply=Reply.MALFORMED, said=f"the answer cannot be read: {indication}", cure=Cure.SPLIT)
+    """Return what pysnmp found wrong with an answer."""
+    detail = _TROUBLES.get(type(indication))
+    if detail is not None:
+        return Trouble(reply=Reply.AUTH, detail=detail)
+    return Trouble(reply=Reply.MALFORMED, detail=f"the answer cannot be read: {indication}", cure=Cure.SPLIT)

@@ -27,7 +27,7 @@ def numbers_of(rows: Mapping[str, Raw]) -> Mapping[str, float] | Trouble:
     for row, raw in rows.items():
         value = decode(raw)
         if isinstance(value, Reply):
-            return Trouble(reply=value, said=f"row {row}: {described(raw)}")
+            return Trouble(reply=value, detail=f"row {row}: {described(raw)}")
         numbers[row] = value
     return numbers
 
@@ -40,7 +40,7 @@ def reduced(rows: Mapping[str, Raw], reduce: Reduce) -> float | Trouble:
     >>> column = {"1": 30, "2": 90, "10": b"60"}
     >>> [reduced(column, how) for how in Reduce]
     [60.0, 30, 90, 180.0, 60.0, 3]
-    >>> reduced({"1": b"eth0"}, Reduce.COUNT), reduced({"1": 5, "2": b"eth0"}, Reduce.SUM).said
+    >>> reduced({"1": b"eth0"}, Reduce.COUNT), reduced({"1": 5, "2": b"eth0"}, Reduce.SUM).detail
     (1, "row 2: a string where a number is due: 'eth0'")
     """
     if reduce is Reduce.COUNT:
@@ -69,7 +69,7 @@ def _reduced(values: list[float], reduce: Reduce) -> float:
             assert_never(reduce)
 
 
-_RESTARTED = Trouble(reply=Reply.INCOMPLETE, said="the agent restarted while it was read")
+_RESTARTED = Trouble(reply=Reply.INCOMPLETE, detail="the agent restarted while it was read")
 
 
 class AgentReadings:
@@ -78,15 +78,15 @@ class AgentReadings:
     Args:
         line: to the agent.
         request: what is wanted from it.
-        asked: the round.
+        poll: the round.
         totals: of rows that rise for ever, from round to round.
     """
 
-    def __init__(self, line: AgentState, request: AgentRequest, asked: Round, totals: Totals) -> None:
+    def __init__(self, line: AgentState, request: AgentRequest, poll: Round, totals: Totals) -> None:
         self._line = line
         self._request = request
-        self._asked = asked
-        self._sheet = asked.sheet
+        self._poll = poll
+        self._sheet = poll.sheet
         self._totals = totals
 
     async def fill(self) -> None:
@@ -96,7 +96,7 @@ class AgentReadings:
         if isinstance(found, Trouble):
             self._fail(self._request.all_rows(), found)
             return
-        arrivals, arrived = Arrivals(self._asked), self._asked.clock().steady
+        arrivals, arrived = Arrivals(self._poll), self._poll.clock().steady
         uptime = arrivals.add(self._request, [found[oid] for oid in self._request.oids()], arrived)
         arrivals.write()
         columns: dict[str, list[TableColumn]] = {}
@@ -122,7 +122,7 @@ class AgentReadings:
     async def _column(self, oid: str, wanted: Sequence[TableColumn], uptime: Seconds) -> Trouble | None:
         """Walk a column and write what it comes to; hand back why it could not be walked."""
         rows = await walk(self._after, oid, self._line.habits)
-        arrived = self._asked.clock().steady
+        arrived = self._poll.clock().steady
         rising = [column for column in wanted if column.counter.kind is CounterKind.RISING]
         if rising and not isinstance(rows, Trouble) and not math.isnan(uptime):
             rows = await self._of_one_life(rows, uptime)
@@ -161,4 +161,4 @@ class AgentReadings:
         self._sheet.put(column.row, value, at=arrived)
 
     def _fail(self, rows: Iterable[int], trouble: Trouble) -> None:
-        fail(self._asked, rows, trouble)
+        fail(self._poll, rows, trouble)

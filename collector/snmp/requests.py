@@ -89,21 +89,21 @@ class Plans:
         self._identities = Identities()
         self._kept: dict[GroupId, PollPlan] = {}
 
-    def of(self, asked: Round) -> PollPlan:
+    def of(self, poll: Round) -> PollPlan:
         """Plan a round. Secrets are read at every one of them: they may have been changed."""
-        if not asked.targets:
-            return plan_of(asked.catalogue, (), {})
-        group = asked.targets[0].group
+        if not poll.targets:
+            return plan_of(poll.catalogue, (), {})
+        group = poll.targets[0].group
         kept = self._kept.get(group)
-        same = kept is not None and kept.catalogue is asked.catalogue and kept.targets is asked.targets
-        profiles = kept.identities.keys() if kept is not None and same else _profiles(asked)
+        same = kept is not None and kept.catalogue is poll.catalogue and kept.targets is poll.targets
+        profiles = kept.identities.keys() if kept is not None and same else _profiles(poll)
         identities = {
-            profile: self._identities.of(asked.catalogue.profiles[profile].snmp, asked.read_secret)
+            profile: self._identities.of(poll.catalogue.profiles[profile].snmp, poll.read_secret)
             for profile in profiles
         }
         if kept is None or not same or kept.identities != identities:
-            kept = plan_of(asked.catalogue, asked.targets, identities)
-            self._kept = {key: plan for key, plan in self._kept.items() if plan.catalogue is asked.catalogue}
+            kept = plan_of(poll.catalogue, poll.targets, identities)
+            self._kept = {key: plan for key, plan in self._kept.items() if plan.catalogue is poll.catalogue}
             self._kept[group] = kept
         return kept
 
@@ -131,12 +131,12 @@ def plan_of(
     return PollPlan(catalogue=catalogue, targets=targets, identities=identities, requests=requests, refused=refused)
 
 
-def _profiles(asked: Round) -> Set[ProfileId]:
+def _profiles(poll: Round) -> Set[ProfileId]:
     """Those whose members are asked anything over SNMP: no other secret is due."""
     groups = {
-        target.group for target in asked.targets if target.member.address and _wanted(asked.catalogue.counters, target)
+        target.group for target in poll.targets if target.member.address and _wanted(poll.catalogue.counters, target)
     }
-    return {asked.catalogue.groups[group].profile for group in groups}
+    return {poll.catalogue.groups[group].profile for group in groups}
 
 
 def _wanted(counters: Mapping[CounterId, Counter], target: Target) -> Sequence[tuple[int, Counter, SnmpObject]]:

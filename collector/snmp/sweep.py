@@ -39,17 +39,17 @@ class Sweep:
     """One round's first tries.
 
     Args:
-        asked: the round.
+        poll: the round.
         exchange: of all agents.
         handing: what is outside.
     """
 
-    def __init__(self, asked: Round, exchange: Exchange, handing: Handing) -> None:
+    def __init__(self, poll: Round, exchange: Exchange, handing: Handing) -> None:
         self._loop = asyncio.get_running_loop()
-        self._clock = asked.clock
+        self._clock = poll.clock
         self._exchange = exchange
         self._handing = handing
-        self._arrivals = Arrivals(asked)
+        self._arrivals = Arrivals(poll)
         self._now: float | None = None
         self._flying: dict[_Try, None] = {}
         self._timers: list[asyncio.TimerHandle] = []

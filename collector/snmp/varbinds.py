@@ -22,7 +22,7 @@ def of_get(asked: Sequence[str], pairs: Pairs) -> Varbinds | Trouble:
 
     >>> of_get(["1.3.1", "1.3.2"], [("1.3.1", 5), ("1.3.2", None)])
     {'1.3.1': 5, '1.3.2': None}
-    >>> of_get(["1.3.1"], [("1.3.7", 5)]).said
+    >>> of_get(["1.3.1"], [("1.3.7", 5)]).detail
     'the agent answers 1.3.7, which was not asked for, and not 1.3.1'
     """
     trouble = unasked(asked, [oid for oid, _ in pairs])
@@ -58,7 +58,7 @@ def valueless(oid: str) -> Trouble:
 def of_walk(most: int, pairs: Pairs) -> Varbinds | Trouble:
     """Take the answer to a question for what follows an OID; its order is for the walk to judge.
 
-    >>> of_walk(2, [("1.3.1", 5), ("1.3.1", 6)]).said
+    >>> of_walk(2, [("1.3.1", 5), ("1.3.1", 6)]).detail
     'the agent answers 1.3.1 twice'
     """
     if len(pairs) > most:
@@ -71,10 +71,10 @@ def of_walk(most: int, pairs: Pairs) -> Varbinds | Trouble:
     return found
 
 
-def _wrong(said: str) -> Trouble:
+def _wrong(detail: str) -> Trouble:
     """What an object asked for alone can still be told from."""
-    return Trouble(reply=Reply.MALFORMED, said=said, cure=Cure.SPLIT)
+    return Trouble(reply=Reply.MALFORMED, detail=detail, cure=Cure.SPLIT)
 
 
-def _stray(said: str) -> Trouble:
-    return Trouble(reply=Reply.MALFORMED, said=said)
+def _stray(detail: str) -> Trouble:
+    return Trouble(reply=Reply.MALFORMED, detail=detail)

@@ -56,8 +56,8 @@ class _Walk:
         for oid, raw in answer.items():
             place = _place(oid)
             if place <= self._place:
-                said = f"the agent's table is without order: after {self.at} comes {oid}"
-                return Trouble(reply=Reply.MALFORMED, said=said)
+                detail = f"the agent's table is without order: after {self.at} comes {oid}"
+                return Trouble(reply=Reply.MALFORMED, detail=detail)
             if not oid.startswith(f"{self._column}."):
                 self.ended = True
                 return None
@@ -66,8 +66,8 @@ class _Walk:
         return _ENDLESS if len(self.rows) > MOST_ROWS else None
 
 
-_EMPTY = Trouble(reply=Reply.NO_SUCH_COUNTER, said="the column has no rows")
-_ENDLESS = Trouble(reply=Reply.MALFORMED, said=f"the column has more than {MOST_ROWS:,} rows")
+_EMPTY = Trouble(reply=Reply.NO_SUCH_COUNTER, detail="the column has no rows")
+_ENDLESS = Trouble(reply=Reply.MALFORMED, detail=f"the column has more than {MOST_ROWS:,} rows")
 
 
 def _place(oid: str) -> tuple[int, ...]:

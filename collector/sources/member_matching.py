@@ -21,7 +21,7 @@ SourceT = TypeVar("SourceT", bound=CounterSource)
 class CloudSheetRow(Generic[SourceT]):
     """One row of the sheet."""
 
-    row: int
+    index: int
     series: Series
     counter: Counter
     source: SourceT
@@ -32,34 +32,36 @@ class CloudSheetRow(Generic[SourceT]):
     """How old a measurement may be."""
 
 
-Wishes = Mapping[MemberName, Sequence[CloudSheetRow[SourceT]]]
+MemberRows = Mapping[MemberName, Sequence[CloudSheetRow[SourceT]]]
 
 
-def wishes_of(asked: Round, cloud_kind: type[CloudT], source_kind: type[SourceT]) -> Mapping[CloudT, Wishes[SourceT]]:
+def rows_by_cloud(
+    poll: Round, cloud_kind: type[CloudT], source_kind: type[SourceT]
+) -> Mapping[CloudT, MemberRows[SourceT]]:
     """Return the rows that each cloud of a kind answers for with counters of a kind, by member."""
-    catalogue = asked.catalogue
+    catalogue = poll.catalogue
     mine = {counter.id: counter for counter in catalogue.counters.values() if isinstance(counter.source, source_kind)}
     found: dict[CloudT, dict[MemberName, list[CloudSheetRow[SourceT]]]] = {}
-    for target in asked.targets if mine else ():
+    for target in poll.targets if mine else ():
         group = catalogue.groups[target.group]
         cloud = catalogue.clouds.get(catalogue.profiles[group.profile].cloud)
         if isinstance(cloud, OneflowCloud):
             cloud = cloud.nebula
         if not isinstance(cloud, cloud_kind):
             continue
-        for name, row in target.rows.items():
+        for name, index in target.rows.items():
             source = _as(source_kind, catalogue.counters[name].source)
             if source is not None:
                 counter = mine[name]
-                wish = CloudSheetRow(
-                    row=row,
-                    series=asked.sheet.layout.series[row],
+                row = CloudSheetRow(
+                    index=index,
+                    series=poll.sheet.layout.series[index],
                     counter=counter,
                     source=source,
                     interval=group.interval,
                     limit=group.freshness * group.interval + counter.lag,
                 )
-                found.setdefault(cloud, {}).setdefault(target.member.name, []).append(wish)
+                found.setdefault(cloud, {}).setdefault(target.member.name, []).append(row)
     return found
 
 
@@ -67,8 +69,8 @@ def _as(kind: type[SourceT], source: object) -> SourceT | None:
     return source if isinstance(source, kind) else None
 
 
-def fail_all(sheet: Sheet, wishes: Wishes[SourceT], failure: HttpFailure) -> None:
+def fail_all(sheet: Sheet, rows: MemberRows[SourceT], failure: HttpFailure) -> None:
     """Record why none of these rows has an answer."""
-    for each in wishes.values():
-        for wish in each:
-            sheet.fail(wish.row, failure.reply, failure.said)
+    for each in rows.values():
+        for row in each:
+            sheet.fail(row.index, failure.reply, failure.detail)

@@ -79,9 +79,9 @@ class Stage:
         self._stopped = [play for play in self._stopped if not play.done]
         return bool(self._stopped)
 
-    def play(self, asked: Round) -> Play:
+    def play(self, poll: Round) -> Play:
         """Start a round."""
-        return self._begin(lambda: self._fetch(asked))
+        return self._begin(lambda: self._fetch(poll))
 
     def stop(self, play: Play) -> None:
         """Cancel a call."""
@@ -105,11 +105,11 @@ class Stage:
             play.end(error)
         return play
 
-    async def _fetch(self, asked: Round) -> None:
+    async def _fetch(self, poll: Round) -> None:
         async with self._making:
             if self._source is None:
                 self._source = cast("Source", self._make())
-        await self._source.fetch(asked)
+        await self._source.fetch(poll)
 
     async def _close(self) -> None:
         if self._source is not None:

@@ -42,37 +42,37 @@ class PluginSource:
         self._stages: dict[str, Stage] = {}
         self._failing: set[str] = set()
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Run every plugin of the round; its answers count even if it fails or is cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for plugin, rows in _rows(asked).items():
-                tasks.create_task(self._ask(plugin, asked, rows))
+            for plugin, rows in _rows(poll).items():
+                tasks.create_task(self._ask(plugin, poll, rows))
 
     async def close(self) -> None:
         """Close every plugin, and abandon those that do not end."""
         await asyncio.gather(*(stage.close() for stage in self._stages.values()))
         self._stages = {}
 
-    async def _ask(self, plugin: str, asked: Round, rows: Mapping[int, int]) -> None:
+    async def _ask(self, plugin: str, poll: Round, rows: Mapping[int, int]) -> None:
         stage = self._stages.get(plugin)
         if stage is None or stage.dead:
             stage = self._stages[plugin] = Stage(plugin, lambda: _made(plugin))
         if stage.stuck:
             self._report(plugin, "it is still busy with an earlier round")
-            _refuse(asked.sheet, rows, Reply.UNREACHABLE, "the plugin is still busy with an earlier round")
+            _refuse(poll.sheet, rows, Reply.UNREACHABLE, "the plugin is still busy with an earlier round")
             return
         secrets: set[str] = set()
-        own = _own_round(asked, rows, secrets)
+        own = _own_round(poll, rows, secrets)
         play = stage.play(own)
         try:
             await play.ended()
         finally:
-            _copy(own.sheet, asked, rows, secrets)
+            _copy(own.sheet, poll, rows, secrets)
             if play.done:
-                self._judge(plugin, play.error, asked.sheet, rows, secrets)
+                self._judge(plugin, play.error, poll.sheet, rows, secrets)
             else:
                 stage.stop(play)
-                _refuse(asked.sheet, rows, Reply.TIMEOUT, "the plugin did not end in time")
+                _refuse(poll.sheet, rows, Reply.TIMEOUT, "the plugin did not end in time")
 
     def _judge(
         self, plugin: str, error: BaseException | None, sheet: Sheet, rows: Mapping[int, int], secrets: set[str]
@@ -105,29 +105,29 @@ def _made(plugin: str) -> object:
     return found[0].load()()
 
 
-def _rows(asked: Round) -> Mapping[str, Mapping[int, int]]:
+def _rows(poll: Round) -> Mapping[str, Mapping[int, int]]:
     """Return for each plugin: row of the round's sheet → row of the plugin's sheet."""
-    counters = asked.catalogue.counters.values()
+    counters = poll.catalogue.counters.values()
     mine = {counter.id: counter.source.plugin for counter in counters if isinstance(counter.source, PluginValue)}
     found: dict[str, list[int]] = {}
-    for row, counter, _, _ in rows_of(asked.sheet.layout, asked.targets, mine):
+    for row, counter, _, _ in rows_of(poll.sheet.layout, poll.targets, mine):
         found.setdefault(mine[counter], []).append(row)
     return {plugin: {row: own for own, row in enumerate(sorted(rows))} for plugin, rows in found.items()}
 
 
-def _own_round(asked: Round, rows: Mapping[int, int], secrets: set[str]) -> Round:
+def _own_round(poll: Round, rows: Mapping[int, int], secrets: set[str]) -> Round:
     """Return one plugin's part of a round; secrets that it reads are recorded, to be masked in its text."""
 
     def read_secret(ref: SecretRef) -> str:
-        secret = asked.read_secret(ref)
+        secret = poll.read_secret(ref)
         secrets.add(secret)
         return secret
 
-    theirs = asked.sheet.layout
+    theirs = poll.sheet.layout
     layout = Layout(series=tuple(theirs.series[row] for row in rows), counted=theirs.counted[list(rows)])
-    targets = (_own_target(target, rows) for target in asked.targets)
+    targets = (_own_target(target, rows) for target in poll.targets)
     return replace(
-        asked,
+        poll,
         targets=tuple(target for target in targets if target.rows),
         sheet=Sheet(layout),
         read_secret=read_secret,
@@ -138,30 +138,30 @@ def _own_target(target: Target, rows: Mapping[int, int]) -> Target:
     return replace(target, rows={counter: rows[row] for counter, row in target.rows.items() if row in rows})
 
 
-def _copy(own: Sheet, asked: Round, rows: Mapping[int, int], secrets: set[str]) -> None:
+def _copy(own: Sheet, poll: Round, rows: Mapping[int, int], secrets: set[str]) -> None:
     """Copy the plugin's answers, without secrets. It may still be writing; no answer may be newer than now."""
-    said, now = own.said.copy(), asked.clock().steady
+    details, now = own.details.copy(), poll.clock().steady
     for row, place in rows.items():
         code = int(own.reply[place])
         if code == Reply.OK:
             at = float(own.replied_at[place])
-            asked.sheet.put(
+            poll.sheet.put(
                 row,
                 float(own.value[place]),
                 at=min(at, now) if math.isfinite(at) else now,
                 uptime=float(own.uptime[place]),
             )
         elif code in Reply._value2member_map_:
-            asked.sheet.fail(row, Reply(code), _without(secrets, str(said.get(place, ""))))
+            poll.sheet.fail(row, Reply(code), _without(secrets, str(details.get(place, ""))))
         else:
-            asked.sheet.fail(row, Reply.MALFORMED, f"the plugin returned an unknown kind of reply, {code}")
+            poll.sheet.fail(row, Reply.MALFORMED, f"the plugin returned an unknown kind of reply, {code}")
 
 
-def _refuse(sheet: Sheet, rows: Mapping[int, int], reply: Reply, said: str) -> None:
+def _refuse(sheet: Sheet, rows: Mapping[int, int], reply: Reply, detail: str) -> None:
     """Record a failure for every row without an answer."""
     for row in rows:
-        if sheet.reply[row] == Reply.TIMEOUT and not sheet.said.get(row):
-            sheet.fail(row, reply, said)
+        if sheet.reply[row] == Reply.TIMEOUT and not sheet.details.get(row):
+            sheet.fail(row, reply, detail)
 
 
 def _without(secrets: set[str], words: str) -> str:

@@ -95,7 +95,7 @@ class Poller:
     async def _ask(self, questions: _Questions, timeout: Seconds) -> Scrape:  # noqa: ASYNC109  as `poll`
         at = self._clock()
         sheet = Sheet(questions.layout)
-        asked = Round(
+        current = Round(
             catalogue=questions.catalogue,
             targets=questions.targets,
             sheet=sheet,
@@ -105,7 +105,7 @@ class Poller:
         with contextlib.suppress(TimeoutError):  # our own: a source's would be in an ExceptionGroup
             async with asyncio.timeout(timeout), asyncio.TaskGroup() as tasks:
                 for source in self._sources:
-                    tasks.create_task(source.fetch(asked))
+                    tasks.create_task(source.fetch(current))
         return sheet.close(at)
 
     async def close(self) -> None:

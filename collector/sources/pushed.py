@@ -27,7 +27,7 @@ _AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Reading:
     """One counter of one group."""
 
     name: str
@@ -48,23 +48,23 @@ class PushedSource:
     def __init__(self, pushes: Pushes) -> None:
         self._pushes = pushes
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Fill the rows of pushed counters, of members and of whole groups."""
-        counters = dict(_counters(asked.catalogue))
+        counters = dict(_counters(poll.catalogue))
         if not counters:
             return
-        now, sheet = asked.clock(), asked.sheet
-        groups: dict[GroupId, Mapping[CounterId, _Asked]] = {}
+        now, sheet = poll.clock(), poll.sheet
+        groups: dict[GroupId, Mapping[CounterId, _Reading]] = {}
         for row, group, counter in whole_rows(sheet.layout, counters):
-            wanted = _of(groups, asked.catalogue, group, counters)[counter]
-            _fill(sheet, row, wanted, self._pushes.of(group, None), now)
-        for place, target in enumerate(asked.targets):
+            reading = _of(groups, poll.catalogue, group, counters)[counter]
+            _fill(sheet, row, reading, self._pushes.of(group, None), now)
+        for place, target in enumerate(poll.targets):
             here = [counter for counter in target.rows if counter in counters]
             if here:
-                wanteds = _of(groups, asked.catalogue, target.group, counters)
-                said = self._pushes.of(target.group, MemberName(target.member.name))
+                readings = _of(groups, poll.catalogue, target.group, counters)
+                pushes = self._pushes.of(target.group, MemberName(target.member.name))
                 for counter in here:
-                    _fill(sheet, target.rows[counter], wanteds[counter], said, now)
+                    _fill(sheet, target.rows[counter], readings[counter], pushes, now)
             if place % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
 
@@ -79,25 +79,25 @@ def _counters(catalogue: Catalogue) -> Iterator[tuple[CounterId, PushedValue]]:
 
 
 def _of(
-    groups: dict[GroupId, Mapping[CounterId, _Asked]],
+    groups: dict[GroupId, Mapping[CounterId, _Reading]],
     catalogue: Catalogue,
     group: GroupId,
     counters: Mapping[CounterId, PushedValue],
-) -> Mapping[CounterId, _Asked]:
+) -> Mapping[CounterId, _Reading]:
     """Return a group's pushed counters; called once a round."""
     known = groups.get(group)
     if known is None:
         declared = catalogue.groups[group]
         fresh = declared.freshness * declared.interval
         known = groups[group] = {
-            counter: _asked(source.name, fresh + catalogue.counters[counter].lag)
+            counter: _reading(source.name, fresh + catalogue.counters[counter].lag)
             for counter, source in counters.items()
         }
     return known
 
 
-def _asked(name: str, longest: Seconds) -> _Asked:
-    return _Asked(
+def _reading(name: str, longest: Seconds) -> _Reading:
+    return _Reading(
         name=name,
         longest=longest,
         missing=one_line(f"no value has been pushed under {name} yet"),
@@ -105,12 +105,12 @@ def _asked(name: str, longest: Seconds) -> _Asked:
     )
 
 
-def _fill(sheet: Sheet, row: int, asked: _Asked, said: Mapping[str, Pushed], now: Moment) -> None:
-    pushed = said.get(asked.name)
+def _fill(sheet: Sheet, row: int, reading: _Reading, pushes: Mapping[str, Pushed], now: Moment) -> None:
+    pushed = pushes.get(reading.name)
     if pushed is None:
-        sheet.reply[row], sheet.said[row] = Reply.TIMEOUT, asked.missing
-    elif pushed.age(now) > asked.longest:
-        sheet.reply[row], sheet.said[row] = Reply.STALE, asked.stale
+        sheet.reply[row], sheet.details[row] = Reply.TIMEOUT, reading.missing
+    elif pushed.age(now) > reading.longest:
+        sheet.reply[row], sheet.details[row] = Reply.STALE, reading.stale
     else:
         sheet.put(row, pushed.value, at=pushed.at.steady)
 
@@ -125,15 +125,15 @@ class AlertedSource:
     def __init__(self, board: Board) -> None:
         self._board = board
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Fill the rows of whole groups whose alert has a number that is not over."""
-        now, alerts = asked.clock(), _alerts(asked.catalogue)
-        for row, group, counter in whole_rows(asked.sheet.layout, alerts):
+        now, alerts = poll.clock(), _alerts(poll.catalogue)
+        for row, group, counter in whole_rows(poll.sheet.layout, alerts):
             value = self._board.value(group, alerts[counter], now)
             if value is None:
-                asked.sheet.fail(row, Reply.TIMEOUT, f"the alert {alerts[counter]} has no number now")
+                poll.sheet.fail(row, Reply.TIMEOUT, f"the alert {alerts[counter]} has no number now")
             else:
-                asked.sheet.put(row, value, at=now.steady)
+                poll.sheet.put(row, value, at=now.steady)
 
     async def close(self) -> None:
         """Nothing to give back."""

@@ -70,14 +70,14 @@ class Reducer:
         """
         values = [row.value for row in rows]
         if counter.rows is None:
-            many = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(rows)} values")
+            many = HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{len(rows)} values")
             return ReducedRows(values[0], math.nan) if len(rows) == 1 else many
         if counter.kind is not CounterKind.RISING:
             return ReducedRows(reduced(values, counter.rows), math.nan)
         named = {row.name: row.value for row in rows if row.name is not None}
         if len(named) < len(rows):
             return HttpFailure(
-                reply=Reply.AMBIGUOUS, said="rising counts in a list: positions do not identify its entries"
+                reply=Reply.AMBIGUOUS, detail="rising counts in a list: positions do not identify its entries"
             )
         if not all(map(math.isfinite, values)):
             return ReducedRows(math.nan, math.nan)

@@ -17,7 +17,7 @@ _AGREEING: Seconds = 2.0
 class _Known(NamedTuple):
     taken: float
     at: float
-    asked: float
+    asked_at: float
 
 
 class SampleTimes:
@@ -46,7 +46,7 @@ class SampleTimes:
 
     def tidy(self, now: float) -> None:
         """Forget series that were not requested for a quarter of an hour, by steady seconds."""
-        self._known = {series: known for series, known in self._known.items() if known.asked > now - _KEPT}
+        self._known = {series: known for series, known in self._known.items() if known.asked_at > now - _KEPT}
 
 
 def clock_of(answer: HttpResponse, now: Moment) -> float:

@@ -52,23 +52,23 @@ class SnmpSource:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most_kept = soft // 3
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Ask all agents side by side; those that answered last time go first."""
-        now = asked.clock().steady
+        now = poll.clock().steady
         self._tidy(now)
-        plan = self._plans.of(asked)
-        for row, said in plan.refused.items():
-            asked.sheet.fail(row, Reply.AUTH, said)
+        plan = self._plans.of(poll)
+        for row, detail in plan.refused.items():
+            poll.sheet.fail(row, Reply.AUTH, detail)
         pairs = [(self._line(agent, now, request), request) for agent, request in plan.requests.items()]
         pairs.sort(key=lambda pair: pair[0].session is None)
         async with asyncio.TaskGroup() as tasks:
 
             def talk(line: AgentState, request: AgentRequest) -> None:
-                tasks.create_task(self._ask(line, request, asked))
+                tasks.create_task(self._ask(line, request, poll))
 
             def go_on(line: AgentState, request: AgentRequest, tried: Trouble) -> None:
                 line.tried = tried
-                task = tasks.create_task(AgentReadings(line, request, asked, self._totals).fill())
+                task = tasks.create_task(AgentReadings(line, request, poll, self._totals).fill())
                 task.add_done_callback(lambda _: self._over(line))  # also of one that is cancelled before it begins
 
             swept = []
@@ -79,7 +79,7 @@ class SnmpSource:
                     talk(line, request)
             if swept:
                 handing = Handing(trouble=go_on, busy=talk, over=self._over)
-                await Sweep(asked, self._exchange, handing).run(swept)
+                await Sweep(poll, self._exchange, handing).run(swept)
 
     async def close(self) -> None:
         """Give back every socket."""
@@ -98,10 +98,10 @@ class SnmpSource:
         """Return how many sockets are kept."""
         return sum(line.session is not None for line in self._lines.values())
 
-    async def _ask(self, line: AgentState, request: AgentRequest, asked: Round) -> None:
+    async def _ask(self, line: AgentState, request: AgentRequest, poll: Round) -> None:
         await line.turn.wait()
         try:
-            await AgentReadings(line, request, asked, self._totals).fill()
+            await AgentReadings(line, request, poll, self._totals).fill()
         finally:
             self._over(line)
 

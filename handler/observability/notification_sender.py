@@ -180,9 +180,9 @@ class NotificationSender:
             case Reply.TIMEOUT:
                 return f"no answer within {self._url_timeout:g} s"
             case Reply.UNTRUSTED:
-                return f"the certificate is not trusted: {failure.said}"
+                return f"the certificate is not trusted: {failure.detail}"
             case _:
-                return failure.said
+                return failure.detail
 
 
 def _address(secret: str) -> str:

@@ -96,7 +96,7 @@ def _probed(catalogue: Catalogue, scrape: Scrape, row: int, measured: Measured, 
     counter = catalogue.counters[series.counter]
     heard = reply is Reply.OK
     source, at = source_word(counter), float(scrape.replied_at[row])
-    value, said = float(measured.value[row]), scrape.said.get(row, "")
+    value, said = float(measured.value[row]), scrape.details.get(row, "")
     if measured.outside[row]:
         reply, said = Reply.OUTSIDE_RANGE, words(counter, value)
     return Probed(

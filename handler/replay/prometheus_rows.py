@@ -142,29 +142,29 @@ def _place(asked: Ranged, evaluated: float) -> int:
 def _rows(asked: Ranged, answered: QueryResult, members: Mapping[str, tuple[int, int]]) -> Iterator[_Row]:
     reducer, group, counter = Reducer(), asked.group, asked.counter
     named = members if asked.label is not None else {None: (0, len(asked.grid) - 1)}
-    wishes = [
-        (first, last, _wish(asked, None if name is None else MemberName(name)))
+    rows = [
+        (first, last, _query_row(asked, None if name is None else MemberName(name)))
         for name, (first, last) in sorted(named.items(), key=lambda pair: pair[0] or "")
     ]
     at_tick = _by_tick(asked, answered)
     for tick, at in enumerate(asked.grid.tolist()):
-        due = [wish for first, last, wish in wishes if first <= tick <= last]
+        due = [row for first, last, row in rows if first <= tick <= last]
         answer = PromSeriesSet(lines=at_tick.get(tick, ()), over_time=False)
-        for wish, one in fulfilled(due, answer, at - counter.lag):
+        for row, one in fulfilled(due, answer, at - counter.lag):
             if isinstance(one, MatchedValue):
                 sampled = at - counter.lag - one.age
-                reading = reducer.reading(wish.series, counter, one.rows, at=sampled, interval=group.interval)
+                reading = reducer.reading(row.series, counter, one.rows, at=sampled, interval=group.interval)
                 if isinstance(reading, ReducedRows) and np.isfinite(reading.value):
-                    yield _Row(at, wish.series, Reply.OK, reading.value, sampled, reading.uptime)
+                    yield _Row(at, row.series, Reply.OK, reading.value, sampled, reading.uptime)
                 else:
-                    yield _Row(at, wish.series, Reply.MALFORMED if isinstance(reading, ReducedRows) else reading.reply)
+                    yield _Row(at, row.series, Reply.MALFORMED if isinstance(reading, ReducedRows) else reading.reply)
             else:
-                yield _Row(at, wish.series, one.reply)
+                yield _Row(at, row.series, one.reply)
 
 
-def _wish(asked: Ranged, member: MemberName | None) -> QueryRow:
+def _query_row(asked: Ranged, member: MemberName | None) -> QueryRow:
     return QueryRow(
-        row=0,
+        index=0,
         series=Series(asked.group.id, asked.counter.id, member),
         counter=asked.counter,
         interval=asked.group.interval,

@@ -92,7 +92,7 @@ async def _page(
     )
     found = answer if isinstance(answer, HttpFailure) else decode(answer.body, answer.status)
     if isinstance(found, HttpFailure):
-        raise Unreplayable(f"prometheus: counter {one.counter.id}: {found.reply.word}: {found.said}")
+        raise Unreplayable(f"prometheus: counter {one.counter.id}: {found.reply.word}: {found.detail}")
     return found.lines
 
 

@@ -348,7 +348,7 @@ def _tell(change: OutageBegan | Ended) -> None:
                 counter=change.counter,
                 source=change.source,
                 reply=change.reply.word,
-                said=change.said or None,
+                said=change.detail or None,
                 remedy=remedy(change.source, change.reply),
             )
         case Ended():

@@ -58,7 +58,9 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         queued=state.turn.queued,
         waits=runtime.seen.plan.waits if runtime.seen else (),
         quota=runtime.seen.plan.quota if runtime.seen else "",
-        unbelieved=tuple(f"{whose(miss)} rejected: {miss.said}" for miss in runtime.misses if miss.reply in UNBELIEVED),
+        unbelieved=tuple(
+            f"{whose(miss)} rejected: {miss.detail}" for miss in runtime.misses if miss.reply in UNBELIEVED
+        ),
         budget=runtime.seen.plan.budget if runtime.seen else "",
         decided_at=runtime.decided_at,
         converged_at=runtime.converged_at,

@@ -26,7 +26,7 @@ def test_what_is_no_number_or_of_no_time_is_no_answer(value: float, at: float) -
     sheet.put(0, value, at=at)
     scrape = sheet.close(a_moment())
     assert (scrape.reply[0], scrape.value[0], scrape.replied_at[0]) == (Reply.MALFORMED, 0.0, 0.0)
-    assert scrape.said[0]
+    assert scrape.details[0]
 
 
 def test_an_answer_takes_the_place_of_what_was_said_before() -> None:
@@ -35,7 +35,7 @@ def test_an_answer_takes_the_place_of_what_was_said_before() -> None:
     sheet.put(0, 42.0, at=7.0)
     scrape = sheet.close(a_moment())
     assert (scrape.reply[0], scrape.value[0], scrape.replied_at[0]) == (Reply.OK, 42.0, 7.0)
-    assert scrape.said == {}
+    assert scrape.details == {}
 
 
 def test_many_answers_are_written_as_each_would_be_alone() -> None:
@@ -56,4 +56,4 @@ def test_many_answers_are_written_as_each_would_be_alone() -> None:
             alone.put(row, value, at=moment, uptime=uptime)
         for name in ("value", "replied_at", "uptime", "reply"):
             np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))
-        assert together.said == alone.said
+        assert together.details == alone.details

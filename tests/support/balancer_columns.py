@@ -20,7 +20,7 @@ from tests.support.balancer_relay import Trouble
 from tests.support.balancers import Stage, a_name, haproxy_stage, listener_stage, several_stage, template_stage
 from tests.support.cloudstack_rules import RuleStage, rule_stage
 from tests.support.cloudstack_wire import UNSEEN, error
-from tests.support.netscaler import said
+from tests.support.netscaler import nitro
 from tests.support.netscaler_stage import NetscalerStage, netscaler_stage
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import Refused, Request
@@ -131,7 +131,7 @@ def _without_group(stage: NetscalerStage, *others: str) -> Undo:
 def _without_list(stage: NetscalerStage) -> Undo:
     back = _without_group(stage, "other")
     words = "Not authorized to execute this command"
-    stage.appliance.instead = lambda path: said(403, 2138, words) if path == "config/servicegroup" else None
+    stage.appliance.instead = lambda path: nitro(403, 2138, words) if path == "config/servicegroup" else None
     return lambda: (back(), setattr(stage.appliance, "instead", lambda path: None))
 
 

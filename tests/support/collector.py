@@ -162,7 +162,7 @@ Named = tuple[str, str | None, str]
 
 
 def a_scrape(
-    replies: Mapping[Named, Reply], *, at: Moment | None = None, said: Mapping[Named, str] | None = None
+    replies: Mapping[Named, Reply], *, at: Moment | None = None, details: Mapping[Named, str] | None = None
 ) -> Scrape:
     """A scrape with these replies; values are 0."""
     keys = sorted(replies, key=lambda key: (key[0], key[2], key[1] or ""))
@@ -178,5 +178,5 @@ def a_scrape(
         replied_at=np.zeros(count),
         uptime=np.full(count, np.nan),
         reply=np.array([replies[key] for key in keys], dtype=np.uint8),
-        said={keys.index(key): words for key, words in (said or {}).items()},
+        details={keys.index(key): words for key, words in (details or {}).items()},
     )

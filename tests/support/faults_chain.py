@@ -339,7 +339,7 @@ def _seen(scrape: Scrape, group: str, side: Side, desired: int) -> Seen:
         values=tuple(float(scrape.value[row]) for row in rows),
         true=tuple(side.value(name or next(iter(side.members))) for name in names),
         late=tuple(float(scrape.replied_at[row]) - scrape.at.steady for row in rows if scrape.reply[row] == Reply.OK),
-        said=tuple(scrape.said.get(row, "") for row in rows),
+        said=tuple(scrape.details.get(row, "") for row in rows),
         desired=desired,
     )
 

@@ -111,10 +111,10 @@ class FakeNetscaler:
         if path == "config/login" and request.method == "POST":
             return await self._login(request)
         if _token(request) not in self.sessions:
-            return said(401, 444, "Session expired or killed. Please login again")
+            return nitro(401, 444, "Session expired or killed. Please login again")
         if path == "config/logout" and request.method == "POST":
             self.sessions.discard(_token(request))
-            return said(201, 0, "Done")
+            return nitro(201, 0, "Done")
         if self.hold is not None:
             await self.hold.wait()
         if self.configuration is not None and (answer := await self._configured(request, self.configuration)):
@@ -125,7 +125,7 @@ class FakeNetscaler:
         """Answer from the configuration what is kept there; ``None``: it is not."""
         path = request.raw_path.removeprefix("/nitro/v1/").split("?")[0]
         if path == "stat/system":
-            return said(200, 0, "Done", system={"starttime": there.started})
+            return nitro(200, 0, "Done", system={"starttime": there.started})
         if path.startswith("stat/servicegroup/") and (name := unquote(path.split("/")[2])) in there.groups:
             members = there.statistics(name)
             group = {
@@ -133,21 +133,21 @@ class FakeNetscaler:
                 "state": "ENABLED",
                 **({"servicegroupmember": members} if members else {}),
             }
-            return said(200, 0, "Done", servicegroup=[group])
+            return nitro(200, 0, "Done", servicegroup=[group])
         body = await request.json() if request.can_read_body else {}
         found = there.answer(request.method, path.removeprefix("config/"), request.query, body)
-        return None if found is None else said(found[0], found[1], found[2], **found[3])
+        return None if found is None else nitro(found[0], found[1], found[2], **found[3])
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         self.logins += 1
         given = (await request.json())["login"]
         if given["username"] != USER:
-            return said(401, 354, "Invalid username or password")
+            return nitro(401, 354, "Invalid username or password")
         if given["password"] != self.password:
-            return said(401, 355, "Invalid username or password")
+            return nitro(401, 355, "Invalid username or password")
         token = f"##{self.logins:064X}"
         self.sessions.add(token)
-        response = said(201, 0, "Done", sessionid=token)
+        response = nitro(201, 0, "Done", sessionid=token)
         response.set_cookie("sessionid", token.replace("#", "%23"), path="/nitro/v1")
         return response
 
@@ -169,11 +169,11 @@ class FakeNetscaler:
                 within = self.bound.get(name, {}) if bindings else {}
                 found = {"lbvserver": [{**self.virtual_servers[name], **within}]}
         if found is None:
-            return said(404, 258, f"No such resource [name, {path.rpartition('/')[2]}]")
-        return said(200, 0, "Done", **found)
+            return nitro(404, 258, f"No such resource [name, {path.rpartition('/')[2]}]")
+        return nitro(200, 0, "Done", **found)
 
 
-def said(status: int, code: int, message: str, **more: Any) -> web.Response:
+def nitro(status: int, code: int, message: str, **more: Any) -> web.Response:
     """One body as NITRO wraps it."""
     severity = "NONE" if code == 0 else "ERROR"
     return web.json_response({"errorcode": code, "message": message, "severity": severity, **more}, status=status)

@@ -32,14 +32,14 @@ _FAILURES = {36, 37, 38, 39, 40, 41, 42, 44, 46, 47, 48, 49, 50, 61}
 
 
 def refused(code: int, text: str, *, obeyed: bool = False) -> Fault:
-    return Fault(status=200, body=_said([False, text, code, -1, -1]), obeyed=obeyed)
+    return Fault(status=200, body=_response([False, text, code, -1, -1]), obeyed=obeyed)
 
 
-def told(value: object, **more: Any) -> Fault:
-    return Fault(status=200, body=_said([True, value, 0]), **more)
+def answering(value: object, **more: Any) -> Fault:
+    return Fault(status=200, body=_response([True, value, 0]), **more)
 
 
-def _said(answer: list[object]) -> bytes:
+def _response(answer: list[object]) -> bytes:
     return xmlrpc.client.dumps((answer,), methodresponse=True).encode()
 
 
@@ -128,7 +128,7 @@ class OpennebulaWire(Befallen):
             try:
                 user = self._user(method, given)
             except ApiError as error:
-                return Fault(status=200), _said([False, error.text, error.code, -1, -1])
+                return Fault(status=200), _response([False, error.text, error.code, -1, -1])
             self.calls.append((method, given[1:]))
             queue = self.faults[method]
             fault = queue.popleft() if queue else Fault(obeyed=True, status=200)
@@ -139,10 +139,10 @@ class OpennebulaWire(Befallen):
             try:
                 said = self._obey(method, user, given[1:])
             except ApiError as error:
-                return Fault(status=200), _said([False, f"[one.{method}] {error.text}", error.code, -1, -1])
+                return Fault(status=200), _response([False, f"[one.{method}] {error.text}", error.code, -1, -1])
             except xmlrpc.client.Fault as undefined:
                 return Fault(status=200), xmlrpc.client.dumps(undefined, methodresponse=True).encode()
-        return fault, fault.body or _said([True, said, 0])
+        return fault, fault.body or _response([True, said, 0])
 
     def _user(self, method: str, given: tuple[Any, ...]) -> str:
         user, _, password = str(given[0] if given else "").partition(":")
@@ -283,10 +283,10 @@ class OpennebulaWire(Befallen):
         )
 
     def _template(self, own: int) -> str:
-        told = self._one("VMTEMPLATE", own, {k: v[0] for k, v in self.templates.items()})
+        template = self._one("VMTEMPLATE", own, {k: v[0] for k, v in self.templates.items()})
         single = {key: value for key, value in self.templates[own][1].items() if isinstance(value, str)}
         inside = "".join(f"<{key}><![CDATA[{value}]]></{key}>" for key, value in single.items())
-        return told.replace("</VMTEMPLATE>", f"<TEMPLATE>{inside}</TEMPLATE></VMTEMPLATE>")
+        return template.replace("</VMTEMPLATE>", f"<TEMPLATE>{inside}</TEMPLATE></VMTEMPLATE>")
 
     def _holder(self, kind: str, user: str) -> str:
         """A user or a group with its quotas; a group has none of its own."""

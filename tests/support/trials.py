@@ -20,7 +20,7 @@ from handler.ports.orchestrator import Orchestrator
 from tests.support.cloudstack import CloudstackStage, cloudstack_stage
 from tests.support.cloudstack_wire import UNSEEN, error
 from tests.support.opennebula import OpennebulaStage, opennebula_stage
-from tests.support.opennebula_wire import ALLOCATE, DONE, INTERNAL, LOCKED, USER, refused, told
+from tests.support.opennebula_wire import ALLOCATE, DONE, INTERNAL, LOCKED, USER, answering, refused
 from tests.support.orchestrators import AT_ONCE, ProcessStage, SimulatedStage, a_recipe, process_stage, simulated_stage
 from tests.support.waiting import PATIENT
 from tests.support.wire_server import LOST, UNREACHED, answered
@@ -416,8 +416,8 @@ def _failing_to_boot(stage: OpennebulaStage) -> Orchestrator:
 
 _SENSELESS = (
     answered(b"\xff\x00 no xml"),
-    told("<VM_POOL><VM><ID>1</ID></VM></VM_POOL>"),
-    told("<VM_POOL><VM><ID>one</ID></VM></VM_POOL>"),
+    answering("<VM_POOL><VM><ID>1</ID></VM></VM_POOL>"),
+    answering("<VM_POOL><VM><ID>one</ID></VM></VM_POOL>"),
 )
 
 _OPENNEBULA = Column(

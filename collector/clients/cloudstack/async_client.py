@@ -34,7 +34,7 @@ _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 _REFUSALS = frozenset(range(400, 600))
 """Statuses whose body holds CloudStack's own error."""
-_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the endpoint does not speak CloudStack's API")
+_MALFORMED = HttpFailure(reply=Reply.MALFORMED, detail="the endpoint does not speak CloudStack's API")
 
 
 class AsyncCloudstackClient:
@@ -50,50 +50,50 @@ class AsyncCloudstackClient:
         self._sizes: dict[CloudId, int] = {}
 
     async def ask(
-        self, asked: Round, cloud: CloudstackCloud, command: str, **parameters: str
+        self, poll: Round, cloud: CloudstackCloud, command: str, **parameters: str
     ) -> Mapping[str, object] | HttpFailure:
         """Send one command."""
-        answer = await self._tried(asked, cloud, command, parameters)
+        answer = await self._tried(poll, cloud, command, parameters)
         return _failure(answer) if isinstance(answer, CloudstackRefused) else answer
 
     async def every(
-        self, asked: Round, cloud: CloudstackCloud, command: str, kind: str, **parameters: str
+        self, poll: Round, cloud: CloudstackCloud, command: str, kind: str, **parameters: str
     ) -> Sequence[object] | HttpFailure:
         """Read a listing of the cloud's project to its end; the project's name is looked up anew after a refusal."""
-        project = await self._project(asked, cloud)
+        project = await self._project(poll, cloud)
         if isinstance(project, HttpFailure):
             return project
-        found = await self._every(asked, cloud, command, kind, {**parameters, **project})
+        found = await self._every(poll, cloud, command, kind, {**parameters, **project})
         if isinstance(found, HttpFailure):
             self._projects.pop(cloud.id, None)
         return found
 
-    async def _project(self, asked: Round, cloud: CloudstackCloud) -> Mapping[str, str] | HttpFailure:
+    async def _project(self, poll: Round, cloud: CloudstackCloud) -> Mapping[str, str] | HttpFailure:
         """Return the parameters that keep a command within the cloud's project."""
         if cloud.project is None or is_id(cloud.project):
             return {} if cloud.project is None else {"projectid": cloud.project}
         if cloud.id not in self._projects:
-            found = await self._every(asked, cloud, "listProjects", "project", {"name": cloud.project})
+            found = await self._every(poll, cloud, "listProjects", "project", {"name": cloud.project})
             if isinstance(found, HttpFailure):
                 return found
             try:
                 self._projects[cloud.id] = one_called(found, "project", cloud.project, remedy=ANOTHER)
             except ValueError as error:
-                return HttpFailure(reply=Reply.AUTH, said=str(error))
+                return HttpFailure(reply=Reply.AUTH, detail=str(error))
         return {"projectid": self._projects[cloud.id]}
 
     async def _every(
-        self, asked: Round, cloud: CloudstackCloud, command: str, kind: str, parameters: Mapping[str, str]
+        self, poll: Round, cloud: CloudstackCloud, command: str, kind: str, parameters: Mapping[str, str]
     ) -> Sequence[object] | HttpFailure:
         """Read all pages. If CloudStack refuses the page size, use the size that its refusal names."""
         listing = PagedListing(self._sizes.get(cloud.id, PAGE))
         while not listing.ended:
             if listing.endless:
-                return HttpFailure(reply=Reply.INCOMPLETE, said="the listing does not end")
-            answer = await self._tried(asked, cloud, command, {**parameters, **listing.asks})
+                return HttpFailure(reply=Reply.INCOMPLETE, detail="the listing does not end")
+            answer = await self._tried(poll, cloud, command, {**parameters, **listing.asks})
             if isinstance(answer, CloudstackRefused) and answer.at_most is not None and not listing.read:
                 listing = PagedListing(self._sizes.setdefault(cloud.id, answer.at_most))
-                answer = await self._tried(asked, cloud, command, {**parameters, **listing.asks})
+                answer = await self._tried(poll, cloud, command, {**parameters, **listing.asks})
             if isinstance(answer, CloudstackRefused | HttpFailure):
                 return _failure(answer) if isinstance(answer, CloudstackRefused) else answer
             page = page_of(answer, kind)
@@ -103,12 +103,12 @@ class AsyncCloudstackClient:
         return listing.read
 
     async def _tried(
-        self, asked: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str]
+        self, poll: Round, cloud: CloudstackCloud, command: str, parameters: Mapping[str, str]
     ) -> Mapping[str, object] | CloudstackRefused | HttpFailure:
         try:
-            key, secret = asked.read_secret(cloud.api_key), asked.read_secret(cloud.secret)
+            key, secret = poll.read_secret(cloud.api_key), poll.read_secret(cloud.secret)
         except (TrimtabError, OSError) as error:
-            return HttpFailure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, detail=str(error))
         answer = await self._http.ask(
             HttpRequest(
                 url=cloud.endpoint,
@@ -129,10 +129,10 @@ class AsyncCloudstackClient:
         return await asyncio.to_thread(opened, answer.body, answer.status)
 
 
-def _failure(said: CloudstackRefused) -> HttpFailure:
-    if said.code is None:
-        return _MALFORMED if said.status == OK else refused(said.status)
-    if UNAUTHORISED in (said.status, said.code):
+def _failure(refusal: CloudstackRefused) -> HttpFailure:
+    if refusal.code is None:
+        return _MALFORMED if refusal.status == OK else refused(refusal.status)
+    if UNAUTHORISED in (refusal.status, refusal.code):
         words = "CloudStack does not know the key and its signature, or the account's role does not have the command"
-        return HttpFailure(reply=Reply.AUTH, said=words)
-    return HttpFailure(reply=Reply.UNREACHABLE, said=f"CloudStack answers with the error {said.code}")
+        return HttpFailure(reply=Reply.AUTH, detail=words)
+    return HttpFailure(reply=Reply.UNREACHABLE, detail=f"CloudStack answers with the error {refusal.code}")

@@ -116,8 +116,8 @@ class CloudstackClient:
         if not isinstance(answer, CloudstackRefused):
             return answer
         if answer.code is None:
-            said = f"{about}: HTTP {answer.status}, and the answer is not CloudStack's"
-            raise Transient(said, retry_after=retry_after(response))
+            detail = f"{about}: HTTP {answer.status}, and the answer is not CloudStack's"
+            raise Transient(detail, retry_after=retry_after(response))
         words = answer.words
         for each in (key, secret):
             words = words.replace(each, "…") if each else words

@@ -241,19 +241,19 @@ def refusal(error: object, about: str, *, retry_after: Seconds | None = None) ->
     50
     """
     code = error.get("errorcode") if isinstance(error, Mapping) else None
-    said = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
+    reason = shown(text(error, "errortext")).rstrip(".:") or "no reason is given"
     if code == UNAUTHORISED:
         remedy = "check api_key, secret, this machine's clock, and what the role may call"
-        return Permanent(f"{about}: refused: {said}: {remedy}", cause=FailureCause.CREDENTIALS)
+        return Permanent(f"{about}: refused: {reason}: {remedy}", cause=FailureCause.CREDENTIALS)
     if code in _QUOTA:
-        return Full(f"{about}: quota: {said}: {REMEDIES[FailureCause.QUOTA]}", cause=FailureCause.QUOTA)
-    if (most := _at_most(code, said)) is not None:
-        return Oversized(f"{about}: refused: {said}", at_most=most)
-    if code in _NEVER and "already exists" not in said:
-        return Permanent(f"{about}: refused: {said}")
-    return Transient(f"{about}: {said} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)
+        return Full(f"{about}: quota: {reason}: {REMEDIES[FailureCause.QUOTA]}", cause=FailureCause.QUOTA)
+    if (most := _at_most(code, reason)) is not None:
+        return Oversized(f"{about}: refused: {reason}", at_most=most)
+    if code in _NEVER and "already exists" not in reason:
+        return Permanent(f"{about}: refused: {reason}")
+    return Transient(f"{about}: {reason} ({code if isinstance(code, int) else 'no code'})", retry_after=retry_after)
 
 
 def _at_most(code: object, words: str) -> int | None:
-    said = _MOST.search(words) if code in _NEVER else None
-    return None if said is None else int(said[1])
+    match = _MOST.search(words) if code in _NEVER else None
+    return None if match is None else int(match[1])

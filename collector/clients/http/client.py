@@ -128,7 +128,7 @@ class HttpClient:
                 async with asyncio.timeout(question.timeout):
                     return await self._asked(question)
             except TimeoutError:
-                return HttpFailure(reply=Reply.TIMEOUT, said=f"no complete answer within {question.timeout:g} s")
+                return HttpFailure(reply=Reply.TIMEOUT, detail=f"no complete answer within {question.timeout:g} s")
 
     async def close(self) -> None:
         """Close every connection. Closing again does nothing."""
@@ -147,7 +147,7 @@ class HttpClient:
         try:
             headers = {**question.headers, **self._identity(question.access)}
         except (TrimtabError, OSError) as error:
-            return HttpFailure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, detail=str(error))
         try:
             trusted = await self._context(question)
         except OSError as error:  # ssl.SSLError is one
@@ -188,18 +188,18 @@ class HttpClient:
             raw = bytearray() if question.status_only else await self._body(response, question.largest)
             if len(raw) > question.largest:
                 return _too_long(question)
-            said = {name.lower(): value for name, value in response.headers.items()}
+            response_headers = {name.lower(): value for name, value in response.headers.items()}
             if response.status in _WAITING:
-                self._hold(question.url, response.status, said)
+                self._hold(question.url, response.status, response_headers)
             if not _OK <= response.status <= _OK_AND_MORE and response.status not in question.accept:
                 return refused(response.status)
             at = self._clock().steady
-            body = await _unpacked(bytes(raw), said.get("content-encoding", ""), question.largest)
+            body = await _unpacked(bytes(raw), response_headers.get("content-encoding", ""), question.largest)
             if len(body) > question.largest:
                 return _too_long(question)
             if response.status > _OK_AND_MORE:
                 body = _masked(body, headers)
-            return HttpResponse(status=response.status, headers=said, body=body, at=at)
+            return HttpResponse(status=response.status, headers=response_headers, body=body, at=at)
 
     async def _body(self, response: aiohttp.ClientResponse, largest: int) -> bytearray:
         """Read an answer, or one chunk past its limit. Few long ones are read at the same time, to bound memory."""
@@ -274,9 +274,9 @@ class HttpClient:
         if wait is None:
             return
         failure = refused(status)
-        said = f"{failure.said}, and asks to wait {wait:.0f} s"
+        detail = f"{failure.detail}, and asks to wait {wait:.0f} s"
         self._held = {place: held for place, held in self._held.items() if held.until > now.steady}
-        self._held[url] = _Held(until=now.steady + wait, failure=HttpFailure(reply=failure.reply, said=said))
+        self._held[url] = _Held(until=now.steady + wait, failure=HttpFailure(reply=failure.reply, detail=detail))
 
     def _waits(self, url: str) -> HttpFailure | None:
         held = self._held.get(url)
@@ -285,7 +285,7 @@ class HttpClient:
 
 def _too_long(question: HttpRequest) -> HttpFailure:
     hint = f": raise {question.raised_by} if all of it is needed" if question.raised_by else ""
-    return HttpFailure(reply=Reply.MALFORMED, said=f"the answer is longer than {question.largest} bytes{hint}")
+    return HttpFailure(reply=Reply.MALFORMED, detail=f"the answer is longer than {question.largest} bytes{hint}")
 
 
 async def _unpacked(raw: bytes, encoding: str, largest: int) -> bytes:

@@ -44,28 +44,28 @@ class HttpFailure:
     """Why there is no answer, as a kind and in words without secrets."""
 
     reply: Reply
-    said: str
+    detail: str
 
 
 def refused(status: int) -> HttpFailure:
     """Classify an HTTP status that is not success; in our words, not the server's.
 
     >>> refused(503)
-    HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 503 Service Unavailable')
+    HttpFailure(reply=<Reply.UNREACHABLE: 6>, detail='HTTP 503 Service Unavailable')
     """
     kind = _BY_STATUS.get(status) or (Reply.UNREACHABLE if status >= _SERVER_ERROR else Reply.MALFORMED)
     known = status in HTTPStatus._value2member_map_
-    said = f"HTTP {status} {HTTPStatus(status).phrase}" if known else f"HTTP {status}"
-    return HttpFailure(reply=kind, said=f"{said}: redirects are not followed" if status in _MOVED else said)
+    detail = f"HTTP {status} {HTTPStatus(status).phrase}" if known else f"HTTP {status}"
+    return HttpFailure(reply=kind, detail=f"{detail}: redirects are not followed" if status in _MOVED else detail)
 
 
 def of_server(failure: HttpFailure) -> HttpFailure:
     """Rename a failure of a server that answers for many members: no member itself refused or timed out.
 
     >>> of_server(refused(404))
-    HttpFailure(reply=<Reply.UNREACHABLE: 6>, said='HTTP 404 Not Found')
+    HttpFailure(reply=<Reply.UNREACHABLE: 6>, detail='HTTP 404 Not Found')
     """
-    return HttpFailure(reply=Reply.UNREACHABLE, said=failure.said) if failure.reply in _OF_MEMBERS else failure
+    return HttpFailure(reply=Reply.UNREACHABLE, detail=failure.detail) if failure.reply in _OF_MEMBERS else failure
 
 
 def retry_after(headers: Mapping[str, str], now: Moment) -> Seconds | None:
@@ -112,30 +112,30 @@ def failure_of(error: Exception) -> HttpFailure:
         aiohttp.ClientResponseError: (Reply.MALFORMED, "the endpoint does not speak HTTP"),
     }
     unread = Reply.MALFORMED, f"the answer cannot be read ({type(error).__name__})"
-    reply, said = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), unread)
-    return HttpFailure(reply=reply, said=said)
+    reply, detail = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), unread)
+    return HttpFailure(reply=reply, detail=detail)
 
 
 def no_authority(ca: str | None, error: OSError) -> HttpFailure:
     """Classify a failure to read the file of trusted certificates."""
     why = "it holds no certificate" if isinstance(error, ssl.SSLError) else _words(error)
-    return HttpFailure(reply=Reply.UNTRUSTED, said=f"{ca} cannot be used as ca: {why}")
+    return HttpFailure(reply=Reply.UNTRUSTED, detail=f"{ca} cannot be used as ca: {why}")
 
 
 def _no_connection(error: Exception) -> HttpFailure:
     match error:
         case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError() as cause):
-            return HttpFailure(reply=Reply.UNTRUSTED, said=cause.verify_message)
+            return HttpFailure(reply=Reply.UNTRUSTED, detail=cause.verify_message)
         case aiohttp.ClientConnectorDNSError(os_error=cause):
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"host name lookup: {cause.strerror or 'failed'}")
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=f"host name lookup: {cause.strerror or 'failed'}")
         case aiohttp.ClientConnectorSSLError(os_error=cause):
-            return HttpFailure(reply=Reply.MALFORMED, said=f"no TLS: {_words(cause)}")
+            return HttpFailure(reply=Reply.MALFORMED, detail=f"no TLS: {_words(cause)}")
         case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
-            return HttpFailure(reply=Reply.REFUSED, said=_words(cause))
+            return HttpFailure(reply=Reply.REFUSED, detail=_words(cause))
         case aiohttp.ClientConnectorError(os_error=cause):
-            return HttpFailure(reply=Reply.UNREACHABLE, said=_words(cause))
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=_words(cause))
         case _:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=_words(error))
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=_words(error))
 
 
 def _words(error: Exception) -> str:

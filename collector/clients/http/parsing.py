@@ -75,11 +75,11 @@ class Parser:
         wait = debt.wait(self._clock().steady)
         if wait <= 0.0:
             return None
-        said = (
+        detail = (
             f"parsing its answers took {debt.owed:.1f} s of processor time, more than its share; "
             f"the next request is in {wait:.0f} s"
         )
-        return HttpFailure(reply=Reply.PUT_OFF, said=said)
+        return HttpFailure(reply=Reply.PUT_OFF, detail=detail)
 
     async def run(self, user: str, size: int, parse: Callable[[], T]) -> T | HttpFailure:
         """Parse an answer.

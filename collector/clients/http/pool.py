@@ -112,5 +112,5 @@ class BoundedPool(Pool):
 
 def retry_after(response: requests.Response | None) -> Seconds | None:
     """Return how long the server asks us to wait; only as seconds, of the two forms of RFC 9110, 10.2.3."""
-    said = "" if response is None else response.headers.get("Retry-After", "")
-    return min(float(said), _LONGEST_WAIT) if said.isdecimal() and said.isascii() else None
+    seconds = "" if response is None else response.headers.get("Retry-After", "")
+    return min(float(seconds), _LONGEST_WAIT) if seconds.isdecimal() and seconds.isascii() else None

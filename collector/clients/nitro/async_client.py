@@ -47,17 +47,17 @@ class AsyncNitroClient:
         self._in_vain: HttpFailure | None = None
         self._abreast = asyncio.Semaphore(_ABREAST)
 
-    async def get(self, call: NitroCall, asked: Round, *, within: Seconds) -> Answered | HttpFailure:
+    async def get(self, call: NitroCall, poll: Round, *, within: Seconds) -> Answered | HttpFailure:
         """Read statistics; log in first if necessary, and once more if the session has ended.
 
         Args:
             call: must only read.
-            asked: gives the clock and the password.
+            poll: gives the clock and the password.
             within: how long each answer may take.
         """
         over: str | None = None
         for _ in range(2):
-            token = await self._enter(asked, within, over)
+            token = await self._enter(poll, within, over)
             if isinstance(token, HttpFailure):
                 return token
             async with self._abreast:
@@ -66,7 +66,7 @@ class AsyncNitroClient:
                 return _failure(found) if isinstance(found, Refusal) else found
             over = token
         async with self._entering:
-            return _failure(self._session.over_at_once(over, asked.clock().steady))
+            return _failure(self._session.over_at_once(over, poll.clock().steady))
 
     async def close(self) -> None:
         """Log out; if the appliance does not answer within two seconds, it ends the session by itself later."""
@@ -74,7 +74,7 @@ class AsyncNitroClient:
         if token is not None:
             await self._sent(LOGOUT, token, _FAREWELL)
 
-    async def _enter(self, asked: Round, within: Seconds, over: str | None) -> str | HttpFailure:
+    async def _enter(self, poll: Round, within: Seconds, over: str | None) -> str | HttpFailure:
         """Return the session's token; log in if there is none, or if it is the one that has ended."""
         before = self._attempts
         async with self._entering:
@@ -82,23 +82,23 @@ class AsyncNitroClient:
                 return self._session.token
             if self._attempts != before and self._in_vain is not None:
                 return self._in_vain  # another task has tried while we waited
-            found = await self._log_in(asked, within)
+            found = await self._log_in(poll, within)
             self._attempts += 1
             self._in_vain = found if isinstance(found, HttpFailure) else None
             return found
 
-    async def _log_in(self, asked: Round, within: Seconds) -> str | HttpFailure:
+    async def _log_in(self, poll: Round, within: Seconds) -> str | HttpFailure:
         try:
-            password = asked.read_secret(self._login.password)
+            password = poll.read_secret(self._login.password)
         except (TrimtabError, OSError) as error:
-            return HttpFailure(reply=Reply.AUTH, said=str(error))
-        call = self._session.login(password, asked.clock().steady)
+            return HttpFailure(reply=Reply.AUTH, detail=str(error))
+        call = self._session.login(password, poll.clock().steady)
         if isinstance(call, Refusal):
             return _failure(call)
         answer = await self._sent(call, None, within)
         if isinstance(answer, HttpFailure):
             return answer
-        found = self._session.opened(answer, asked.clock().steady)
+        found = self._session.opened(answer, poll.clock().steady)
         return _failure(found) if isinstance(found, Refusal) else found
 
     async def _sent(self, call: NitroCall, token: str | None, within: Seconds) -> Answered | Refusal | HttpFailure:
@@ -114,11 +114,11 @@ class AsyncNitroClient:
         answer = await self._http.ask(question)
         if not isinstance(answer, HttpResponse):
             return of_server(answer)
-        found = self._session.heard(answer.status, answer.body, token)
+        found = self._session.read(answer.status, answer.body, token)
         if isinstance(found, Refusal):
             return found
         return Answered(document=found.document, doubt=found.doubt, at=answer.at)
 
 
 def _failure(refusal: Refusal) -> HttpFailure:
-    return HttpFailure(reply=refusal.reply, said=refusal.said)
+    return HttpFailure(reply=refusal.reply, detail=refusal.detail)

@@ -60,7 +60,7 @@ class NitroClient:
         over: str | None = None
         for _ in range(2):
             token = self._enter(over)
-            found = self._heard(self._sent(call, token), token)
+            found = self._read(self._sent(call, token), token)
             if isinstance(found, NitroAnswer) or not found.expired:
                 return found
             over = token
@@ -90,30 +90,30 @@ class NitroClient:
         """Return the header ``Date`` of an answer; ``None``: it has none. Raises as `must`."""
         token = self._enter(None)
         response = self._sent(call, token)
-        found = self._heard(response, token)
+        found = self._read(response, token)
         if isinstance(found, Refusal):
             raise self.error(found)
         return response.headers.get("Date")
 
     def error(self, refusal: Refusal) -> DriverError:
         """Translate a refusal into the driver's error."""
-        said = f"{self._about}: {refusal.said}"
+        message = f"{self._about}: {refusal.detail}"
         if isinstance(refusal, Denied):
-            refused = f"{self._about}: {self._login.user} cannot log in: {refusal.said}"
+            refused = f"{self._about}: {self._login.user} cannot log in: {refusal.detail}"
             return Permanent(refused, cause=FailureCause.CREDENTIALS, remedy="correct user and password in the file")
-        if refusal.code == NOT_PRIMARY or "secondary" in refusal.said.lower():
+        if refusal.code == NOT_PRIMARY or "secondary" in refusal.detail.lower():
             return Permanent(
-                f"{self._about}: this node is the secondary of a pair and accepts no changes ({refusal.said}): "
+                f"{self._about}: this node is the secondary of a pair and accepts no changes ({refusal.detail}): "
                 "declare the address that follows the primary, a SNIP with management access"
             )
         if refusal.code in FORBIDDEN:
-            denied = f"{self._about}: {self._login.user} may not do that ({refusal.said})"
+            denied = f"{self._about}: {self._login.user} may not do that ({refusal.detail})"
             return Permanent(denied, cause=FailureCause.CREDENTIALS, remedy="extend its policy")
         if refusal.code in WRONG_PASSWORD:
-            return Permanent(said)
+            return Permanent(message)
         if refusal.code in MISSING:
-            return Permanent(said, cause=FailureCause.POOL, remedy=GROUPS)
-        return Transient(said)
+            return Permanent(message, cause=FailureCause.POOL, remedy=GROUPS)
+        return Transient(message)
 
     def _enter(self, over: str | None) -> str:
         """Return the session's token; log in if there is none, or if it is the one that has ended."""
@@ -127,15 +127,15 @@ class NitroClient:
             self._check_trust()
             found: NitroCall | Refusal | str = self._session.login(password, self._clock())
             if isinstance(found, NitroCall):
-                found = self._session.opened(self._heard(self._sent(found, None), None), self._clock())
+                found = self._session.opened(self._read(self._sent(found, None), None), self._clock())
             if isinstance(found, Refusal):
                 raise self.error(found)
             return found
 
-    def _heard(self, response: requests.Response, token: str | None) -> NitroAnswer | Refusal:
-        found = self._session.heard(response.status_code, response.content, token)
+    def _read(self, response: requests.Response, token: str | None) -> NitroAnswer | Refusal:
+        found = self._session.read(response.status_code, response.content, token)
         if isinstance(found, Refusal) and response.status_code in _PASSES:
-            raise Transient(f"{self._about}: {found.said}", retry_after=retry_after(response))
+            raise Transient(f"{self._about}: {found.detail}", retry_after=retry_after(response))
         return found
 
     def _sent(self, call: NitroCall, token: str | None) -> requests.Response:
@@ -160,7 +160,7 @@ class NitroClient:
             ssl.create_default_context(cafile=ca)
         except OSError as problem:  # ssl.SSLError is one: the file holds no certificate
             reason = shown(problem.strerror or type(problem).__name__)
-            said = f"{self._about}: the certificate file {ca} (ca) cannot be read: {reason}"
+            message = f"{self._about}: the certificate file {ca} (ca) cannot be read: {reason}"
             raise Permanent(
-                said, cause=FailureCause.CREDENTIALS, remedy="name a PEM file that Trimtab may read"
+                message, cause=FailureCause.CREDENTIALS, remedy="name a PEM file that Trimtab may read"
             ) from None

@@ -68,7 +68,7 @@ class Refusal:
     """NITRO's error; 0: there is only the HTTP status."""
     status: int = 0
     """The HTTP status; 0: nothing was sent."""
-    said: str
+    detail: str
     reply: Reply
     """What counters call it."""
 
@@ -84,7 +84,7 @@ def decode(status: int, body: bytes) -> NitroAnswer | Refusal:
     >>> text = b'{"errorcode": 0, "message": "Done", "lbvserver": [{"name": "web", "tothits": "7"}]}'
     >>> [thing["tothits"] for thing in things(decode(200, text).document, "lbvserver")], decode(201, b"")
     (['7'], NitroAnswer(document={}, doubt=''))
-    >>> decode(409, b'{"errorcode": 273, "message": "Resource already exists", "severity": "ERROR"}').said
+    >>> decode(409, b'{"errorcode": 273, "message": "Resource already exists", "severity": "ERROR"}').detail
     'error 273: Resource already exists'
     >>> decode(200, b'{"errorcode": 444, "message": "Session expired"}').expired
     True
@@ -96,17 +96,17 @@ def decode(status: int, body: bytes) -> NitroAnswer | Refusal:
         return NitroAnswer(document={})
     document = _document(body)
     if document is None and not ok:
-        return Refusal(status=status, said=refused(status).said, reply=_by_status(status))
+        return Refusal(status=status, detail=refused(status).detail, reply=_by_status(status))
     code = None if document is None else whole(document.get("errorcode", 0))
     if document is None or code is None:
-        return Refusal(status=status, said=f"HTTP {status}, and the answer is not NITRO's", reply=Reply.MALFORMED)
+        return Refusal(status=status, detail=f"HTTP {status}, and the answer is not NITRO's", reply=Reply.MALFORMED)
     message = shown(str(document.get("message", "")))
-    said = f"error {code}: {message}" if code else message or f"HTTP {status}"
-    found = Refusal(code=code, status=status, said=said, reply=_REPLIES.get(code) or _by_status(status))
+    detail = f"error {code}: {message}" if code else message or f"HTTP {status}"
+    found = Refusal(code=code, status=status, detail=detail, reply=_REPLIES.get(code) or _by_status(status))
     if found.expired:
         return found
     if code == _PARTIAL_CODE or status in _PARTIAL or (ok and document.get("severity") == "WARNING"):
-        return NitroAnswer(document=document, doubt=said)
+        return NitroAnswer(document=document, doubt=detail)
     return NitroAnswer(document=document) if ok and not code else found
 
 

@@ -98,7 +98,7 @@ class Session:
     def __init__(self, user: str) -> None:
         self._user = user
         self.token: str | None = None
-        self._told = ""
+        self._password = ""
         """The password that began the session."""
         self._denial: _Denial | None = None
 
@@ -109,8 +109,8 @@ class Session:
             self._denial = None
         if self._denial is not None and (left := self._denial.until - now) > 0:
             refusal = self._denial.refusal
-            return replace(refusal, said=f"{refusal.said}; not tried again for {left:.0f} s")
-        self._told = password
+            return replace(refusal, detail=f"{refusal.detail}; not tried again for {left:.0f} s")
+        self._password = password
         body = {"login": {"username": self._user, "password": password}}
         return NitroCall(path="config/login", method="POST", body=body)
 
@@ -119,15 +119,15 @@ class Session:
         if isinstance(found, NitroAnswer):
             token = text(found.document, "sessionid")
             if _TOKEN.fullmatch(token) is None:
-                return Refusal(said="the answer to the login holds no session", reply=Reply.MALFORMED)
+                return Refusal(detail="the answer to the login holds no session", reply=Reply.MALFORMED)
             self.token = token
             return token
         if found.reply is Reply.AUTH:
-            denied = Denied(code=found.code, status=found.status, said=found.said, reply=found.reply)
+            denied = Denied(code=found.code, status=found.status, detail=found.detail, reply=found.reply)
             return self._deny(denied, now)
         return found
 
-    def heard(self, status: int, body: bytes, token: str | None) -> NitroAnswer | Refusal:
+    def read(self, status: int, body: bytes, token: str | None) -> NitroAnswer | Refusal:
         """Read an answer. Secrets that the appliance repeats are masked, since the text may reach a log.
 
         Args:
@@ -140,20 +140,20 @@ class Session:
             if token is not None:
                 self._denial = None
             return replace(found, doubt=self._masked(found.doubt, token))
-        return replace(found, said=self._masked(found.said, token))
+        return replace(found, detail=self._masked(found.detail, token))
 
     def over_at_once(self, token: str | None, now: float) -> Refusal:
         """Treat a new session that ends at once like a refused password: no third login for a while."""
         if self.token == token:
             self.token = None
-        return self._deny(Refusal(said="every new session ends at once", reply=Reply.AUTH), now)
+        return self._deny(Refusal(detail="every new session ends at once", reply=Reply.AUTH), now)
 
     def _deny(self, refusal: Refusal, now: float) -> Refusal:
         wait = _FIRST_WAIT if self._denial is None else min(2 * self._denial.wait, _LONGEST_WAIT)
-        self._denial = _Denial(password=self._told, until=now + wait, wait=wait, refusal=refusal)
+        self._denial = _Denial(password=self._password, until=now + wait, wait=wait, refusal=refusal)
         return refusal
 
-    def _masked(self, said: str, token: str | None) -> str:
-        for secret in (token, self._told):
-            said = said.replace(secret, "…") if secret else said
-        return said
+    def _masked(self, detail: str, token: str | None) -> str:
+        for secret in (token, self._password):
+            detail = detail.replace(secret, "…") if secret else detail
+        return detail

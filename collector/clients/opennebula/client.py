@@ -63,7 +63,7 @@ class OpennebulaClient:
         if isinstance(answer, OpennebulaRefused) and answer.fault is Fault.AUTHENTICATION:
             answer = self._tried(method, arguments)
         if isinstance(answer, OpennebulaRefused):
-            raise refusal(answer.fault, answer.said, self._about(method))
+            raise refusal(answer.fault, answer.detail, self._about(method))
         return answer
 
     def every(self, method: str, kind: str, whose: int, *more: int) -> PoolEntries:
@@ -126,13 +126,13 @@ class OpennebulaClient:
         except requests.RequestException as error:
             raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
         if response.status_code != requests.codes.ok:
-            said = f"{about}: HTTP {response.status_code}, and the answer is not OpenNebula's"
-            raise Transient(said, retry_after=retry_after(response))
+            detail = f"{about}: HTTP {response.status_code}, and the answer is not OpenNebula's"
+            raise Transient(detail, retry_after=retry_after(response))
         answer = opened(response.content)
         if isinstance(answer, HttpFailure):
             raise Transient(f"{about}: the answer cannot be read")
         return (
-            replace(answer, said=answer.said.replace(password, "…"))
+            replace(answer, detail=answer.detail.replace(password, "…"))
             if isinstance(answer, OpennebulaRefused)
             else answer
         )

@@ -49,7 +49,7 @@ class OpennebulaRefused:
     """OpenNebula's refusal."""
 
     code: int
-    said: str
+    detail: str
     """The unchanged text: it may hold a password."""
 
     @property
@@ -71,27 +71,27 @@ def opened(body: bytes) -> object | OpennebulaRefused | HttpFailure:
     >>> opened(xmlrpc.client.dumps(([False, "no such VM", 0x400],), methodresponse=True).encode()).fault
     <Fault.NO_EXISTS: 1024>
     >>> opened(b"<html>")
-    HttpFailure(reply=<Reply.MALFORMED: 5>, said='the endpoint does not speak XML-RPC')
+    HttpFailure(reply=<Reply.MALFORMED: 5>, detail='the endpoint does not speak XML-RPC')
     """
     try:
         answer, _ = xmlrpc.client.loads(body)
     except xmlrpc.client.Fault as fault:
-        return HttpFailure(reply=Reply.UNREACHABLE, said=f"XML-RPC fault {fault.faultCode}")
+        return HttpFailure(reply=Reply.UNREACHABLE, detail=f"XML-RPC fault {fault.faultCode}")
     except (xmlrpc.client.Error, ExpatError, ValueError, TypeError, LookupError, RecursionError):
-        return HttpFailure(reply=Reply.MALFORMED, said="the endpoint does not speak XML-RPC")
-    said = answer[0] if len(answer) == 1 else None
-    match said:
+        return HttpFailure(reply=Reply.MALFORMED, detail="the endpoint does not speak XML-RPC")
+    result = answer[0] if len(answer) == 1 else None
+    match result:
         case [True, str(value), *rest] if len(rest) + 2 >= _PARTS and value.startswith("<"):
             return _parsed(value)
         case [True, value, *rest] if len(rest) + 2 >= _PARTS:
             return value
         case [False, why, int(code), *_]:
-            return OpennebulaRefused(code=code, said=str(why))
+            return OpennebulaRefused(code=code, detail=str(why))
         case _:
             return MALFORMED
 
 
-MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the answer is not OpenNebula's listing of virtual machines")
+MALFORMED = HttpFailure(reply=Reply.MALFORMED, detail="the answer is not OpenNebula's listing of virtual machines")
 
 
 def _parsed(document: str) -> ElementTree.Element | HttpFailure:
@@ -103,8 +103,8 @@ def _parsed(document: str) -> ElementTree.Element | HttpFailure:
 
 def whole(entry: object, key: str) -> int | None:
     """Return a non-negative integer; ``None``: there is none."""
-    said = text(entry, key)
-    return int(said) if _DIGITS.fullmatch(said) else None
+    digits = text(entry, key)
+    return int(digits) if _DIGITS.fullmatch(digits) else None
 
 
 def text(entry: object, key: str) -> str:
@@ -125,7 +125,7 @@ class WrongState(Transient):
     """OpenNebula refuses the action in the machine's present state."""
 
 
-def refusal(fault: Fault, said: str, about: str) -> DriverError:
+def refusal(fault: Fault, detail: str, about: str) -> DriverError:
     """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
     OpenNebula reports a full quota as missing authorisation; its text shows which. Unknown errors are transient.
@@ -135,15 +135,15 @@ def refusal(fault: Fault, said: str, about: str) -> DriverError:
     >>> type(refusal(Fault.OTHER, "Error allocating a new virtual machine.", "prod")).__name__
     'Transient'
     """
-    words = shown(said).rstrip(".:") or "no reason is given"
+    words = shown(detail).rstrip(".:") or "no reason is given"
     if _QUOTA.search(words):
         return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     match fault:
         case Fault.AUTHENTICATION:
             return Permanent(f"{about}: refused: {words}: check user and password", cause=FailureCause.CREDENTIALS)
         case Fault.AUTHORISATION:
-            said = f"{about}: refused: {words}: check what the user may use and manage"
-            return NotAllowed(said, cause=FailureCause.CREDENTIALS)
+            message = f"{about}: refused: {words}: check what the user may use and manage"
+            return NotAllowed(message, cause=FailureCause.CREDENTIALS)
         case Fault.NO_EXISTS:
             return NotThere(f"{about}: refused: {words}")
         case Fault.API:

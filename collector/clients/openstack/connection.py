@@ -91,7 +91,7 @@ class OpenstackConnection:
         Raises:
             DriverError: as `ask`.
         """
-        return self._told(service, "max_microversion")
+        return self._version_of(service, "max_microversion")
 
     def offered(self, service: str) -> tuple[int, int] | None:
         """Return the newest version of a service without microversions.
@@ -99,9 +99,9 @@ class OpenstackConnection:
         Raises:
             DriverError: as `ask`.
         """
-        return self._told(service, "api_version")
+        return self._version_of(service, "api_version")
 
-    def _told(self, service: str, what: str) -> tuple[int, int] | None:
+    def _version_of(self, service: str, what: str) -> tuple[int, int] | None:
         return self._in_time(f"{self.id}: versions of {service}", lambda: self._version(service, what))
 
     def _in_time(self, about: str, call: Callable[[], T]) -> T:
@@ -136,5 +136,5 @@ class OpenstackConnection:
         )
 
     def _version(self, service: str, what: str) -> tuple[int, int] | None:
-        told = getattr(self._keystone.service(service).get_endpoint_data(), what, None)
-        return None if told is None else (int(told[0]), int(told[1]))
+        version = getattr(self._keystone.service(service).get_endpoint_data(), what, None)
+        return None if version is None else (int(version[0]), int(version[1]))

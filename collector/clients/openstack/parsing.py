@@ -15,7 +15,7 @@ from config.units import Seconds
 
 MEMBER = "trimtab.member"
 """The key of a server's metadata that holds the member's name."""
-_SAID = ("message", "faultstring", "title")
+_MESSAGE_KEYS = ("message", "faultstring", "title")
 _QUOTA = {403: ("quota", "exceeded"), 409: ("quota",), 413: ("quota",)}
 _USED_UP = ("no more ip addresses available", "unable to find any ip address on external network")
 _FORBIDDEN = 403
@@ -90,20 +90,20 @@ def reason(body: object) -> str:
     >>> reason({"faultcode": "Client", "faultstring": "Pool 1 is immutable and cannot be updated.", "debuginfo": None})
     'Pool 1 is immutable and cannot be updated'
     """
-    return next((shown(said) for said in _reasons(body) if shown(said)), "")
+    return next((line for found in _reasons(body) if (line := shown(found))), "")
 
 
 def _reasons(body: object) -> Iterator[str]:
     if not isinstance(body, Mapping):
         return
-    yield from (text(body, key) for key in _SAID)
+    yield from (text(body, key) for key in _MESSAGE_KEYS)
     for inner in body.values():
-        yield from (text(inner, key) for key in _SAID)
+        yield from (text(inner, key) for key in _MESSAGE_KEYS)
 
 
-def shown(said: str) -> str:
+def shown(text: str) -> str:
     """Make a foreign text fit for one line of a longer message."""
-    return one_line(said).rstrip(".:")
+    return one_line(text).rstrip(".:")
 
 
 def refusal(answer: ServiceResponse, about: str) -> DriverError:
@@ -124,20 +124,20 @@ def refusal(answer: ServiceResponse, about: str) -> DriverError:
     >>> type(refusal(ServiceResponse(status=429, body={}, retry_after=7.0), "prod")).__name__
     'Transient'
     """
-    said = reason(answer.body) or "no reason is given"
-    low = said.lower()
+    explanation = reason(answer.body) or "no reason is given"
+    low = explanation.lower()
     match answer.status:
         case 401:
             remedy = "check the credentials, and that they have not expired"
-            return Permanent(f"{about}: refused: {said}: {remedy}", cause=FailureCause.CREDENTIALS)
+            return Permanent(f"{about}: refused: {explanation}: {remedy}", cause=FailureCause.CREDENTIALS)
         case status if any(word in low for word in _QUOTA.get(status, ())):
-            return Full(f"{about}: quota: {said}: raise the project's quota, or lower max")
+            return Full(f"{about}: quota: {explanation}: raise the project's quota, or lower max")
         case 400 | 409 if any(word in low for word in _USED_UP):
-            return Full(f"{about}: {said}: give the network more addresses, or lower max")
+            return Full(f"{about}: {explanation}: give the network more addresses, or lower max")
         case 400 | 403 | 404 | 405 | 406 | 422:
             lacking = answer.status == _FORBIDDEN and any(word in low for word in _BY_POLICY)
-            return Permanent(f"{about}: refused: {said}", cause=FailureCause.CREDENTIALS if lacking else None)
+            return Permanent(f"{about}: refused: {explanation}", cause=FailureCause.CREDENTIALS if lacking else None)
         case 409 if any(word in low for word in _BY_A_PERSON):
-            return Permanent(f"{about}: refused: {said}")
+            return Permanent(f"{about}: refused: {explanation}")
         case status:
-            return Transient(f"{about}: {said} (HTTP {status})", retry_after=answer.retry_after)
+            return Transient(f"{about}: {explanation} (HTTP {status})", retry_after=answer.retry_after)

@@ -134,8 +134,8 @@ class KeystoneSession:
             ) from None
         except (keystone.MissingRequiredOptions, keystone.NoMatchingPlugin, sdk.ConfigException) as error:
             where = self._looked_in() if isinstance(error, sdk.ConfigException) else ""
-            said = f"{self._about}the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
+            message = f"{self._about}the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
+            raise Permanent(message, cause=FailureCause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
             raise Transient(f"{about} was not answered: {why(error)}") from None
         except _SENSELESS as error:
@@ -144,14 +144,14 @@ class KeystoneSession:
     def _unwelcome(self, about: str, error: Any) -> DriverError:  # noqa: ANN401 the library is not imported above
         """Translate a refusal of Keystone, which the library raises; those of services are answers."""
         response = getattr(error, "response", None)
-        wish = None if response is None else retry_after(response)
-        said = None if response is None else decoded(response)
+        wait = None if response is None else retry_after(response)
+        document = None if response is None else decoded(response)
         status = error.http_status if isinstance(error.http_status, int) else 0
-        body = {"message": reason(said) or "Keystone gives no reason"}
-        if status == _NOT_FOUND and _UNKNOWN in reason(said).lower():
+        body = {"message": reason(document) or "Keystone gives no reason"}
+        if status == _NOT_FOUND and _UNKNOWN in reason(document).lower():
             return Permanent(f"{self._about}{_UNKNOWN_HERE}", cause=FailureCause.CREDENTIALS, remedy=_CREATE)
-        refused = refusal(ServiceResponse(status=status, body=body, retry_after=wish), about)
-        return Limited(str(refused), retry_after=wish) if status == _TOO_MANY else refused
+        refused = refusal(ServiceResponse(status=status, body=body, retry_after=wait), about)
+        return Limited(str(refused), retry_after=wait) if status == _TOO_MANY else refused
 
     def _granted(self, services: Collection[str]) -> Grant:
         with self._lock:
@@ -220,8 +220,8 @@ class KeystoneSession:
                 held = read(load_yaml_config=False, **kept)
                 region = held.get_one(**self._credential(access.credentials), **named)
         except (OSError, *_SENSELESS) as error:
-            said = f"{self._about}clouds.yaml cannot be read: {type(error).__name__}"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS) from None
+            message = f"{self._about}clouds.yaml cannot be read: {type(error).__name__}"
+            raise Permanent(message, cause=FailureCause.CREDENTIALS) from None
         return region
 
     def _credential(self, given: ApplicationCredential) -> dict[str, Any]:

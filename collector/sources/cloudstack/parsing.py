@@ -36,17 +36,17 @@ class CloudstackUsage:
     """Field → raw value; equal until CloudStack measures again."""
 
 
-def can_tell_what_moved(answer: Mapping[str, object]) -> bool | HttpFailure:
+def reports_traffic(answer: Mapping[str, object]) -> bool | HttpFailure:
     """Read from ``listCapabilities`` whether network and disk fields cover a single collection period.
 
-    >>> can_tell_what_moved({"capability": {"cloudstackversion": "4.19.1.0"}})
+    >>> reports_traffic({"capability": {"cloudstackversion": "4.19.1.0"}})
     True
     """
-    told = answer.get("capability")
-    version = told.get("cloudstackversion") if isinstance(told, dict) else None
+    capability = answer.get("capability")
+    version = capability.get("cloudstackversion") if isinstance(capability, dict) else None
     read = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(\D|$)", version) if isinstance(version, str) else None
     if read is None:
-        return HttpFailure(reply=Reply.MALFORMED, said="CloudStack does not report its version")
+        return HttpFailure(reply=Reply.MALFORMED, detail="CloudStack does not report its version")
     return (int(read[1]), int(read[2])) >= _SINCE
 
 
@@ -83,27 +83,27 @@ def look_up(machine: CloudstackUsage, field: str, *, moved: bool = True) -> floa
         field: a key of `config.counters.cloud_measures.CLOUDSTACK_FIELDS`.
         moved: whether this CloudStack reports traffic per collection period.
 
-    >>> told = {"memorykbs": 8, "memoryintfreekbs": 8}
-    >>> look_up(CloudstackUsage(name="", display="", runs=True, measured=told), "memoryintfreekbs").said
+    >>> measured = {"memorykbs": 8, "memoryintfreekbs": 8}
+    >>> look_up(CloudstackUsage(name="", display="", runs=True, measured=measured), "memoryintfreekbs").detail
     'the hypervisor cannot look into the guest'
     """
     if field in CLOUDSTACK_MOVED and not moved:
-        said = f"before version 4.17 CloudStack adds {field} up from an unreported start"
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)
+        detail = f"before version 4.17 CloudStack adds {field} up from an unreported start"
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=detail)
     if field not in machine.measured:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"CloudStack has not measured {field}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"CloudStack has not measured {field}")
     value = _read(machine.measured[field])
     if value is None:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is not a number")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"{field} is not a number")
     if value < 0 or (field == _FREE and value >= (_read(machine.measured.get(_ALL)) or 0.0)):
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="the hypervisor cannot look into the guest")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="the hypervisor cannot look into the guest")
     return value
 
 
-def _read(said: object) -> float | None:
+def _read(value: object) -> float | None:
     """Read a number, or text with a number or percentage; some of CloudStack's locales use a decimal comma."""
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    share = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
-    read = number(str(said) if share is None else share[1].replace(",", "."))
+    share = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
+    read = number(str(value) if share is None else share[1].replace(",", "."))
     return None if isinstance(read, Reply) else read

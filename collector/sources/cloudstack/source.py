@@ -23,8 +23,8 @@ from typing import NamedTuple
 from collector.clients.cloudstack.async_client import AsyncCloudstackClient
 from collector.clients.http.client import HttpClient, HttpFailure
 from collector.samples import Reply, Sheet
-from collector.sources.cloudstack.parsing import CloudstackUsage, can_tell_what_moved, look_up, machine_of
-from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.cloudstack.parsing import CloudstackUsage, look_up, machine_of, reports_traffic
+from collector.sources.member_matching import CloudSheetRow, MemberRows, fail_all, rows_by_cloud
 from collector.targets import Round
 from config.counters.cloud_measures import CLOUDSTACK_MOVED
 from config.model.clouds import CloudstackCloud
@@ -40,12 +40,12 @@ _VERSION_HOLDS: Seconds = 3600.0
 class _Seen(NamedTuple):
     measured: Mapping[str, object]
     since: float
-    """Steady seconds, as `asked`."""
-    asked: float
+    """Steady seconds, as `asked_at`."""
+    asked_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
+class _Listing:
     """All machines, and the arrival of the last page."""
 
     machines: Sequence[CloudstackUsage]
@@ -67,34 +67,38 @@ class CloudstackSource:
         self._seen: dict[tuple[CloudId, MemberName], _Seen] = {}
         self._moved: dict[CloudId, tuple[bool, float]] = {}
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Ask every cloud of the round once, for all its groups."""
-        now = asked.clock().steady
-        self._seen = {who: seen for who, seen in self._seen.items() if seen.asked > now - _KEPT}
+        now = poll.clock().steady
+        self._seen = {key: seen for key, seen in self._seen.items() if seen.asked_at > now - _KEPT}
         async with asyncio.TaskGroup() as tasks:
-            for cloud, wishes in wishes_of(asked, CloudstackCloud, CloudstackField).items():
-                tasks.create_task(self._answer(asked, cloud, wishes))
+            for cloud, rows_by_member in rows_by_cloud(poll, CloudstackCloud, CloudstackField).items():
+                tasks.create_task(self._answer(poll, cloud, rows_by_member))
 
     async def close(self) -> None:
         """Do nothing: the client belongs to its owner."""
 
-    async def _answer(self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]) -> None:
-        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
-        heard = await self._heard(asked, cloud, wishes)
-        if isinstance(heard, HttpFailure):
-            fail_all(asked.sheet, wishes, HttpFailure(reply=heard.reply, said=f"{cloud.id}: {heard.said}"))
+    async def _answer(self, poll: Round, cloud: CloudstackCloud, rows_by_member: MemberRows[CloudstackField]) -> None:
+        fail_all(
+            poll.sheet, rows_by_member, HttpFailure(reply=Reply.UNREACHABLE, detail=f"no answer yet from {cloud.id}")
+        )
+        listing = await self._list(poll, cloud, rows_by_member)
+        if isinstance(listing, HttpFailure):
+            fail_all(
+                poll.sheet, rows_by_member, HttpFailure(reply=listing.reply, detail=f"{cloud.id}: {listing.detail}")
+            )
             return
-        directory = _directory(heard.machines)
-        for member, rows in wishes.items():
+        directory = _directory(listing.machines)
+        for member, rows in rows_by_member.items():
             machine = directory(member)
             if isinstance(machine, HttpFailure):
                 fail_all(
-                    asked.sheet, {member: rows}, HttpFailure(reply=machine.reply, said=f"{cloud.id}: {machine.said}")
+                    poll.sheet, {member: rows}, HttpFailure(reply=machine.reply, detail=f"{cloud.id}: {machine.detail}")
                 )
                 continue
-            since = self._since(cloud.id, member, machine, heard.at)
-            for wish in rows:
-                _put(asked.sheet, wish, machine, heard, since)
+            since = self._since(cloud.id, member, machine, listing.at)
+            for row in rows:
+                _put(poll.sheet, row, machine, listing, since)
 
     def _since(self, cloud: CloudId, member: MemberName, machine: CloudstackUsage, at: float) -> float:
         """Return since when the measurements are the same: Note [Age]."""
@@ -103,29 +107,29 @@ class CloudstackSource:
         self._seen[cloud, member] = _Seen(machine.measured, since, at)
         return since
 
-    async def _heard(
-        self, asked: Round, cloud: CloudstackCloud, wishes: Wishes[CloudstackField]
-    ) -> _Heard | HttpFailure:
-        wanted = {wish.source.name for rows in wishes.values() for wish in rows}
-        moved = await self._tells_what_moved(asked, cloud) if wanted & CLOUDSTACK_MOVED else True
+    async def _list(
+        self, poll: Round, cloud: CloudstackCloud, rows_by_member: MemberRows[CloudstackField]
+    ) -> _Listing | HttpFailure:
+        wanted = {row.source.name for rows in rows_by_member.values() for row in rows}
+        moved = await self._reports_traffic(poll, cloud) if wanted & CLOUDSTACK_MOVED else True
         if isinstance(moved, HttpFailure):
             return moved
-        listed = await self._client.every(asked, cloud, "listVirtualMachinesMetrics", "virtualmachine", **_MEASURED)
+        listed = await self._client.every(poll, cloud, "listVirtualMachinesMetrics", "virtualmachine", **_MEASURED)
         if isinstance(listed, HttpFailure):
             return listed
         machines = [machine_of(entry) for entry in listed if isinstance(entry, dict)]
-        return _Heard(machines=machines, moved=moved, at=asked.clock().steady)
+        return _Listing(machines=machines, moved=moved, at=poll.clock().steady)
 
-    async def _tells_what_moved(self, asked: Round, cloud: CloudstackCloud) -> bool | HttpFailure:
-        now = asked.clock().steady
+    async def _reports_traffic(self, poll: Round, cloud: CloudstackCloud) -> bool | HttpFailure:
+        now = poll.clock().steady
         known, until = self._moved.get(cloud.id, (False, 0.0))
         if now < until:
             return known
-        answer = await self._client.ask(asked, cloud, "listCapabilities")
-        told = answer if isinstance(answer, HttpFailure) else can_tell_what_moved(answer)
-        if not isinstance(told, HttpFailure):
-            self._moved[cloud.id] = told, now + _VERSION_HOLDS
-        return told
+        answer = await self._client.ask(poll, cloud, "listCapabilities")
+        reports = answer if isinstance(answer, HttpFailure) else reports_traffic(answer)
+        if not isinstance(reports, HttpFailure):
+            self._moved[cloud.id] = reports, now + _VERSION_HOLDS
+        return reports
 
 
 def _directory(machines: Iterable[CloudstackUsage]) -> Callable[[MemberName], CloudstackUsage | HttpFailure]:
@@ -139,24 +143,24 @@ def _directory(machines: Iterable[CloudstackUsage]) -> Callable[[MemberName], Cl
     def find(member: MemberName) -> CloudstackUsage | HttpFailure:
         found = named.get(member) or shown.get(member) or []
         if not found:
-            return HttpFailure(reply=Reply.REFUSED, said="no machine matches this member")
-        several = HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(found)} machines match this member")
+            return HttpFailure(reply=Reply.REFUSED, detail="no machine matches this member")
+        several = HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{len(found)} machines match this member")
         return found[0] if len(found) == 1 else several
 
     return find
 
 
 def _put(
-    sheet: Sheet, wish: CloudSheetRow[CloudstackField], machine: CloudstackUsage, heard: _Heard, since: float
+    sheet: Sheet, row: CloudSheetRow[CloudstackField], machine: CloudstackUsage, listing: _Listing, since: float
 ) -> None:
     if not machine.runs:
-        sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
+        sheet.fail(row.index, Reply.REFUSED, "its machine does not run")
         return
-    value = look_up(machine, wish.source.name, moved=heard.moved)
-    age = heard.at - since
+    value = look_up(machine, row.source.name, moved=listing.moved)
+    age = listing.at - since
     if isinstance(value, HttpFailure):
-        sheet.fail(wish.row, value.reply, value.said)
-    elif age > wish.limit:
-        sheet.fail(wish.row, Reply.STALE, f"no measurement has changed for {age:.0f} s")
+        sheet.fail(row.index, value.reply, value.detail)
+    elif age > row.limit:
+        sheet.fail(row.index, Reply.STALE, f"no measurement has changed for {age:.0f} s")
     else:
-        sheet.put(wish.row, value, at=since)
+        sheet.put(row.index, value, at=since)

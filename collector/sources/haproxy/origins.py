@@ -51,7 +51,7 @@ class Reader:
         """Ask one origin. Failures are values, and name the origin."""
         table = await (self._page(origin) if isinstance(origin, HaproxyStats) else self._socket(origin))
         if isinstance(table, HttpFailure):
-            table = HttpFailure(reply=table.reply, said=f"{name_of(origin)}: {table.said}")
+            table = HttpFailure(reply=table.reply, detail=f"{name_of(origin)}: {table.detail}")
         return OriginReading(table=table, at=clock().steady)
 
     async def _socket(self, socket: str) -> StatTable | HttpFailure:
@@ -59,9 +59,9 @@ class Reader:
             async with asyncio.timeout(self._patience):
                 return await _decoded(decode_answer, await _converse(socket))
         except TimeoutError:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no complete answer within {self._patience:g} s")
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=f"no complete answer within {self._patience:g} s")
         except OSError as error:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=error.strerror or str(error))
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=error.strerror or str(error))
 
     async def _page(self, page: HaproxyStats) -> StatTable | HttpFailure:
         url = page.url if page.url.endswith(";csv") else f"{page.url};csv"

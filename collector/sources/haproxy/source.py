@@ -94,43 +94,43 @@ class HaproxySource:
     def __init__(self, http: HttpClient, *, patience: Seconds = 2.0) -> None:
         self._reader = Reader(http, patience)
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Read every socket and page of the round; a group's rows are filled when its own origins have answered."""
-        batches = _batches(asked)
-        _accuse(asked.sheet, batches)
+        batches = _batches(poll)
+        _accuse(poll.sheet, batches)
         origins = dict.fromkeys(place.origin for batch in batches for place in batch.origins)
         async with asyncio.TaskGroup() as tasks:
-            readings = {origin: tasks.create_task(self._reader.read(origin, asked.clock)) for origin in origins}
+            readings = {origin: tasks.create_task(self._reader.read(origin, poll.clock)) for origin in origins}
             for batch in batches:
-                tasks.create_task(_fill(asked.sheet, batch, readings))
+                tasks.create_task(_fill(poll.sheet, batch, readings))
 
     async def close(self) -> None:
         """Do nothing: no connection is kept."""
 
 
-def _batches(asked: Round) -> Sequence[_Batch]:
+def _batches(poll: Round) -> Sequence[_Batch]:
     fields = {
         counter.id: counter.source
-        for counter in asked.catalogue.counters.values()
+        for counter in poll.catalogue.counters.values()
         if isinstance(counter.source, HaproxyField)
     }
     batches: dict[tuple[GroupId, SourceId | None], _Batch] = {}
-    for row, group, source, member in _rows(asked, fields):
+    for row, group, source, member in _rows(poll, fields):
         place = group, source.server
         if place not in batches:
-            batches[place] = _Batch(origins=_origins(asked.catalogue, *place))
+            batches[place] = _Batch(origins=_origins(poll.catalogue, *place))
         batches[place].questions.append(_Question(row=row, field=source.field, member=member))
     return tuple(batches.values())
 
 
 def _rows(
-    asked: Round, fields: Mapping[CounterId, HaproxyField]
+    poll: Round, fields: Mapping[CounterId, HaproxyField]
 ) -> Iterator[tuple[int, GroupId, HaproxyField, MemberTarget | None]]:
-    for target in asked.targets:
+    for target in poll.targets:
         for counter, row in target.rows.items():
             if counter in fields:
                 yield row, target.group, fields[counter], target.member
-    for row, group, counter in whole_rows(asked.sheet.layout, fields):
+    for row, group, counter in whole_rows(poll.sheet.layout, fields):
         yield row, group, fields[counter], None
 
 
@@ -150,9 +150,9 @@ def _origins(catalogue: Catalogue, group: GroupId, server: SourceId | None) -> S
 def _accuse(sheet: Sheet, batches: Iterable[_Batch]) -> None:
     """Mark rows UNREACHABLE until their origins answer; they stay so if the round is cut short."""
     for batch in batches:
-        said = f"no answer yet from {' or '.join(name_of(place.origin) for place in batch.origins)}"
+        detail = f"no answer yet from {' or '.join(name_of(place.origin) for place in batch.origins)}"
         for question in batch.questions:
-            sheet.fail(question.row, Reply.UNREACHABLE, said)
+            sheet.fail(question.row, Reply.UNREACHABLE, detail)
 
 
 async def _fill(sheet: Sheet, batch: _Batch, readings: Mapping[Origin, asyncio.Task[OriginReading]]) -> None:
@@ -176,9 +176,9 @@ def _put(sheet: Sheet, question: _Question, found: Sequence[tuple[float | HttpFa
     grave = [failure for failure in lacking if question.member is None or failure.reply is not Reply.REFUSED]
     registered = [(value, reading) for value, reading in found if not isinstance(value, HttpFailure)]
     if grave or not registered:
-        nowhere = HttpFailure(reply=Reply.REFUSED, said="the group has no HAProxy balancer to ask")
+        nowhere = HttpFailure(reply=Reply.REFUSED, detail="the group has no HAProxy balancer to ask")
         worst = next(iter(grave or lacking), nowhere)
-        sheet.fail(question.row, worst.reply, worst.said)
+        sheet.fail(question.row, worst.reply, worst.detail)
         return
     become = _BECOME[TOGETHER.get(question.field, Reduce.SUM)]
     sheet.put(

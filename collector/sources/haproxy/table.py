@@ -45,7 +45,7 @@ def decode_answer(text: str) -> StatTable | HttpFailure:
     >>> table = decode_answer(text)
     >>> table.uptime, table.columns["scur"], table.rows["web", "a"]
     (61.0, 2, ['web', 'a', '3', 'UP', '2', ''])
-    >>> decode_answer("Permission denied\n").said
+    >>> decode_answer("Permission denied\n").detail
     "the answer begins with 'Permission denied', which is not HAProxy's statistics"
     """
     head, mark, stat = text.partition("\n# ")
@@ -69,7 +69,7 @@ def decode_page(text: str) -> StatTable | HttpFailure:
     >>> table = decode_page(text)
     >>> table.uptime, table.rows["web", None]
     (61.0, ['web', 'BACKEND', '3', '42', '1', ''])
-    >>> decode_page("<html><body>Please log in").said
+    >>> decode_page("<html><body>Please log in").detail
     'a page of HTML, not CSV: it may be a login page, or another page than the statistics'
     """
     if not text.startswith(_HEAD):
@@ -95,34 +95,34 @@ def cell(table: StatTable, key: Key, field: str) -> float | HttpFailure:
     line = f"backend {backend}" if server is None else f"server {backend}/{server}"
     row, place = table.rows.get(key), table.columns.get(field)
     if row is None:
-        return HttpFailure(reply=Reply.REFUSED, said=f"no {line}")
+        return HttpFailure(reply=Reply.REFUSED, detail=f"no {line}")
     if key in table.twice:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"more than one {line}")
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"more than one {line}")
     if place is None:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"there is no column {field}")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"there is no column {field}")
     if not row[place] or (field == "lastsess" and row[place] == "-1"):
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"{field} of {line} is empty")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"{field} of {line} is empty")
     value = number(row[place])
     if isinstance(value, Reply):
-        return HttpFailure(reply=value, said=f"{field} of {line} is not a number")
+        return HttpFailure(reply=value, detail=f"{field} of {line} is not a number")
     return value
 
 
-_CUT = HttpFailure(reply=Reply.MALFORMED, said="the answer was cut short")
+_CUT = HttpFailure(reply=Reply.MALFORMED, detail="the answer was cut short")
 
 
 def _table(text: str, uptime: Seconds) -> StatTable | HttpFailure:
     try:
         names, *lines = csv.reader(text.removeprefix("# ").rstrip("\n").split("\n"))
     except csv.Error as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"the answer is not CSV: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"the answer is not CSV: {error}")
     columns = {name: place for place, name in enumerate(names) if name}
     if names[:2] != ["pxname", "svname"] or "type" not in columns:
         return _foreign(text)
     if len(columns) < sum(map(bool, names)):
-        return HttpFailure(reply=Reply.MALFORMED, said="a column occurs twice")
+        return HttpFailure(reply=Reply.MALFORMED, detail="a column occurs twice")
     if any(len(line) != len(names) for line in lines):
-        return HttpFailure(reply=Reply.MALFORMED, said="a line has not as many columns as the header")
+        return HttpFailure(reply=Reply.MALFORMED, detail="a line has not as many columns as the header")
     rows: dict[Key, Sequence[str]] = {}
     twice: set[Key] = set()
     for line in lines:
@@ -139,17 +139,17 @@ def _table(text: str, uptime: Seconds) -> StatTable | HttpFailure:
 
 def _foreign(text: str) -> HttpFailure:
     begin = text.strip()[:40].split("\n")[0]
-    said = f"the answer begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
-    return HttpFailure(reply=Reply.MALFORMED, said=said)
+    detail = f"the answer begins with {begin!r}, which is not HAProxy's statistics" if begin else "an empty answer"
+    return HttpFailure(reply=Reply.MALFORMED, detail=detail)
 
 
 def _no_page(text: str) -> HttpFailure:
     """Describe a foreign page without repeating its text: it may hold the password that we sent."""
     match text.strip()[:1]:
         case "":
-            said = "an empty answer"
+            detail = "an empty answer"
         case "<":
-            said = "a page of HTML, not CSV: it may be a login page, or another page than the statistics"
+            detail = "a page of HTML, not CSV: it may be a login page, or another page than the statistics"
         case _:
-            said = "not HAProxy's statistics in CSV"
-    return HttpFailure(reply=Reply.MALFORMED, said=said)
+            detail = "not HAProxy's statistics in CSV"
+    return HttpFailure(reply=Reply.MALFORMED, detail=detail)

@@ -60,31 +60,31 @@ def samples_of(body: bytes, content_type: str, name: str) -> FamilySamples | Htt
     [('hits_total', 7.0), ('hits_created', 1700000000.0)]
     >>> samples_of(b"load 1\nload 2\n# EOF\n", OPENMETRICS, "load").twice
     frozenset({('load', '[]')})
-    >>> samples_of(page[:-6], OPENMETRICS, "hits_total").said
+    >>> samples_of(page[:-6], OPENMETRICS, "hits_total").detail
     'the page is cut short: it does not end with # EOF'
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind in _OTHERS:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"the page is {kind}, not metrics")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"the page is {kind}, not metrics")
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        return HttpFailure(reply=Reply.MALFORMED, said="the page is not UTF-8")
+        return HttpFailure(reply=Reply.MALFORMED, detail="the page is not UTF-8")
     if kind == OPENMETRICS:
         return _openmetrics(text, name)
     lines = list(islice(_lines(text, name), _MOST_LINES))
     if lines and not text.endswith("\n") and text.endswith(lines[-1]):
-        return HttpFailure(reply=Reply.INCOMPLETE, said="the page is cut short: its last line is incomplete")
+        return HttpFailure(reply=Reply.INCOMPLETE, detail="the page is cut short: its last line is incomplete")
     return _parsed(text_string_to_metric_families, lines)
 
 
 def _openmetrics(text: str, name: str) -> FamilySamples | HttpFailure:
     if text.rstrip("\n").rpartition("\n")[2] != _END:
-        return HttpFailure(reply=Reply.INCOMPLETE, said=f"the page is cut short: it does not end with {_END}")
+        return HttpFailure(reply=Reply.INCOMPLETE, detail=f"the page is cut short: it does not end with {_END}")
     lines = [*islice(_lines(text, name), _MOST_LINES), _END]
     if any(_unspaced(line) for line in lines):
-        said = f"invalid metrics text: no space between labels and value of {name}"
-        return HttpFailure(reply=Reply.MALFORMED, said=said)
+        detail = f"invalid metrics text: no space between labels and value of {name}"
+        return HttpFailure(reply=Reply.MALFORMED, detail=detail)
     return _parsed(openmetrics.text_string_to_metric_families, lines)
 
 
@@ -96,10 +96,10 @@ def _unspaced(line: str) -> bool:
 def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> FamilySamples | HttpFailure:
     if not all(line.isascii() or _QUOTED.sub("", line).isascii() for line in lines):
         # The parsers read numbers as Python does, in the digits of every script.
-        return HttpFailure(reply=Reply.MALFORMED, said="invalid metrics text: non-ASCII characters outside of labels")
+        return HttpFailure(reply=Reply.MALFORMED, detail="invalid metrics text: non-ASCII characters outside of labels")
     written = [line for line in lines if not line.lstrip().startswith("#")]
     if len(written) > MOST_SAMPLES:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"the metric has more than {MOST_SAMPLES:,} samples")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"the metric has more than {MOST_SAMPLES:,} samples")
     try:
         samples = [
             Sample(
@@ -112,7 +112,7 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], lines: Sequence[str]) -> F
             for sample in family.samples
         ]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"invalid metrics text: {error}")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"invalid metrics text: {error}")
     named = [(sample.name, identity(sample.labels)) for sample in samples]
     if len(samples) < len(written):  # the parser of OpenMetrics drops duplicates
         named = [_named(line) for line in written]

@@ -78,17 +78,17 @@ class _Document:
 
 def _document(body: bytes) -> _Document:
     if len(body) > LONGEST_JSON:
-        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"more than {LONGEST_JSON} bytes of JSON"))
+        return _Document(None, HttpFailure(reply=Reply.MALFORMED, detail=f"more than {LONGEST_JSON} bytes of JSON"))
     try:
         return _Document(loads(body))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(error.doc.rstrip())
-        said = f"invalid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        return _Document(None, HttpFailure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, said=said))
+        detail = f"invalid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        return _Document(None, HttpFailure(reply=Reply.INCOMPLETE if cut and body else Reply.MALFORMED, detail=detail))
     except DuplicateKey as error:
-        return _Document(None, HttpFailure(reply=Reply.AMBIGUOUS, said=str(error)))
+        return _Document(None, HttpFailure(reply=Reply.AMBIGUOUS, detail=str(error)))
     except (ValueError, RecursionError) as error:
-        return _Document(None, HttpFailure(reply=Reply.MALFORMED, said=f"invalid JSON: {type(error).__name__}"))
+        return _Document(None, HttpFailure(reply=Reply.MALFORMED, detail=f"invalid JSON: {type(error).__name__}"))
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +102,7 @@ def _at(document: _Document, path: str) -> Picked:
     try:
         matches = list(_compiled(path).finditer(document.content))
     except (jsonpath.JSONPathError, RecursionError, ValueError, TypeError) as error:
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{path} cannot be evaluated ({type(error).__name__})")
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"{path} cannot be evaluated ({type(error).__name__})")
     rows: list[PickedNumber] = []
     for match in matches:
         value = _number(match.obj)
@@ -110,26 +110,26 @@ def _at(document: _Document, path: str) -> Picked:
             return value
         listed = any(isinstance(part, int) for part in match.parts)
         rows.append(PickedNumber(value=value, name=None if listed else str(match.path)))
-    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"{path} finds nothing")
+    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"{path} finds nothing")
 
 
 def _number(found: object) -> float | HttpFailure:
     match found:
         case None:
-            return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="null")
+            return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="null")
         case bool():
-            return HttpFailure(reply=Reply.MALFORMED, said=f"{str(found).lower()} is not a number")
+            return HttpFailure(reply=Reply.MALFORMED, detail=f"{str(found).lower()} is not a number")
         case int() | float():
             try:
                 return float(found)
             except OverflowError:
-                return HttpFailure(reply=Reply.MALFORMED, said="the number is too large")
+                return HttpFailure(reply=Reply.MALFORMED, detail="the number is too large")
         case str():
             value = number(found)
-            return HttpFailure(reply=value, said=f"{found!a} is not a number") if isinstance(value, Reply) else value
+            return HttpFailure(reply=value, detail=f"{found!a} is not a number") if isinstance(value, Reply) else value
         case _:
             kind = "a list" if isinstance(found, list) else "an object"
-            return HttpFailure(reply=Reply.MALFORMED, said=f"{kind} is not a number")
+            return HttpFailure(reply=Reply.MALFORMED, detail=f"{kind} is not a number")
 
 
 def _metric(found: FamilySamples | HttpFailure, pick: MetricPick) -> Picked:
@@ -151,8 +151,8 @@ def _metric(found: FamilySamples | HttpFailure, pick: MetricPick) -> Picked:
         if all(sample.labels.get(label, "") == value for label, value in pick.labels.items())
     ]
     if any((name, row.name) in found.twice for row in rows for name in (pick.name, f"{stem_of(pick.name)}_created")):
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{pick.name} occurs twice with the same labels")
-    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=_missing(pick.name, samples, labelled=bool(named)))
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{pick.name} occurs twice with the same labels")
+    return rows or HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=_missing(pick.name, samples, labelled=bool(named)))
 
 
 def _missing(name: str, samples: Sequence[Sample], *, labelled: bool) -> str:

@@ -46,7 +46,7 @@ class HttpPage:
 class PageRow:
     """One row of the sheet that a page fills."""
 
-    row: int
+    index: int
     series: Series
     counter: Counter
     source: HttpValue
@@ -67,69 +67,69 @@ class HttpSource:
         self._reducer = Reducer()
         self._times = SampleTimes()
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Request every address of the round; its rows are filled as soon as it has answered."""
-        now = asked.clock().steady
+        now = poll.clock().steady
         self._reducer.tidy(now)
         self._times.tidy(now)
         async with asyncio.TaskGroup() as tasks:
-            for place, (page, wishes) in enumerate(_pages(asked).items()):
-                tasks.create_task(self._read(asked, page, wishes))
+            for place, (page, rows) in enumerate(_pages(poll).items()):
+                tasks.create_task(self._read(poll, page, rows))
                 if place % _AT_ONCE == 0:
                     await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Do nothing: the client belongs to its owner."""
 
-    async def _read(self, asked: Round, page: HttpPage, wishes: Sequence[PageRow]) -> None:
-        payer = f"http {min(wish.series.group for wish in wishes)}"
+    async def _read(self, poll: Round, page: HttpPage, rows: Sequence[PageRow]) -> None:
+        payer = f"http {min(row.series.group for row in rows)}"
         late = self._http.parser.put_off(payer)
         answer = late or await self._http.ask(
             HttpRequest(
                 url=page.url,
                 access=page.access,
-                timeout=max(wish.source.timeout for wish in wishes),
+                timeout=max(row.source.timeout for row in rows),
                 headers={"Accept": ACCEPT if page.metrics else "application/json"},
                 largest=page.access.body_limit or _LONGEST,
                 raised_by="body_limit",
             )
         )
         if isinstance(answer, HttpFailure):
-            for wish in wishes:
-                asked.sheet.fail(wish.row, answer.reply, f"{place_of(page.url)}: {answer.said}")
+            for row in rows:
+                poll.sheet.fail(row.index, answer.reply, f"{place_of(page.url)}: {answer.detail}")
             return
-        kind, picks = answer.headers.get("content-type", ""), [wish.source.pick for wish in wishes]
+        kind, picks = answer.headers.get("content-type", ""), [row.source.pick for row in rows]
         found = await self._http.parser.run(payer, len(answer.body), lambda: picked(answer.body, kind, picks))
         if isinstance(found, HttpFailure):
-            found = [found] * len(wishes)
-        there = clock_of(answer, asked.clock())
-        for wish, rows in zip(wishes, found, strict=True):
-            self._put(asked.sheet, wish, rows, answer.at, there)
+            found = [found] * len(rows)
+        there = clock_of(answer, poll.clock())
+        for row, values in zip(rows, found, strict=True):
+            self._put(poll.sheet, row, values, answer.at, there)
 
-    def _put(self, sheet: Sheet, wish: PageRow, rows: Picked, at: float, there: float) -> None:
+    def _put(self, sheet: Sheet, row: PageRow, values: Picked, at: float, there: float) -> None:
         """Write one row; ``there``: the server's time when the answer arrived, at steady seconds ``at``."""
-        if isinstance(rows, HttpFailure):
-            sheet.fail(wish.row, rows.reply, rows.said)
+        if isinstance(values, HttpFailure):
+            sheet.fail(row.index, values.reply, values.detail)
             return
-        taken = min((row.taken for row in rows if row.taken is not None), default=None)
-        newest = max((row.taken for row in rows if row.taken is not None), default=there)
+        taken = min((value.taken for value in values if value.taken is not None), default=None)
+        newest = max((value.taken for value in values if value.taken is not None), default=there)
         if newest - there > AHEAD_AT_MOST:
-            said = f"its sample is {newest - there:.0f} s ahead of the server's clock"
-            sheet.fail(wish.row, Reply.FUTURE, said)
+            detail = f"its sample is {newest - there:.0f} s ahead of the server's clock"
+            sheet.fail(row.index, Reply.FUTURE, detail)
             return
         if taken is not None:
             age = max(there - taken, 0.0)
-            if age > wish.limit:
-                sheet.fail(wish.row, Reply.STALE, f"its sample is {age:.0f} s old")
+            if age > row.limit:
+                sheet.fail(row.index, Reply.STALE, f"its sample is {age:.0f} s old")
                 return
-            at = self._times.instant(wish.series, taken, at=at - age, now=at)
-        numbers = [RowNumber(row.value, row.name) for row in rows]
-        reading = self._reducer.reading(wish.series, wish.counter, numbers, at=at, interval=wish.interval)
+            at = self._times.instant(row.series, taken, at=at - age, now=at)
+        numbers = [RowNumber(value.value, value.name) for value in values]
+        reading = self._reducer.reading(row.series, row.counter, numbers, at=at, interval=row.interval)
         match reading:
             case ReducedRows(value=value, uptime=uptime):
-                sheet.put(wish.row, value, at=at, uptime=_uptime(rows, there) if math.isnan(uptime) else uptime)
-            case HttpFailure(reply=reply, said=said):
-                sheet.fail(wish.row, reply, said)
+                sheet.put(row.index, value, at=at, uptime=_uptime(values, there) if math.isnan(uptime) else uptime)
+            case HttpFailure(reply=reply, detail=detail):
+                sheet.fail(row.index, reply, detail)
             case _:
                 assert_never(reading)
 
@@ -140,23 +140,23 @@ def _uptime(rows: Sequence[PickedNumber], there: float) -> Seconds:
     return there - max(created) if len(created) == len(rows) else math.nan
 
 
-def _pages(asked: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
+def _pages(poll: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
     """Return every page of the round, with the rows that it fills."""
-    counters = asked.catalogue.counters.values()
+    counters = poll.catalogue.counters.values()
     mine = {counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, HttpValue)}
     pages: dict[HttpPage, list[PageRow]] = {}
-    for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
+    for index, name, group, member in rows_of(poll.sheet.layout, poll.targets, mine):
         counter, source = mine[name]
         url = url_of(source.at, group, member)
         if url is None:
-            asked.sheet.fail(row, Reply.UNREACHABLE, "the member has no address yet")
+            poll.sheet.fail(index, Reply.UNREACHABLE, "the member has no address yet")
             continue
-        declared = asked.catalogue.groups[group]
+        declared = poll.catalogue.groups[group]
         page = HttpPage(url=url, access=source.access, metrics=isinstance(source.pick, MetricPick))
         pages.setdefault(page, []).append(
             PageRow(
-                row=row,
-                series=asked.sheet.layout.series[row],
+                index=index,
+                series=poll.sheet.layout.series[index],
                 counter=counter,
                 source=source,
                 interval=declared.interval,

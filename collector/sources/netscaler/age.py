@@ -39,16 +39,16 @@ class Age:
         self._known: str | None = None
         self._since = math.nan
 
-    async def at_least(self, asked: Round, *, within: Seconds) -> Seconds:
+    async def at_least(self, poll: Round, *, within: Seconds) -> Seconds:
         """Return how many seconds it has counted, at least; NaN: it does not report its start."""
         async with self._asking:
-            if asked.clock().steady - self._asked_at >= _FRESH:
-                found = await self._client.get(NitroCall(path="stat/system"), asked, within=within)
-                self._asked_at = asked.clock().steady
+            if poll.clock().steady - self._asked_at >= _FRESH:
+                found = await self._client.get(NitroCall(path="stat/system"), poll, within=within)
+                self._asked_at = poll.clock().steady
                 self._start = _start(found) if isinstance(found, Answered) else ""
                 if self._start and (self._known is None or not same_start(self._start, self._known)):
                     self._known, self._since = self._start, self._asked_at
-            return asked.clock().steady - self._since if self._start else math.nan
+            return poll.clock().steady - self._since if self._start else math.nan
 
 
 def same_start(one: str, other: str) -> bool:

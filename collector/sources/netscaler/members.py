@@ -52,12 +52,12 @@ class Bound:
             case [thing]:
                 return thing
             case []:
-                said = f"nothing is bound with the address {member.address}, or as {member.name}"
-                return _missing(said, doubt)
+                detail = f"nothing is bound with the address {member.address}, or as {member.name}"
+                return _missing(detail, doubt)
             case _:
                 named = ", ".join(sorted("/".join(_names(thing)) or text(thing, "primaryipaddress") for thing in found))
                 return HttpFailure(
-                    reply=Reply.AMBIGUOUS, said=f"{len(found)} bindings have its address or name: {named}"
+                    reply=Reply.AMBIGUOUS, detail=f"{len(found)} bindings have its address or name: {named}"
                 )
 
 
@@ -70,13 +70,13 @@ def only(found: Iterable[Thing], kind: str, name: str, doubt: str = "") -> Thing
         case []:
             return _missing(f"no {kind} {name} in the answer", doubt)
         case several:
-            return HttpFailure(reply=Reply.AMBIGUOUS, said=f"the answer has {len(several)} entries for {kind} {name}")
+            return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"the answer has {len(several)} entries for {kind} {name}")
 
 
-def _missing(said: str, doubt: str) -> HttpFailure:
+def _missing(detail: str, doubt: str) -> HttpFailure:
     if doubt:
-        return HttpFailure(reply=Reply.INCOMPLETE, said=f"{said}; the answer is incomplete: {doubt}")
-    return HttpFailure(reply=Reply.REFUSED, said=said)
+        return HttpFailure(reply=Reply.INCOMPLETE, detail=f"{detail}; the answer is incomplete: {doubt}")
+    return HttpFailure(reply=Reply.REFUSED, detail=detail)
 
 
 def _names(thing: Thing) -> Sequence[str]:

@@ -15,7 +15,7 @@ def figure(thing: Thing, field: str) -> float | HttpFailure:
     found = thing.get(field)
     match found:
         case None | "":
-            return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"no {field} in the answer")
+            return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"no {field} in the answer")
         case str():
             value = number(found)
         case bool():
@@ -25,7 +25,7 @@ def figure(thing: Thing, field: str) -> float | HttpFailure:
         case _:
             value = Reply.MALFORMED
     if isinstance(value, Reply):
-        return HttpFailure(reply=value, said=f"{field} is not a number")
+        return HttpFailure(reply=value, detail=f"{field} is not a number")
     return value
 
 

@@ -109,21 +109,21 @@ class NetscalerSource:
         self._http = http
         self._appliances: dict[Login, _Appliance] = {}
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Send each appliance the round's requests: one per service group or virtual server."""
-        shares = _shares(asked)
+        shares = _shares(poll)
         for source, rows in shares.items():
             for row in rows:
-                asked.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
+                poll.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
         declared = {
-            Login.of(source) for source in asked.catalogue.sources.values() if isinstance(source, NetscalerStats)
+            Login.of(source) for source in poll.catalogue.sources.values() if isinstance(source, NetscalerStats)
         }
         async with asyncio.TaskGroup() as tasks:
             for login in self._appliances.keys() - declared:
                 tasks.create_task(self._appliances.pop(login).client.close())
             for source, rows in shares.items():
                 for inquiry in _inquiries(source, rows):
-                    tasks.create_task(self._answer(asked, source, inquiry))
+                    tasks.create_task(self._answer(poll, source, inquiry))
 
     async def close(self) -> None:
         """Log out of every appliance."""
@@ -131,22 +131,22 @@ class NetscalerSource:
             for appliance in self._appliances.values():
                 tasks.create_task(appliance.client.close())
 
-    async def _answer(self, asked: Round, source: NetscalerStats, inquiry: _Inquiry) -> None:
+    async def _answer(self, poll: Round, source: NetscalerStats, inquiry: _Inquiry) -> None:
         appliance = self._appliance(source)
-        found = await appliance.client.get(inquiry.call, asked, within=source.timeout)
+        found = await appliance.client.get(inquiry.call, poll, within=source.timeout)
         if isinstance(found, Answered) and not found.document:
-            found = HttpFailure(reply=Reply.MALFORMED, said="an empty answer")
+            found = HttpFailure(reply=Reply.MALFORMED, detail="an empty answer")
         if isinstance(found, HttpFailure):
             for row in inquiry.rows:
-                asked.sheet.fail(row.index, found.reply, f"{source.id}: {found.said}")
+                poll.sheet.fail(row.index, found.reply, f"{source.id}: {found.detail}")
             return
         many = len(inquiry.rows) > _AT_ONCE
         holding = await asyncio.to_thread(_Holding.of, inquiry, found) if many else _Holding.of(inquiry, found)
-        await _fill(asked.sheet, inquiry.rows, holding, math.nan)
+        await _fill(poll.sheet, inquiry.rows, holding, math.nan)
         rising = [row for row in inquiry.rows if row.rises]
         if rising:  # a slow answer about its age must not delay complete rows
-            uptime = await appliance.age.at_least(asked, within=source.timeout)
-            await _fill(asked.sheet, rising, holding, uptime)
+            uptime = await appliance.age.at_least(poll, within=source.timeout)
+            await _fill(poll.sheet, rising, holding, uptime)
 
     def _appliance(self, source: NetscalerStats) -> _Appliance:
         login = Login.of(source)
@@ -156,29 +156,29 @@ class NetscalerSource:
         return self._appliances[login]
 
 
-def _shares(asked: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
+def _shares(poll: Round) -> Mapping[NetscalerStats, Sequence[_Row]]:
     """Return the rows of each source."""
     shares: dict[NetscalerStats, list[_Row]] = {}
-    for index, (wanted, rises), member in _rows(asked):
-        source = asked.catalogue.sources.get(wanted.server)
+    for index, (wanted, rises), member in _rows(poll):
+        source = poll.catalogue.sources.get(wanted.server)
         if isinstance(source, NetscalerStats):
             row = _Row(index=index, field=wanted.field, rises=rises, member=member)
             shares.setdefault(source, []).append(row)
     return shares
 
 
-def _rows(asked: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], MemberTarget | None]]:
+def _rows(poll: Round) -> Iterator[tuple[int, tuple[NetscalerField, bool], MemberTarget | None]]:
     """Yield row, field and whether it rises, and the member."""
     ours = {
         counter.id: (counter.source, counter.kind is CounterKind.RISING)
-        for counter in asked.catalogue.counters.values()
+        for counter in poll.catalogue.counters.values()
         if isinstance(counter.source, NetscalerField)
     }
-    for target in asked.targets:
+    for target in poll.targets:
         for name, index in target.rows.items():
             if name in ours:
                 yield index, ours[name], target.member
-    for index, _, name in whole_rows(asked.sheet.layout, ours):
+    for index, _, name in whole_rows(poll.sheet.layout, ours):
         yield index, ours[name], None
 
 
@@ -203,6 +203,6 @@ async def _fill(sheet: Sheet, rows: Sequence[_Row], holding: _Holding, uptime: S
         thing = holding.thing_of(row.member)
         value = thing if isinstance(thing, HttpFailure) else figure(thing, row.field)
         if isinstance(value, HttpFailure):
-            sheet.fail(row.index, value.reply, value.said)
+            sheet.fail(row.index, value.reply, value.detail)
         else:
             sheet.put(row.index, value, at=holding.at, uptime=uptime)

@@ -74,8 +74,8 @@ def decode_measured(body: bytes) -> Mapping[str, Attributes] | HttpFailure:
 
     >>> record = "<MONITORING><CPU><![CDATA[12.5]]></CPU><ID><![CDATA[7]]></ID><TIMESTAMP>1769853600</TIMESTAMP>"
     >>> import xmlrpc.client
-    >>> said = [True, f"<MONITORING_DATA>{record}</MONITORING></MONITORING_DATA>", 0]
-    >>> decode_measured(xmlrpc.client.dumps((said,), methodresponse=True).encode())
+    >>> answer = [True, f"<MONITORING_DATA>{record}</MONITORING></MONITORING_DATA>", 0]
+    >>> decode_measured(xmlrpc.client.dumps((answer,), methodresponse=True).encode())
     {'7': {'CPU': '12.5', 'ID': '7', 'TIMESTAMP': '1769853600'}}
     """
     root = _document(body, "MONITORING_DATA")
@@ -99,13 +99,13 @@ def decode(body: bytes) -> OpennebulaPage | HttpFailure:
     >>> vm = '<VM><ID>7</ID><NAME>web-k3f9ab-1</NAME><LAST_POLL>0</LAST_POLL><STATE>3</STATE>'
     >>> vm += '<LCM_STATE>3</LCM_STATE><MONITORING></MONITORING><TEMPLATE><VCPU>2</VCPU></TEMPLATE>'
     >>> vm += '<USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE></VM>'
-    >>> said = [True, f"<VM_POOL>{vm}</VM_POOL>", 0]
-    >>> page = decode(xmlrpc.client.dumps((said,), methodresponse=True).encode())
+    >>> answer = [True, f"<VM_POOL>{vm}</VM_POOL>", 0]
+    >>> page = decode(xmlrpc.client.dumps((answer,), methodresponse=True).encode())
     >>> machine = measured(page.machines[0], {"CPU": "12.5", "TIMESTAMP": "1769853600"})
     >>> machine.member, look_up(machine, "CPU"), look_up(machine, "VCPU")
     ('web-k3f9ab-1', Value(value=12.5, taken=1769853600.0), Value(value=2.0, taken=None))
     >>> decode(b"<html>")
-    HttpFailure(reply=<Reply.MALFORMED: 5>, said='the endpoint does not speak XML-RPC')
+    HttpFailure(reply=<Reply.MALFORMED: 5>, detail='the endpoint does not speak XML-RPC')
     """
     root = _document(body, "VM_POOL")
     if isinstance(root, HttpFailure):
@@ -131,11 +131,11 @@ def _document(body: bytes, tag: str) -> Element | HttpFailure:
 def _refused(refused: OpennebulaRefused) -> HttpFailure:
     match refused.fault:
         case Fault.AUTHENTICATION:
-            return HttpFailure(reply=Reply.AUTH, said="OpenNebula does not recognise the user")
+            return HttpFailure(reply=Reply.AUTH, detail="OpenNebula does not recognise the user")
         case Fault.AUTHORISATION:
-            return HttpFailure(reply=Reply.AUTH, said="OpenNebula does not allow the user to list machines")
+            return HttpFailure(reply=Reply.AUTH, detail="OpenNebula does not allow the user to list machines")
         case _:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"OpenNebula answers with the error {refused.code:#x}")
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=f"OpenNebula answers with the error {refused.code:#x}")
 
 
 def _machine(entry: Element) -> OpennebulaUsage:
@@ -171,6 +171,6 @@ def look_up(machine: OpennebulaUsage, attribute: str) -> Value | HttpFailure:
         text = machine.places[place][attribute]
         read = Reply.MALFORMED if text is None else number(text)
         if isinstance(read, Reply):
-            return HttpFailure(reply=read, said=f"{attribute} in {place} is not a number")
+            return HttpFailure(reply=read, detail=f"{attribute} in {place} is not a number")
         return Value(read, machine.monitored_at if place == _MEASURED and machine.monitored_at else None)
-    return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"the machine has no attribute {attribute}")
+    return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"the machine has no attribute {attribute}")

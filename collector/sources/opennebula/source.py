@@ -23,7 +23,7 @@ from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
 from collector.clients.http.failures import of_server
 from collector.clients.opennebula.messages import PAGE, XML
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.member_matching import CloudSheetRow, MemberRows, fail_all, rows_by_cloud
 from collector.sources.opennebula.parsing import (
     OpennebulaPage,
     OpennebulaUsage,
@@ -73,50 +73,50 @@ class OpennebulaSource:
         self._http = http
         self._times = SampleTimes()
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Ask every cloud of the round once, for all its groups."""
-        self._times.tidy(asked.clock().steady)
+        self._times.tidy(poll.clock().steady)
         async with asyncio.TaskGroup() as tasks:
-            for cloud, wishes in wishes_of(asked, OpennebulaCloud, OpennebulaAttribute).items():
-                tasks.create_task(self._answer(asked, cloud, wishes))
+            for cloud, rows in rows_by_cloud(poll, OpennebulaCloud, OpennebulaAttribute).items():
+                tasks.create_task(self._answer(poll, cloud, rows))
 
     async def close(self) -> None:
         """Do nothing: the client belongs to its owner."""
 
-    async def _answer(self, asked: Round, cloud: OpennebulaCloud, wishes: Wishes[OpennebulaAttribute]) -> None:
-        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
-        measurements = await self._read(asked, cloud, measured_question, decode_measured)
+    async def _answer(self, poll: Round, cloud: OpennebulaCloud, rows: MemberRows[OpennebulaAttribute]) -> None:
+        fail_all(poll.sheet, rows, HttpFailure(reply=Reply.UNREACHABLE, detail=f"no answer yet from {cloud.id}"))
+        measurements = await self._read(poll, cloud, measured_question, decode_measured)
         if isinstance(measurements, HttpFailure):
             fail_all(
-                asked.sheet, wishes, HttpFailure(reply=measurements.reply, said=f"{cloud.id}: {measurements.said}")
+                poll.sheet, rows, HttpFailure(reply=measurements.reply, detail=f"{cloud.id}: {measurements.detail}")
             )
             return
-        waiting = dict(wishes)
+        waiting = dict(rows)
         for number in range(_PAGES):
-            read = await self._read(asked, cloud, partial(question, offset=number * PAGE), decode)
+            read = await self._read(poll, cloud, partial(question, offset=number * PAGE), decode)
             if isinstance(read, HttpFailure):
-                fail_all(asked.sheet, waiting, HttpFailure(reply=read.reply, said=f"{cloud.id}: {read.said}"))
+                fail_all(poll.sheet, waiting, HttpFailure(reply=read.reply, detail=f"{cloud.id}: {read.detail}"))
                 return
             for machine in read.known.machines:
-                for wish in waiting.pop(MemberName(machine.member), ()):
-                    self._put(asked.sheet, wish, measured(machine, measurements.known.get(machine.id, {})), read)
+                for row in waiting.pop(MemberName(machine.member), ()):
+                    self._put(poll.sheet, row, measured(machine, measurements.known.get(machine.id, {})), read)
             if read.known.count < PAGE:
                 break
         fail_all(
-            asked.sheet, waiting, HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no machine matches this member")
+            poll.sheet, waiting, HttpFailure(reply=Reply.REFUSED, detail=f"{cloud.id}: no machine matches this member")
         )
 
     async def _read(
         self,
-        asked: Round,
+        poll: Round,
         cloud: OpennebulaCloud,
         question: Callable[[str], bytes],
         decode: Callable[[bytes], _Known | HttpFailure],
     ) -> _Read[_Known] | HttpFailure:
         try:
-            session = f"{cloud.user}:{asked.read_secret(cloud.password)}"
+            session = f"{cloud.user}:{poll.read_secret(cloud.password)}"
         except (TrimtabError, OSError) as error:
-            return HttpFailure(reply=Reply.AUTH, said=str(error))
+            return HttpFailure(reply=Reply.AUTH, detail=str(error))
         answer = await self._http.ask(
             HttpRequest(
                 url=cloud.endpoint,
@@ -133,35 +133,35 @@ class OpennebulaSource:
             return of_server(answer)
         long = len(answer.body) >= _LONG
         known = await asyncio.to_thread(decode, answer.body) if long else decode(answer.body)
-        there = clock_of(answer, asked.clock())
+        there = clock_of(answer, poll.clock())
         return known if isinstance(known, HttpFailure) else _Read(known=known, at=answer.at, there=there)
 
     def _put(
         self,
         sheet: Sheet,
-        wish: CloudSheetRow[OpennebulaAttribute],
+        row: CloudSheetRow[OpennebulaAttribute],
         machine: OpennebulaUsage,
         read: _Read[OpennebulaPage],
     ) -> None:
         if not machine.runs:
-            sheet.fail(wish.row, Reply.REFUSED, "its machine does not run")
+            sheet.fail(row.index, Reply.REFUSED, "its machine does not run")
             return
-        found, at = look_up(machine, wish.source.name), read.at
+        found, at = look_up(machine, row.source.name), read.at
         match found:
-            case HttpFailure(reply=reply, said=said):
-                sheet.fail(wish.row, reply, said)
+            case HttpFailure(reply=reply, detail=detail):
+                sheet.fail(row.index, reply, detail)
             case Value(value=value, taken=taken):
                 age = 0.0 if taken is None else max(read.there - taken, 0.0)
                 ahead = 0.0 if taken is None else taken - read.there
                 if ahead > AHEAD_AT_MOST:
-                    said = f"its measurement is {ahead:.0f} s ahead of OpenNebula's clock"
-                    sheet.fail(wish.row, Reply.FUTURE, said)
+                    detail = f"its measurement is {ahead:.0f} s ahead of OpenNebula's clock"
+                    sheet.fail(row.index, Reply.FUTURE, detail)
                     return
-                if age > wish.limit:
-                    sheet.fail(wish.row, Reply.STALE, f"it was measured {age:.0f} s ago")
+                if age > row.limit:
+                    sheet.fail(row.index, Reply.STALE, f"it was measured {age:.0f} s ago")
                     return
                 if taken is not None:
-                    at = self._times.instant(wish.series, taken, at=at - age, now=at)
-                sheet.put(wish.row, value, at=at)
+                    at = self._times.instant(row.series, taken, at=at - age, now=at)
+                sheet.put(row.index, value, at=at)
             case _:
                 assert_never(found)

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 from collector.clients.http.client import HttpFailure, HttpResponse
 from collector.clients.openstack.session import METRIC
 from collector.samples import AHEAD_AT_MOST, Reply, Sheet
-from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.member_matching import CloudSheetRow, MemberRows, fail_all, rows_by_cloud
 from collector.sources.openstack.gnocchi_parsing import Period, decode, newest, question
 from collector.sources.openstack.keystone import Keystone, ServiceCall
 from collector.sources.openstack.nova_servers import NovaServers
@@ -35,7 +35,7 @@ _AT_ONCE = 200
 _LONG = 64 * 1024
 """From here on (a few ms) decoding goes to a thread, so that the event loop is not held."""
 _LACKING = HttpFailure(
-    reply=Reply.NO_SUCH_COUNTER, said="Gnocchi has no such metric of the server with this aggregation and granularity"
+    reply=Reply.NO_SUCH_COUNTER, detail="Gnocchi has no such metric of the server with this aggregation and granularity"
 )
 _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType({400: _LACKING, 404: _LACKING})
 
@@ -46,19 +46,19 @@ class _Question:
 
     cloud: OpenstackCloud
     metric: GnocchiMetric
-    wishes: Mapping[str, Sequence[CloudSheetRow[GnocchiMetric]]]
+    rows: Mapping[str, Sequence[CloudSheetRow[GnocchiMetric]]]
     """Server → the rows that it fills."""
 
     @property
     def call(self) -> ServiceCall:
         """Return the request: for no more periods than are useful."""
-        limit = max(wish.limit for rows in self.wishes.values() for wish in rows)
+        limit = max(row.limit for of_server in self.rows.values() for row in of_server)
         since = math.ceil(limit + 2 * self.metric.granularity)
         query = urlencode({"granularity": str(self.metric.granularity), "start": f"-{since}seconds"})
         return ServiceCall(
             service=METRIC,
             path=f"/v1/aggregates?{query}",
-            body=question(self.metric, self.wishes.keys()),
+            body=question(self.metric, self.rows.keys()),
             accept=frozenset(_REFUSALS),
         )
 
@@ -76,44 +76,44 @@ class GnocchiSource:
         self._servers = servers
         self._times = SampleTimes()
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Request every metric of the round."""
-        self._times.tidy(asked.clock().steady)
+        self._times.tidy(poll.clock().steady)
         async with asyncio.TaskGroup() as tasks:
-            for cloud, wishes in wishes_of(asked, OpenstackCloud, GnocchiMetric).items():
-                tasks.create_task(self._answer(asked, cloud, wishes))
+            for cloud, rows in rows_by_cloud(poll, OpenstackCloud, GnocchiMetric).items():
+                tasks.create_task(self._answer(poll, cloud, rows))
 
     async def close(self) -> None:
         """Close the client of Keystone."""
         await self._keystone.close()
 
-    async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[GnocchiMetric]) -> None:
-        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
+    async def _answer(self, poll: Round, cloud: OpenstackCloud, rows: MemberRows[GnocchiMetric]) -> None:
+        fail_all(poll.sheet, rows, HttpFailure(reply=Reply.UNREACHABLE, detail=f"no answer yet from {cloud.id}"))
         servers: dict[str, Sequence[CloudSheetRow[GnocchiMetric]]] = {}
-        for member, server in (await self._servers.find(asked, cloud, wishes.keys())).items():
+        for member, server in (await self._servers.find(poll, cloud, rows.keys())).items():
             if isinstance(server, HttpFailure):
-                fail_all(asked.sheet, {member: wishes[member]}, server)
+                fail_all(poll.sheet, {member: rows[member]}, server)
             else:
-                servers[server] = wishes[member]
+                servers[server] = rows[member]
         async with asyncio.TaskGroup() as tasks:
             for each in _questions(cloud, servers):
-                tasks.create_task(self._read(asked, each))
+                tasks.create_task(self._read(poll, each))
 
-    async def _read(self, asked: Round, asking: _Question) -> None:
-        read = await _decoded(await self._keystone.ask(asked, asking.cloud, asking.call), asking.metric)
-        for server, rows in asking.wishes.items():
-            for wish in rows:
+    async def _read(self, poll: Round, asking: _Question) -> None:
+        read = await _decoded(await self._keystone.ask(poll, asking.cloud, asking.call), asking.metric)
+        for server, rows in asking.rows.items():
+            for row in rows:
                 if isinstance(read, HttpFailure):
-                    asked.sheet.fail(wish.row, read.reply, f"{asking.cloud.id}: {read.said}")
+                    poll.sheet.fail(row.index, read.reply, f"{asking.cloud.id}: {read.detail}")
                 else:
                     answer, found = read
-                    there = clock_of(answer, asked.clock())
-                    self._put(asked.sheet, wish, found.get(server), at=answer.at, there=there)
+                    there = clock_of(answer, poll.clock())
+                    self._put(poll.sheet, row, found.get(server), at=answer.at, there=there)
 
     def _put(
         self,
         sheet: Sheet,
-        wish: CloudSheetRow[GnocchiMetric],
+        row: CloudSheetRow[GnocchiMetric],
         periods: Sequence[Period] | None,
         *,
         at: float,
@@ -121,23 +121,23 @@ class GnocchiSource:
     ) -> None:
         """Write one row; ``there``: the server's time when the answer arrived, at steady seconds ``at``."""
         if periods is None:
-            sheet.fail(wish.row, _LACKING.reply, _LACKING.said)
+            sheet.fail(row.index, _LACKING.reply, _LACKING.detail)
             return
-        ahead = max((period.end for period in periods), default=there) - wish.source.granularity - there
+        ahead = max((period.end for period in periods), default=there) - row.source.granularity - there
         if ahead > AHEAD_AT_MOST:
-            said = f"one of its periods begins {ahead:.0f} s ahead of Gnocchi's clock"
-            sheet.fail(wish.row, Reply.FUTURE, said)
+            detail = f"one of its periods begins {ahead:.0f} s ahead of Gnocchi's clock"
+            sheet.fail(row.index, Reply.FUTURE, detail)
             return
         last = newest(periods, there)
         if last is None:
-            sheet.fail(wish.row, Reply.STALE, "it has no recent measurement")
+            sheet.fail(row.index, Reply.STALE, "it has no recent measurement")
             return
         age = there - last.end
-        if age > wish.limit:
-            sheet.fail(wish.row, Reply.STALE, f"its last period ended {age:.0f} s ago")
+        if age > row.limit:
+            sheet.fail(row.index, Reply.STALE, f"its last period ended {age:.0f} s ago")
             return
-        instant = self._times.instant(wish.series, last.end, at=at - age, now=at)
-        sheet.put(wish.row, last.value, at=instant)
+        instant = self._times.instant(row.series, last.end, at=at - age, now=at)
+        sheet.put(row.index, last.value, at=instant)
 
 
 def _questions(
@@ -145,13 +145,13 @@ def _questions(
 ) -> Iterator[_Question]:
     by_metric: dict[GnocchiMetric, dict[str, list[CloudSheetRow[GnocchiMetric]]]] = {}
     for server, rows in servers.items():
-        for wish in rows:
-            by_metric.setdefault(wish.source, {}).setdefault(server, []).append(wish)
-    for metric, wishes in by_metric.items():
-        names = sorted(wishes)
+        for row in rows:
+            by_metric.setdefault(row.source, {}).setdefault(server, []).append(row)
+    for metric, by_server in by_metric.items():
+        names = sorted(by_server)
         for first in range(0, len(names), _AT_ONCE):
-            some = {name: wishes[name] for name in names[first : first + _AT_ONCE]}
-            yield _Question(cloud=cloud, metric=metric, wishes=some)
+            some = {name: by_server[name] for name in names[first : first + _AT_ONCE]}
+            yield _Question(cloud=cloud, metric=metric, rows=some)
 
 
 async def _decoded(

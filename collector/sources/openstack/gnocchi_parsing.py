@@ -32,12 +32,12 @@ class Period(NamedTuple):
 
 def question(metric: GnocchiMetric, servers: Collection[str]) -> bytes:
     """Encode the request for one metric of these servers."""
-    said = {
+    document = {
         "resource_type": "generic",
         "search": {"in": {"id": sorted(servers)}},
         "operations": ["metric", metric.name, metric.aggregation],
     }
-    return json.dumps(said).encode()
+    return json.dumps(document).encode()
 
 
 def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]] | HttpFailure:
@@ -49,10 +49,10 @@ def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]]
     {'b06a53f2': [Period(end=1795285170.0, value=113.5)]}
     """
     try:
-        said = loads(body)
+        document = loads(body)
     except (ValueError, RecursionError):
         return _MALFORMED
-    measures = said.get("measures") if isinstance(said, dict) else None
+    measures = document.get("measures") if isinstance(document, dict) else None
     if not isinstance(measures, dict):
         return _MALFORMED
     found: dict[str, Sequence[Period]] = {}
@@ -67,7 +67,7 @@ def decode(body: bytes, metric: GnocchiMetric) -> Mapping[str, Sequence[Period]]
     return found
 
 
-_MALFORMED = HttpFailure(reply=Reply.MALFORMED, said="the answer is not Gnocchi's measures")
+_MALFORMED = HttpFailure(reply=Reply.MALFORMED, detail="the answer is not Gnocchi's measures")
 
 
 def _period(entry: object, granularity: Seconds) -> Period | None:

@@ -39,7 +39,7 @@ def granted(access: OpenstackAccess, read_secret: ReadSecret, circuits: Circuits
         return session.grant((COMPUTE, METRIC))
     except DriverError as error:
         reply = next((reply for kind, reply in _REPLIES.items() if isinstance(error, kind)), Reply.UNREACHABLE)
-        return HttpFailure(reply=reply, said=str(error))
+        return HttpFailure(reply=reply, detail=str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +74,15 @@ class Keystone:
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="keystone")
         self._grants: dict[OpenstackAccess, asyncio.Future[Grant | HttpFailure]] = {}
 
-    async def ask(self, asked: Round, cloud: OpenstackCloud, call: ServiceCall) -> HttpResponse | HttpFailure:
+    async def ask(self, poll: Round, cloud: OpenstackCloud, call: ServiceCall) -> HttpResponse | HttpFailure:
         """Call a service of a cloud; once more with a new token if the kept one is refused."""
         for _ in range(2):
-            grant = await self._grant(asked, cloud.access)
+            grant = await self._grant(poll, cloud.access)
             if isinstance(grant, HttpFailure):
                 return grant
             if call.service not in grant.services:
-                said = f"Keystone's catalogue has no {call.service} service in this region, or not for this project"
-                return HttpFailure(reply=Reply.UNREACHABLE, said=said)
+                detail = f"Keystone's catalogue has no {call.service} service in this region, or not for this project"
+                return HttpFailure(reply=Reply.UNREACHABLE, detail=detail)
             answer = await self._http.ask(_question(grant, cloud.access, call))
             if isinstance(answer, HttpFailure):
                 return of_server(answer)
@@ -95,18 +95,18 @@ class Keystone:
         """Release the threads; a session that is beginning ends by itself. Closing again does nothing."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _grant(self, asked: Round, access: OpenstackAccess) -> Grant | HttpFailure:
+    async def _grant(self, poll: Round, access: OpenstackAccess) -> Grant | HttpFailure:
         """Return the valid token, or a new one. Concurrent callers share one request for it."""
         coming = self._grants.get(access)
         if coming is None or (coming.done() and not _holds(coming.result())):
             loop = asyncio.get_running_loop()
-            coming = loop.run_in_executor(self._threads, self._begin, access, asked.read_secret)
+            coming = loop.run_in_executor(self._threads, self._begin, access, poll.read_secret)
             self._grants[access] = coming
         try:
             async with asyncio.timeout(access.timeout):
                 return await asyncio.shield(coming)
         except TimeoutError:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"no token from Keystone within {access.timeout:g} s")
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=f"no token from Keystone within {access.timeout:g} s")
 
     def _forget(self, access: OpenstackAccess, grant: Grant) -> None:
         """Forget a token, unless another task has renewed it already."""

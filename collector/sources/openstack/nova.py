@@ -24,7 +24,7 @@ from urllib.parse import quote
 from collector.clients.http.client import HttpFailure, HttpResponse
 from collector.clients.openstack.session import COMPUTE
 from collector.samples import Reply, Sheet
-from collector.sources.member_matching import CloudSheetRow, Wishes, fail_all, wishes_of
+from collector.sources.member_matching import CloudSheetRow, MemberRows, fail_all, rows_by_cloud
 from collector.sources.openstack.keystone import Keystone, ServiceCall
 from collector.sources.openstack.nova_parsing import Diagnostics, decode_diagnostics, look_up
 from collector.sources.openstack.nova_servers import NOVA, NovaServers
@@ -38,11 +38,11 @@ _AT_ONCE = 8
 _FORBIDDEN, _GONE = 403, 404
 _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType(
     {
-        _FORBIDDEN: HttpFailure(reply=Reply.AUTH, said="Nova's policy does not let the user read diagnostics"),
-        _GONE: HttpFailure(reply=Reply.REFUSED, said="its server is gone"),
-        406: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="Nova is older than microversion 2.48 (Pike)"),
-        409: HttpFailure(reply=Reply.REFUSED, said="its server does not run"),
-        501: HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="its hypervisor has no diagnostics"),
+        _FORBIDDEN: HttpFailure(reply=Reply.AUTH, detail="Nova's policy does not let the user read diagnostics"),
+        _GONE: HttpFailure(reply=Reply.REFUSED, detail="its server is gone"),
+        406: HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="Nova is older than microversion 2.48 (Pike)"),
+        409: HttpFailure(reply=Reply.REFUSED, detail="its server does not run"),
+        501: HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="its hypervisor has no diagnostics"),
     }
 )
 
@@ -51,9 +51,9 @@ _REFUSALS: Mapping[int, HttpFailure] = MappingProxyType(
 class _Project:
     """One cloud's requests in one round."""
 
-    asked: Round
+    poll: Round
     cloud: OpenstackCloud
-    wishes: Wishes[NovaField]
+    rows: MemberRows[NovaField]
     waiting: deque[tuple[MemberName, str]]
     """Members that have not been asked yet, and their servers."""
 
@@ -72,29 +72,29 @@ class NovaSource:
         self._reducer = Reducer()
         self._turn = 0
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Request every server of the round once, for all its counters."""
-        self._reducer.tidy(asked.clock().steady)
+        self._reducer.tidy(poll.clock().steady)
         self._turn += 1
         async with asyncio.TaskGroup() as tasks:
-            for cloud, wishes in wishes_of(asked, OpenstackCloud, NovaField).items():
-                tasks.create_task(self._answer(asked, cloud, wishes))
+            for cloud, rows in rows_by_cloud(poll, OpenstackCloud, NovaField).items():
+                tasks.create_task(self._answer(poll, cloud, rows))
 
     async def close(self) -> None:
         """Close the client of Keystone."""
         await self._keystone.close()
 
-    async def _answer(self, asked: Round, cloud: OpenstackCloud, wishes: Wishes[NovaField]) -> None:
-        fail_all(asked.sheet, wishes, HttpFailure(reply=Reply.UNREACHABLE, said=f"no answer yet from {cloud.id}"))
-        found = await self._servers.find(asked, cloud, wishes.keys())
+    async def _answer(self, poll: Round, cloud: OpenstackCloud, rows: MemberRows[NovaField]) -> None:
+        fail_all(poll.sheet, rows, HttpFailure(reply=Reply.UNREACHABLE, detail=f"no answer yet from {cloud.id}"))
+        found = await self._servers.find(poll, cloud, rows.keys())
         waiting: deque[tuple[MemberName, str]] = deque()
         for member, server in found.items():
             if isinstance(server, HttpFailure):
-                fail_all(asked.sheet, {member: wishes[member]}, server)
+                fail_all(poll.sheet, {member: rows[member]}, server)
             else:
                 waiting.append((member, server))
         waiting.rotate(-self._turn * _AT_ONCE)
-        project = _Project(asked=asked, cloud=cloud, wishes=wishes, waiting=waiting)
+        project = _Project(poll=poll, cloud=cloud, rows=rows, waiting=waiting)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(min(_AT_ONCE, len(waiting))):
                 tasks.create_task(self._work(project))
@@ -103,40 +103,40 @@ class NovaSource:
         """Request one server after the other, until no member waits, or asking is pointless."""
         while project.waiting:
             member, server = project.waiting.popleft()
-            answer = await self._asked(project, server)
-            said = _decoded(answer)
-            if isinstance(said, HttpFailure):
-                failure = HttpFailure(reply=said.reply, said=f"{project.cloud.id}: {said.said}")
-                left = [member, *(name for name, _ in project.waiting)] if said.reply is Reply.AUTH else [member]
-                fail_all(project.asked.sheet, {name: project.wishes[name] for name in left}, failure)
-                if said.reply is Reply.AUTH:
+            answer = await self._request(project, server)
+            decoded = _decoded(answer)
+            if isinstance(decoded, HttpFailure):
+                failure = HttpFailure(reply=decoded.reply, detail=f"{project.cloud.id}: {decoded.detail}")
+                left = [member, *(name for name, _ in project.waiting)] if decoded.reply is Reply.AUTH else [member]
+                fail_all(project.poll.sheet, {name: project.rows[name] for name in left}, failure)
+                if decoded.reply is Reply.AUTH:
                     project.waiting.clear()
                 if isinstance(answer, HttpResponse) and answer.status == _GONE:
                     self._servers.forget(project.cloud, member)
             elif isinstance(answer, HttpResponse):
-                self._put_all(project.asked.sheet, project.wishes[member], said, answer.at)
+                self._put_all(project.poll.sheet, project.rows[member], decoded, answer.at)
 
-    async def _asked(self, project: _Project, server: str) -> HttpResponse | HttpFailure:
+    async def _request(self, project: _Project, server: str) -> HttpResponse | HttpFailure:
         call = ServiceCall(
             service=COMPUTE,
             path=f"/servers/{quote(server, safe='')}/diagnostics",
             headers=NOVA,
             accept=frozenset(_REFUSALS),
         )
-        return await self._keystone.ask(project.asked, project.cloud, call)
+        return await self._keystone.ask(project.poll, project.cloud, call)
 
     def _put_all(
-        self, sheet: Sheet, wishes: Sequence[CloudSheetRow[NovaField]], diagnostics: Diagnostics, at: float
+        self, sheet: Sheet, rows: Sequence[CloudSheetRow[NovaField]], diagnostics: Diagnostics, at: float
     ) -> None:
-        for wish in wishes:
-            rows = look_up(diagnostics, wish.source.name)
-            if not isinstance(rows, HttpFailure):
-                reading = self._reducer.reading(wish.series, wish.counter, rows, at=at, interval=wish.interval)
+        for row in rows:
+            found = look_up(diagnostics, row.source.name)
+            if not isinstance(found, HttpFailure):
+                reading = self._reducer.reading(row.series, row.counter, found, at=at, interval=row.interval)
                 if isinstance(reading, ReducedRows):
-                    sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
+                    sheet.put(row.index, reading.value, at=at, uptime=reading.uptime)
                     continue
-                rows = reading
-            sheet.fail(wish.row, rows.reply, rows.said)
+                found = reading
+            sheet.fail(row.index, found.reply, found.detail)
 
 
 def _decoded(answer: HttpResponse | HttpFailure) -> Diagnostics | HttpFailure:

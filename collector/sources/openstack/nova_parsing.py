@@ -43,7 +43,7 @@ def decode_servers(body: bytes) -> Servers | HttpFailure:
     """
     page = page_of(_object(body), "servers")
     if page is None:
-        return HttpFailure(reply=Reply.MALFORMED, said="the answer is not a listing of servers")
+        return HttpFailure(reply=Reply.MALFORMED, detail="the answer is not a listing of servers")
     ids: dict[str, list[str]] = {}
     for server in page.entries:
         own_id, member = text(server, "id"), text(mapping(server, "metadata"), MEMBER)
@@ -61,21 +61,21 @@ def decode_diagnostics(body: bytes) -> Diagnostics | HttpFailure:
 
     >>> import json
     >>> nic = {"mac_address": "01:23:45:67:89:ab", "rx_octets": 2070139, "tx_octets": None}
-    >>> said = {"state": "running", "memory_details": {"maximum": 524288, "used": 0}, "nic_details": [nic]}
-    >>> diagnostics = decode_diagnostics(json.dumps(said).encode())
+    >>> document = {"state": "running", "memory_details": {"maximum": 524288, "used": 0}, "nic_details": [nic]}
+    >>> diagnostics = decode_diagnostics(json.dumps(document).encode())
     >>> look_up(diagnostics, "nic_details.rx_octets")
     [RowNumber(value=2070139.0, name='01:23:45:67:89:ab')]
     >>> look_up(diagnostics, "memory_details.maximum")
     [RowNumber(value=524288.0, name=None)]
-    >>> look_up(diagnostics, "nic_details.tx_octets").said
+    >>> look_up(diagnostics, "nic_details.tx_octets").detail
     'its hypervisor does not report nic_details.tx_octets'
     """
-    said = _object(body)
-    if not isinstance(said.get("state"), str):
-        return HttpFailure(reply=Reply.MALFORMED, said="the answer is not a server's diagnostics")
-    if said["state"] != "running":
-        return HttpFailure(reply=Reply.REFUSED, said="its server does not run")
-    return said
+    document = _object(body)
+    if not isinstance(document.get("state"), str):
+        return HttpFailure(reply=Reply.MALFORMED, detail="the answer is not a server's diagnostics")
+    if document["state"] != "running":
+        return HttpFailure(reply=Reply.REFUSED, detail="its server does not run")
+    return document
 
 
 def look_up(diagnostics: Diagnostics, field: str) -> list[RowNumber] | HttpFailure:
@@ -86,18 +86,18 @@ def look_up(diagnostics: Diagnostics, field: str) -> list[RowNumber] | HttpFailu
         field: a key of `config.counters.cloud_measures.NOVA_FIELDS`.
     """
     part, _, name = field.partition(".")
-    said = diagnostics.get(part)
-    given = said if isinstance(said, list) else [said]
+    found = diagnostics.get(part)
+    given = found if isinstance(found, list) else [found]
     entries = [entry for entry in given if isinstance(entry, dict)]
     if not entries or len(entries) < len(given):
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"the server has no {part}")
-    told = [entry.get(name) for entry in entries]
-    if None in told:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=f"its hypervisor does not report {field}")
-    values = [float(value) for value in told if _is_number(value)]
-    if len(values) < len(told):
-        return HttpFailure(reply=Reply.MALFORMED, said=f"{field} is not a number")
-    if not isinstance(said, list):
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"the server has no {part}")
+    reported = [entry.get(name) for entry in entries]
+    if None in reported:
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=f"its hypervisor does not report {field}")
+    values = [float(value) for value in reported if _is_number(value)]
+    if len(values) < len(reported):
+        return HttpFailure(reply=Reply.MALFORMED, detail=f"{field} is not a number")
+    if not isinstance(found, list):
         return [RowNumber(values[0], None)]
     return [RowNumber(value, _row(part, entries, place)) for place, value in enumerate(values)]
 
@@ -114,7 +114,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 def _object(body: bytes) -> Mapping[str, object]:
     try:
-        said = loads(body)
+        document = loads(body)
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -35,15 +35,15 @@ class NovaServers:
         self._known: dict[OpenstackAccess, Mapping[str, Collection[str]]] = {}
 
     async def find(
-        self, asked: Round, cloud: OpenstackCloud, members: Collection[MemberName]
+        self, poll: Round, cloud: OpenstackCloud, members: Collection[MemberName]
     ) -> Mapping[MemberName, str | HttpFailure]:
         """Return the id of each member's server, or why there is none."""
         known = self._known.get(cloud.access, {})
-        failure = HttpFailure(reply=Reply.REFUSED, said=f"{cloud.id}: no server matches this member")
+        failure = HttpFailure(reply=Reply.REFUSED, detail=f"{cloud.id}: no server matches this member")
         if not known.keys() >= set(members):
-            listed = await self._listed(asked, cloud)
+            listed = await self._listed(poll, cloud)
             if isinstance(listed, HttpFailure):
-                failure = HttpFailure(reply=listed.reply, said=f"{cloud.id}: {listed.said}")
+                failure = HttpFailure(reply=listed.reply, detail=f"{cloud.id}: {listed.detail}")
             else:
                 known = self._known[cloud.access] = listed
         return {member: _only(known.get(member, ()), failure) for member in members}
@@ -53,12 +53,12 @@ class NovaServers:
         known = self._known.get(cloud.access, {})
         self._known[cloud.access] = {name: ids for name, ids in known.items() if name != member}
 
-    async def _listed(self, asked: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | HttpFailure:
+    async def _listed(self, poll: Round, cloud: OpenstackCloud) -> Mapping[str, Collection[str]] | HttpFailure:
         """List the whole project. A server may be on two pages if others come and go meanwhile: it counts once."""
         found: dict[str, set[str]] = {}
         marker = ""
         for _ in range(_PAGES):
-            page = await self._page(asked, cloud, marker)
+            page = await self._page(poll, cloud, marker)
             if isinstance(page, HttpFailure):
                 return page
             for member, ids in page.ids.items():
@@ -66,12 +66,12 @@ class NovaServers:
             marker = page.marker
             if not marker:
                 return found
-        return HttpFailure(reply=Reply.INCOMPLETE, said="the listing of servers does not end")
+        return HttpFailure(reply=Reply.INCOMPLETE, detail="the listing of servers does not end")
 
-    async def _page(self, asked: Round, cloud: OpenstackCloud, marker: str) -> Servers | HttpFailure:
+    async def _page(self, poll: Round, cloud: OpenstackCloud, marker: str) -> Servers | HttpFailure:
         query = urlencode({"limit": str(_PAGE), **({"marker": marker} if marker else {})})
         call = ServiceCall(service=COMPUTE, path=f"/servers/detail?{query}", headers=NOVA)
-        answer = await self._keystone.ask(asked, cloud, call)
+        answer = await self._keystone.ask(poll, cloud, call)
         if isinstance(answer, HttpFailure):
             return answer
         if len(answer.body) < _LONG:
@@ -81,5 +81,5 @@ class NovaServers:
 
 def _only(ids: Collection[str], missing: HttpFailure) -> str | HttpFailure:
     if len(ids) > 1:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(ids)} servers match this member")
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{len(ids)} servers match this member")
     return next(iter(ids), missing)

@@ -21,7 +21,7 @@ from config.units import Seconds
 class QueryRow:
     """One row of the sheet that an answer fills."""
 
-    row: int
+    index: int
     series: Series
     counter: Counter
     interval: Seconds
@@ -47,29 +47,29 @@ class MatchedValue:
 
 
 def fulfilled(
-    wishes: Iterable[QueryRow], answer: PromSeriesSet, asked_for: float | None, there: float = math.inf
+    rows: Iterable[QueryRow], answer: PromSeriesSet, evaluated: float | None, there: float = math.inf
 ) -> list[tuple[QueryRow, MatchedValue | HttpFailure]]:
     """Return the value or failure of every row.
 
     Args:
-        wishes: the rows that asked this query.
+        rows: the rows that this query fills.
         answer: the answer to it.
-        asked_for: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
+        evaluated: the instant that the query was evaluated for, by the server's clock; ``None``: the answer's own.
         there: the server's time when the answer arrived, as the server reports it.
     """
     newest = max((line.points[-1][0] for line in answer.lines), default=0.0)
-    clock = _Clock(evaluated=newest if asked_for is None else asked_for, there=there)
+    clock = _Clock(evaluated=newest if evaluated is None else evaluated, there=there)
     directories: dict[str, _Directory] = {}
     done: list[tuple[QueryRow, MatchedValue | HttpFailure]] = []
-    for wish in wishes:
-        if wish.member is None:
-            done.append((wish, _found(wish, answer.lines, answer.over_time, clock)))
+    for row in rows:
+        if row.member is None:
+            done.append((row, _found(row, answer.lines, answer.over_time, clock)))
             continue
-        if wish.label not in directories:
-            directories[wish.label] = _directory(answer.lines, wish.label)
-        mine = directories[wish.label].of(wish.member)
-        found = _found(wish, mine, answer.over_time, clock) if mine else _nobody(wish, answer)
-        done.append((wish, found))
+        if row.label not in directories:
+            directories[row.label] = _directory(answer.lines, row.label)
+        mine = directories[row.label].of(row.member)
+        found = _found(row, mine, answer.over_time, clock) if mine else _no_series(row, answer)
+        done.append((row, found))
     return done
 
 
@@ -129,20 +129,20 @@ def _canonical(host: str) -> str:
         return host
 
 
-def _found(wish: QueryRow, lines: Sequence[PromSeries], over_time: bool, clock: _Clock) -> MatchedValue | HttpFailure:
+def _found(row: QueryRow, lines: Sequence[PromSeries], over_time: bool, clock: _Clock) -> MatchedValue | HttpFailure:
     if not lines:
-        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="the query finds nothing")
+        return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="the query finds nothing")
     if len(lines) > 1 and over_time:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, each with points over time")
-    if len(lines) > 1 and wish.counter.rows is Reduce.LAST:
-        return HttpFailure(reply=Reply.AMBIGUOUS, said=f"{len(lines)} series, and none is the newest")
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{len(lines)} series, each with points over time")
+    if len(lines) > 1 and row.counter.rows is Reduce.LAST:
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail=f"{len(lines)} series, and none is the newest")
     ahead = max(max(line.newest, line.points[-1][0]) for line in lines) - min(clock.evaluated, clock.there)
     if ahead > AHEAD_AT_MOST:
-        return HttpFailure(reply=Reply.FUTURE, said=f"its sample is {ahead:.0f} s ahead of the server's clock")
+        return HttpFailure(reply=Reply.FUTURE, detail=f"its sample is {ahead:.0f} s ahead of the server's clock")
     newest = min(line.newest for line in lines)
     age = max(clock.evaluated - newest, 0.0)
-    if age > wish.limit:
-        return HttpFailure(reply=Reply.STALE, said=f"its newest sample is {age:.0f} s old")
+    if age > row.limit:
+        return HttpFailure(reply=Reply.STALE, detail=f"its newest sample is {age:.0f} s old")
     return MatchedValue(rows=[*_rows(lines)], newest=newest, age=age)
 
 
@@ -152,11 +152,11 @@ def _rows(lines: Iterable[PromSeries]) -> Iterator[RowNumber]:
         yield from (RowNumber(value, name) for _, value in line.points)
 
 
-def _nobody(wish: QueryRow, answer: PromSeriesSet) -> HttpFailure:
-    if wish.member is None or not answer.lines:
-        said = "the query finds nothing"
-    elif not any(wish.label in line.labels for line in answer.lines):
-        said = f"no series has a label {wish.label}"
+def _no_series(row: QueryRow, answer: PromSeriesSet) -> HttpFailure:
+    if row.member is None or not answer.lines:
+        detail = "the query finds nothing"
+    elif not any(row.label in line.labels for line in answer.lines):
+        detail = f"no series has a label {row.label}"
     else:
-        said = f"no series has {wish.label} {wish.member.name}, or {wish.member.address} with or without a port"
-    return HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)
+        detail = f"no series has {row.label} {row.member.name}, or {row.member.address} with or without a port"
+    return HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=detail)

@@ -65,7 +65,8 @@ def decode(body: bytes, status: int = _OK) -> PromSeriesSet | HttpFailure:
     1795240834.1
     >>> decode(vector % b"").lines
     ()
-    >>> decode(b'{"status":"error","errorType":"bad_data","error":"1:5: parse error: unclosed left parenthesis"}').said
+    >>> failed = b'{"status":"error","errorType":"bad_data","error":"1:5: parse error: unclosed left parenthesis"}'
+    >>> decode(failed).detail
     'bad_data: 1:5: parse error: unclosed left parenthesis'
     """
     try:
@@ -73,21 +74,21 @@ def decode(body: bytes, status: int = _OK) -> PromSeriesSet | HttpFailure:
         if document["status"] != "success" or status != _OK:
             return _error(document) if document["status"] != "success" else refused(status)
         if (partial := _partial(document)) is not None:
-            return HttpFailure(reply=Reply.INCOMPLETE, said=partial)
+            return HttpFailure(reply=Reply.INCOMPLETE, detail=partial)
         data = document["data"]
         lines = _stamped(tuple(_lines(data["resultType"], data["result"])))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        said = "the endpoint is not Prometheus' query API"
-        return HttpFailure(reply=Reply.MALFORMED, said=said) if status == _OK else refused(status)
+        detail = "the endpoint is not Prometheus' query API"
+        return HttpFailure(reply=Reply.MALFORMED, detail=detail) if status == _OK else refused(status)
     return _odd(lines, data["resultType"]) or PromSeriesSet(lines=lines, over_time=data["resultType"] == "matrix")
 
 
 def _odd(lines: Sequence[PromSeries], kind: str) -> HttpFailure | None:
     """Return why the decoded answer is unusable."""
     if len({_series(line) for line in lines}) < len(lines):
-        return HttpFailure(reply=Reply.AMBIGUOUS, said="a series occurs twice")
+        return HttpFailure(reply=Reply.AMBIGUOUS, detail="a series occurs twice")
     if lines and kind == "string":
-        return HttpFailure(reply=Reply.MALFORMED, said="the query returns text, not a number")
+        return HttpFailure(reply=Reply.MALFORMED, detail="the query returns text, not a number")
     return None
 
 
@@ -101,7 +102,7 @@ _KINDS: Mapping[str, Reply] = {
 
 def _error(document: Mapping[str, Any]) -> HttpFailure:
     kind = str(document["errorType"])
-    return HttpFailure(reply=_KINDS.get(kind, Reply.UNREACHABLE), said=f"{kind}: {document['error']}")
+    return HttpFailure(reply=_KINDS.get(kind, Reply.UNREACHABLE), detail=f"{kind}: {document['error']}")
 
 
 _COMMENTS = ("metric might not be a counter", "input to histogram_quantile needed to be fixed for monotonicity")
@@ -112,9 +113,9 @@ def _partial(document: Mapping[str, Any]) -> str | None:
     """Why the answer is incomplete, in the server's words."""
     if document.get("isPartial") is True:
         return "a partial response"
-    warnings = [str(said) for said in document.get("warnings") or ()]
+    warnings = [str(warning) for warning in document.get("warnings") or ()]
     dropped = [
-        str(said) for said in document.get("infos") or () if not any(comment in str(said) for comment in _COMMENTS)
+        str(info) for info in document.get("infos") or () if not any(comment in str(info) for comment in _COMMENTS)
     ]
     return next(iter(warnings + dropped), None)
 

@@ -33,34 +33,34 @@ class Query:
         return self.lag > 0 or self.over is not None or self.text.rstrip().endswith("]")
 
 
-def wishes_of(asked: Round) -> Mapping[Query, Sequence[QueryRow]]:
+def rows_by_query(poll: Round) -> Mapping[Query, Sequence[QueryRow]]:
     """Return every query of the round, with the rows that it fills."""
-    counters = asked.catalogue.counters.values()
+    counters = poll.catalogue.counters.values()
     mine = {
         counter.id: (counter, counter.source) for counter in counters if isinstance(counter.source, PrometheusQuery)
     }
-    wishes: dict[Query, list[QueryRow]] = {}
-    for row, name, group, member in rows_of(asked.sheet.layout, asked.targets, mine):
+    rows: dict[Query, list[QueryRow]] = {}
+    for index, name, group, member in rows_of(poll.sheet.layout, poll.targets, mine):
         counter, source = mine[name]
         query = Query(
-            server=_server(asked.catalogue, source),
+            server=_server(poll.catalogue, source),
             text=for_group(source.query, group),
             lag=counter.lag,
             over=source.over,
         )
-        declared = asked.catalogue.groups[group]
+        declared = poll.catalogue.groups[group]
         limit = declared.freshness * declared.interval
-        wish = QueryRow(
-            row=row,
-            series=asked.sheet.layout.series[row],
+        row = QueryRow(
+            index=index,
+            series=poll.sheet.layout.series[index],
             counter=counter,
             interval=declared.interval,
             limit=limit,
             member=member,
             label=source.label or "",
         )
-        wishes.setdefault(query, []).append(wish)
-    return wishes
+        rows.setdefault(query, []).append(row)
+    return rows
 
 
 def _server(catalogue: Catalogue, source: PrometheusQuery) -> PrometheusServer:

@@ -25,7 +25,7 @@ from collector.clients.http.client import LARGEST, HttpClient, HttpFailure, Http
 from collector.samples import Reply, Sheet
 from collector.sources.prometheus.matching import MatchedValue, QueryRow, fulfilled
 from collector.sources.prometheus.parsing import PromSeriesSet, decode
-from collector.sources.prometheus.questions import Query, form_of, wishes_of
+from collector.sources.prometheus.questions import Query, form_of, rows_by_query
 from collector.sources.reducing import ReducedRows, Reducer
 from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import Round
@@ -54,43 +54,43 @@ class PrometheusSource:
         self._times = SampleTimes()
         self._reducer = Reducer()
 
-    async def fetch(self, asked: Round) -> None:
+    async def fetch(self, poll: Round) -> None:
         """Send every query of the round; its rows are filled as soon as it is answered."""
-        wishes = wishes_of(asked)
+        by_query = rows_by_query(poll)
         servers: dict[PrometheusServer, list[Query]] = {}
-        for query, rows in wishes.items():
+        for query, rows in by_query.items():
             servers.setdefault(query.server, []).append(query)
             late = f"{query.server.id}: no answer yet when the round ended"
-            for wish in rows:
-                asked.sheet.fail(wish.row, Reply.UNREACHABLE, late)
-        now = asked.clock().steady
+            for row in rows:
+                poll.sheet.fail(row.index, Reply.UNREACHABLE, late)
+        now = poll.clock().steady
         self._times.tidy(now)
         self._reducer.tidy(now)
         async with asyncio.TaskGroup() as tasks:
             for server, queries in servers.items():
-                tasks.create_task(self._consult(asked, server, queries, wishes))
+                tasks.create_task(self._consult(poll, server, queries, by_query))
 
     async def close(self) -> None:
         """Do nothing: the client belongs to its owner."""
 
     async def _consult(
         self,
-        asked: Round,
+        poll: Round,
         server: PrometheusServer,
         queries: Sequence[Query],
-        wishes: Mapping[Query, Sequence[QueryRow]],
+        by_query: Mapping[Query, Sequence[QueryRow]],
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
             for query in queries:
                 if not query.needs_time:
-                    tasks.create_task(self._fill(asked, query, wishes[query], None))
+                    tasks.create_task(self._fill(poll, query, by_query[query], None))
             late = [query for query in queries if query.needs_time]
             now = await self._time(server) if late else None
             for query in late:
                 if isinstance(now, HttpFailure):
-                    _refuse(asked.sheet, wishes[query], now)
+                    _refuse(poll.sheet, by_query[query], now)
                 else:
-                    tasks.create_task(self._fill(asked, query, wishes[query], now))
+                    tasks.create_task(self._fill(poll, query, by_query[query], now))
 
     async def _time(self, server: PrometheusServer) -> float | HttpFailure:
         """Return the server's time, in seconds since the epoch."""
@@ -98,34 +98,36 @@ class PrometheusSource:
         if isinstance(answered, HttpFailure):
             return answered
         lines = answered.lines.lines
-        return lines[0].points[0][1] if lines else HttpFailure(reply=Reply.MALFORMED, said="it does not answer time()")
+        return (
+            lines[0].points[0][1] if lines else HttpFailure(reply=Reply.MALFORMED, detail="it does not answer time()")
+        )
 
-    async def _fill(self, asked: Round, query: Query, wishes: Sequence[QueryRow], now: float | None) -> None:
+    async def _fill(self, poll: Round, query: Query, rows: Sequence[QueryRow], now: float | None) -> None:
         kind, form = form_of(query, now)
         answered = await self._answer(query.server, kind, form)
         if isinstance(answered, HttpFailure):
-            _refuse(asked.sheet, wishes, answered)
+            _refuse(poll.sheet, rows, answered)
             return
         evaluated = None if now is None else now - query.lag
-        here = asked.clock()
+        here = poll.clock()
         there = clock_of(answered.answer, here)
-        if len(answered.lines.lines) + len(wishes) < _MANY:
-            done = fulfilled(wishes, answered.lines, evaluated, there)
+        if len(answered.lines.lines) + len(rows) < _MANY:
+            done = fulfilled(rows, answered.lines, evaluated, there)
         else:
-            done = await asyncio.to_thread(fulfilled, wishes, answered.lines, evaluated, there)
-        for wish, found in done:
-            self._put(asked.sheet, wish, found, answered.answer.at - query.lag, here.steady)
+            done = await asyncio.to_thread(fulfilled, rows, answered.lines, evaluated, there)
+        for row, found in done:
+            self._put(poll.sheet, row, found, answered.answer.at - query.lag, here.steady)
 
-    def _put(self, sheet: Sheet, wish: QueryRow, found: MatchedValue | HttpFailure, at: float, now: float) -> None:
+    def _put(self, sheet: Sheet, row: QueryRow, found: MatchedValue | HttpFailure, at: float, now: float) -> None:
         """Write one row; ``at``: steady seconds that the query was evaluated for."""
         if isinstance(found, MatchedValue):
-            at = self._times.instant(wish.series, found.newest, at=at - found.age, now=now)
-            reading = self._reducer.reading(wish.series, wish.counter, found.rows, at=at, interval=wish.interval)
+            at = self._times.instant(row.series, found.newest, at=at - found.age, now=now)
+            reading = self._reducer.reading(row.series, row.counter, found.rows, at=at, interval=row.interval)
             if isinstance(reading, ReducedRows):
-                sheet.put(wish.row, reading.value, at=at, uptime=reading.uptime)
+                sheet.put(row.index, reading.value, at=at, uptime=reading.uptime)
                 return
             found = reading
-        sheet.fail(wish.row, found.reply, found.said)
+        sheet.fail(row.index, found.reply, found.detail)
 
     async def _answer(self, server: PrometheusServer, kind: str, form: Mapping[str, str]) -> _Answered | HttpFailure:
         """Send one query when its turn comes."""
@@ -158,18 +160,20 @@ def _blameless(failure: HttpFailure) -> HttpFailure:
     """Rename a server's failure: no member was silent or refused."""
     match failure.reply:
         case Reply.TIMEOUT | Reply.REFUSED:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=failure.said)
+            return HttpFailure(reply=Reply.UNREACHABLE, detail=failure.detail)
         case Reply.NO_SUCH_COUNTER:
-            return HttpFailure(reply=Reply.UNREACHABLE, said=f"{failure.said}: there is no query API at this address")
+            return HttpFailure(
+                reply=Reply.UNREACHABLE, detail=f"{failure.detail}: there is no query API at this address"
+            )
         case _:
             return failure
 
 
 def _of_server(server: PrometheusServer, failure: HttpFailure) -> HttpFailure:
     """Prefix a failure with the server's name; never its address, which may hold a password."""
-    return HttpFailure(reply=failure.reply, said=f"{server.id}: {failure.said}")
+    return HttpFailure(reply=failure.reply, detail=f"{server.id}: {failure.detail}")
 
 
-def _refuse(sheet: Sheet, wishes: Iterable[QueryRow], failure: HttpFailure) -> None:
-    for wish in wishes:
-        sheet.fail(wish.row, failure.reply, failure.said)
+def _refuse(sheet: Sheet, rows: Iterable[QueryRow], failure: HttpFailure) -> None:
+    for row in rows:
+        sheet.fail(row.index, failure.reply, failure.detail)

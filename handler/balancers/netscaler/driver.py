@@ -130,14 +130,14 @@ class NetscalerDriver:
 
     def _missing(self, refusal: Refusal) -> Permanent:
         """Return the error for a missing service group: `NotFound` if the appliance lists others and not this one."""
-        said, wanted = f"{self._there.id}: NetScaler: {refusal.said}", self._there.service_group
+        message, wanted = f"{self._there.id}: NetScaler: {refusal.detail}", self._there.service_group
         names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
         if not all(names):
             raise Transient(f"{self._there.id}: the list of service groups cannot be read")
         if not names or wanted in names:
             why = f"lists {wanted} all the same" if names else "lists no other service group either"
-            return Permanent(f"{said}; it {why}", cause=FailureCause.POOL, remedy=GROUPS)
-        return NotFound(f"{said}; it lists {len(names)} without {wanted}", cause=FailureCause.POOL, remedy=GROUPS)
+            return Permanent(f"{message}; it {why}", cause=FailureCause.POOL, remedy=GROUPS)
+        return NotFound(f"{message}; it lists {len(names)} without {wanted}", cause=FailureCause.POOL, remedy=GROUPS)
 
     def _bindings(self) -> tuple[Binding, ...]:
         try:
@@ -193,7 +193,7 @@ class NetscalerDriver:
         if refusal.code == ALREADY_THERE:
             raise Permanent(
                 f"{self._about(member)}: its address {address} belongs to another server object already: "
-                f"{refusal.said}: remove that one, or bind it by hand"
+                f"{refusal.detail}: remove that one, or bind it by hand"
             )
         raise self._client.error(refusal)
 

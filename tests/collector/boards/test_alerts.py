@@ -15,30 +15,30 @@ def brought(value: float, *, key: str = "f1", at: float = 0.0, until: float = 30
     return Brought(group=GroupId(group), alert=DEPTH, key=key, value=value, at=a_moment(at), until=Instant(until))
 
 
-def a_board(*told: Brought) -> Board:
+def a_board(*alerts: Brought) -> Board:
     board = Board()
-    for one in told:
+    for one in alerts:
         board.put(one)
     return board
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("alerts", "expected"),
     [
-        pytest.param([], None, id="nothing-was-told"),
-        pytest.param([brought(7)], 7, id="told"),
+        pytest.param([], None, id="no-alert"),
+        pytest.param([brought(7)], 7, id="one-alert"),
         pytest.param([brought(0)], 0, id="zero-is-a-number"),
-        pytest.param([brought(7), brought(3, at=1)], 3, id="told-anew"),
-        pytest.param([brought(3, at=1), brought(7)], 3, id="what-was-told-before-comes-late"),
-        pytest.param([brought(3), brought(7)], 7, id="told-at-once-the-greater"),
+        pytest.param([brought(7), brought(3, at=1)], 3, id="a-later-alert"),
+        pytest.param([brought(3, at=1), brought(7)], 3, id="an-earlier-alert-arrives-late"),
+        pytest.param([brought(3), brought(7)], 7, id="two-at-one-instant-the-greater"),
         pytest.param([brought(3, key="f2"), brought(7), brought(5, key="f3")], 7, id="of-several-alerts-the-greatest"),
         pytest.param([brought(7, until=100), brought(3, key="f2")], 3, id="one-is-over"),
         pytest.param([brought(7, until=100)], None, id="all-are-over"),
         pytest.param([brought(7, group="api")], None, id="of-another-group"),
     ],
 )
-def test_the_value_of_an_alert(told: list[Brought], expected: float | None) -> None:
-    assert a_board(*told).value(WEB, DEPTH, a_moment(100.0)) == expected
+def test_the_value_of_an_alert(alerts: list[Brought], expected: float | None) -> None:
+    assert a_board(*alerts).value(WEB, DEPTH, a_moment(100.0)) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_is_told_after_the_wall_clock_was_set_back_is_newer_all_the_same() 
 def test_a_resolved_alert_takes_its_own_number_with_it() -> None:
     board = a_board(brought(7), brought(3, key="f2"))
     board.drop(WEB, DEPTH, "f1")
-    board.drop(WEB, DEPTH, "never-told")
+    board.drop(WEB, DEPTH, "never-received")
     assert board.value(WEB, DEPTH, a_moment(0.0)) == 3
     board.drop(WEB, DEPTH, "f2")
     assert board.value(WEB, DEPTH, a_moment(0.0)) is None
@@ -87,8 +87,8 @@ NUMBERS = st.builds(
 
 
 @given(st.lists(NUMBERS, unique_by=lambda one: (one.key, one.at, one.value)), st.randoms(use_true_random=False))
-def test_the_order_in_which_numbers_come_never_matters(told: list[Brought], random) -> None:
-    shuffled = list(told)
+def test_the_order_in_which_numbers_come_never_matters(alerts: list[Brought], random) -> None:
+    shuffled = list(alerts)
     random.shuffle(shuffled)
     for now in (0.0, 100.0):
-        assert a_board(*told).value(WEB, DEPTH, a_moment(now)) == a_board(*shuffled).value(WEB, DEPTH, a_moment(now))
+        assert a_board(*alerts).value(WEB, DEPTH, a_moment(now)) == a_board(*shuffled).value(WEB, DEPTH, a_moment(now))

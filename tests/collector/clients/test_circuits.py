@@ -91,10 +91,10 @@ def test_of_many_that_wait_for_a_pause_to_end_one_probes(circuits: Circuits, clo
         return "sent"
 
     with ThreadPoolExecutor(8) as pool:
-        said = sorted(pool.map(call, range(8)))
+        outcomes = sorted(pool.map(call, range(8)))
 
-    assert said.count("sent") == 1
-    assert sum(words.endswith("a call is being tried now") for words in said) == 7
+    assert outcomes.count("sent") == 1
+    assert sum(words.endswith("a call is being tried now") for words in outcomes) == 7
     assert positions(circuits) == {NOVA: Position.CLOSED}
 
 

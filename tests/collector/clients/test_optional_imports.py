@@ -19,5 +19,5 @@ def test_one_that_is_missing_is_named_with_what_installs_it(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "clouds", None)
     with pytest.raises(Permanent) as raised:
         library("clouds", of="prod", extra="cloud", needs="clouds>=4")
-    said = "prod: the library clouds>=4 is missing: install the extra cloud of trimtab (pip install 'clouds>=4')"
-    assert (str(raised.value), raised.value.cause) == (said, FailureCause.LIBRARY)
+    message = "prod: the library clouds>=4 is missing: install the extra cloud of trimtab (pip install 'clouds>=4')"
+    assert (str(raised.value), raised.value.cause) == (message, FailureCause.LIBRARY)

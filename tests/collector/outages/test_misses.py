@@ -22,7 +22,7 @@ def test_a_value_that_was_not_heard_is_a_failure_with_a_reason_and_the_others_st
 
     assert scrape.layout is polled.layout
     assert scrape.reply.tolist() == [Reply.OK, Reply.OUTSIDE_RANGE]
-    assert scrape.said == {1: "-1 is outside range 0..100 percent"}
+    assert scrape.details == {1: "-1 is outside range 0..100 percent"}
     assert polled.reply.tolist() == [Reply.OK, Reply.OK]
 
 
@@ -32,7 +32,7 @@ def test_a_scrape_without_such_values_is_the_very_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "detail"),
     [
         (130.5, "130.5 is outside range 0..100 percent"),
         (1e12, "1e+12 is outside range 0..100 percent"),
@@ -40,5 +40,5 @@ def test_a_scrape_without_such_values_is_the_very_same() -> None:
         (-math.inf, "-inf is not a finite number"),
     ],
 )
-def test_the_reason_names_the_value_and_the_range(value: float, said: str) -> None:
-    assert words(CPU, value) == said
+def test_the_reason_names_the_value_and_the_range(value: float, detail: str) -> None:
+    assert words(CPU, value) == detail

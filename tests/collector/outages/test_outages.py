@@ -50,7 +50,7 @@ def test_a_member_that_answers_nothing_is_told_once() -> None:
     _, second = listen(silence, silent)
 
     began = OutageBegan(
-        group=WEB, channel=snmp_of("a"), source="snmp", counter=CounterId("cpu"), reply=TIMEOUT, said=""
+        group=WEB, channel=snmp_of("a"), source="snmp", counter=CounterId("cpu"), reply=TIMEOUT, detail=""
     )
     assert first == (began,)
     assert second == ()
@@ -128,12 +128,12 @@ def test_what_may_be_absent_is_no_outage() -> None:
 
 
 def test_what_the_source_said_is_told() -> None:
-    scrape = a_scrape({("web", "a", "cpu"): REFUSED}, said={("web", "a", "cpu"): "who are you?"})
+    scrape = a_scrape({("web", "a", "cpu"): REFUSED}, details={("web", "a", "cpu"): "who are you?"})
 
     _, (change,) = listen(Silence(), scrape)
 
     assert isinstance(change, OutageBegan)
-    assert change.said == "who are you?"
+    assert change.detail == "who are you?"
 
 
 def test_the_end_of_a_silence_is_told_once() -> None:
@@ -202,16 +202,16 @@ _replies = st.dictionaries(
 def test_beginnings_and_ends_alternate_and_agree_with_the_silence(
     polls: list[Mapping[tuple[str, str, str], Reply]],
 ) -> None:
-    silence, told = Silence(), set()
+    silence, open_outages = Silence(), set()
     for replies in polls:
         scrape = a_scrape(replies)
         silence, changes = listen(silence, scrape)
         for change in changes:
             key = change.channel or (WEB, change.counter)
-            assert (key in told) is isinstance(change, Ended)
-            told ^= {key}
-        told &= {*heard(scrape).channels, *heard(scrape).counters}  # the others have left
-        assert told == {*silence.since, *silence.lost}
+            assert (key in open_outages) is isinstance(change, Ended)
+            open_outages ^= {key}
+        open_outages &= {*heard(scrape).channels, *heard(scrape).counters}  # the others have left
+        assert open_outages == {*silence.since, *silence.lost}
 
 
 def test_ten_thousand_agents_that_fall_silent_at_once_take_no_time_worth_mentioning() -> None:

@@ -35,7 +35,7 @@ def test_a_miss_says_whose_it_is(count: int, member: str | None, whose: str) -> 
         reply=Reply.NO_SUCH_COUNTER,
         count=count,
         member=None if member is None else MemberName(member),
-        said="noSuchObject",
+        detail="noSuchObject",
     )
 
     line = say(miss, "snmp")
@@ -46,7 +46,7 @@ def test_a_miss_says_whose_it_is(count: int, member: str | None, whose: str) -> 
 
 def test_counters_that_one_silence_took_share_a_line() -> None:
     cpu, depth, load, gone = map(CounterId, ("cpu", "depth", "load", "gone"))
-    silent = Miss(counter=cpu, reply=Reply.TIMEOUT, count=2, member=MemberName("a"), said="no answer")
+    silent = Miss(counter=cpu, reply=Reply.TIMEOUT, count=2, member=MemberName("a"), detail="no answer")
     misses = [silent, replace(silent, counter=depth), replace(silent, counter=load), replace(silent, counter=gone)]
 
     lines = say_all(misses, {cpu: "snmp", depth: "http", load: "snmp"})
@@ -56,7 +56,7 @@ def test_counters_that_one_silence_took_share_a_line() -> None:
 
 def test_what_differs_in_members_or_words_keeps_a_line_of_its_own() -> None:
     cpu, load = CounterId("cpu"), CounterId("load")
-    one = Miss(counter=cpu, reply=Reply.TIMEOUT, count=1, member=MemberName("a"), said="no answer")
-    others = [replace(one, counter=load, **{key: value}) for key, value in (("count", 2), ("said", "else"))]
+    one = Miss(counter=cpu, reply=Reply.TIMEOUT, count=1, member=MemberName("a"), detail="no answer")
+    others = [replace(one, counter=load, **{key: value}) for key, value in (("count", 2), ("detail", "else"))]
 
     assert all(len(say_all([one, other], {cpu: "snmp", load: "snmp"})) == 2 for other in others)

@@ -27,9 +27,9 @@ _OIDS = st.builds(
 )
 _ASKED = st.lists(_OIDS, min_size=1, max_size=12, unique=True).map(tuple)
 _NOTHING = (rfc1905.noSuchObject, rfc1905.noSuchInstance, rfc1905.endOfMibView)
-Told = tuple[Raw, object]
+Encoded = tuple[Raw, object]
 """A value as we should read it, and as pysnmp writes it."""
-_TOLD: st.SearchStrategy[Told] = st.one_of(
+_ENCODED: st.SearchStrategy[Encoded] = st.one_of(
     st.integers(-(2**31), 2**31 - 1).map(lambda whole: (whole, V2C.Integer(whole))),
     st.integers(0, 2**32 - 1).map(lambda whole: (whole, V2C.Gauge32(whole))),
     st.integers(0, 2**32 - 1).map(lambda whole: (whole, V2C.Counter32(whole))),
@@ -47,29 +47,29 @@ def a_question(oids: tuple[str, ...] = ASKED) -> Question:
     return Question(V2C_VERSION, "public", oids)
 
 
-def answered(datagram: bytes, told: Sequence[Told]) -> bytes:
+def answered(datagram: bytes, raws: Sequence[Encoded]) -> bytes:
     ask = Ask(datagram)
-    return ask.answer(list(zip(ask.oids, (written for _, written in told), strict=True)))
+    return ask.answer(list(zip(ask.oids, (written for _, written in raws), strict=True)))
 
 
 @st.composite
-def _conversations(draw: st.DrawFn) -> tuple[tuple[str, ...], list[list[Told]]]:
+def _conversations(draw: st.DrawFn) -> tuple[tuple[str, ...], list[list[Encoded]]]:
     oids = draw(_ASKED)
-    return oids, draw(st.lists(st.lists(_TOLD, min_size=len(oids), max_size=len(oids)), min_size=1, max_size=3))
+    return oids, draw(st.lists(st.lists(_ENCODED, min_size=len(oids), max_size=len(oids)), min_size=1, max_size=3))
 
 
 @given(_conversations(), st.integers(0))
 def test_what_pysnmp_answers_is_read_as_it_was_meant_the_first_time_and_when_it_is_like_one_before(
-    conversation: tuple[tuple[str, ...], list[list[Told]]], count: int
+    conversation: tuple[tuple[str, ...], list[list[Encoded]]], count: int
 ) -> None:
     oids, answers = conversation
     question = a_question(oids)
-    for later, told in enumerate([*answers, *answers]):
+    for later, raws in enumerate([*answers, *answers]):
         number = number_of(count + later)
 
-        answer = answered(question.request(number), told)
+        answer = answered(question.request(number), raws)
 
-        assert question.read(answer, number) == [raw for raw, _ in told]
+        assert question.read(answer, number) == [raw for raw, _ in raws]
         assert question.read(answer, number_of(count + later + 1)) is None, "it answers another request"
 
 
@@ -115,13 +115,13 @@ def gufo() -> Iterator[Gufo]:
 
 @given(_conversations())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_gufo_reads_the_same_values(gufo: Gufo, conversation: tuple[tuple[str, ...], list[list[Told]]]) -> None:
+def test_gufo_reads_the_same_values(gufo: Gufo, conversation: tuple[tuple[str, ...], list[list[Encoded]]]) -> None:
     oids, answers = conversation
     question = a_question(oids)
-    for told in answers:
+    for raws in answers:
         request = gufo.asks(oids)
         number = int(Ask(request)._pdu.getComponentByPosition(0))
-        answer = answered(request, told)
+        answer = answered(request, raws)
         if len(answer) > 4080:
             return  # more than gufo-snmp can hold
 
@@ -133,26 +133,26 @@ def test_gufo_reads_the_same_values(gufo: Gufo, conversation: tuple[tuple[str, .
         assert {oid: raw for oid, raw in zip(oids, ours, strict=True) if raw is not None} == theirs
 
 
-@given(st.lists(_TOLD, min_size=4, max_size=4), CHANGES)
+@given(st.lists(_ENCODED, min_size=4, max_size=4), CHANGES)
 @example([(1, V2C.Integer(1))] * 4, [Change("cut off", 0.99, 0.0, b"")])
 @example([(1, V2C.Integer(1))] * 4, [Change("insert", 1.0, 0.0, b"\x00")])
 def test_an_answer_is_read_the_same_whether_or_not_one_like_it_came_before(
-    told: list[Told], changes: list[Change]
+    raws: list[Encoded], changes: list[Change]
 ) -> None:
     number = number_of(7)
     knowing, fresh = a_question(), a_question()
-    honest = answered(knowing.request(number), told)
+    honest = answered(knowing.request(number), raws)
     knowing.read(honest, number)
     spoilt = damaged(honest, changes)
 
     assert knowing.read(spoilt, number) == fresh.read(spoilt, number)
 
 
-@given(st.lists(_TOLD, min_size=4, max_size=4), st.data())
-def test_no_single_octet_that_is_changed_makes_a_known_form_believed(told: list[Told], data: st.DataObject) -> None:
+@given(st.lists(_ENCODED, min_size=4, max_size=4), st.data())
+def test_an_answer_with_one_changed_octet_is_never_believed(raws: list[Encoded], data: st.DataObject) -> None:
     number = number_of(7)
     knowing = a_question()
-    honest = answered(knowing.request(number), told)
+    honest = answered(knowing.request(number), raws)
     knowing.read(honest, number)
     place = data.draw(st.integers(0, len(honest) - 1))
     spoilt = honest[:place] + bytes([data.draw(st.integers(0, 255))]) + honest[place + 1 :]

@@ -11,8 +11,8 @@ from collector.snmp.engine import Cure, Trouble, Varbinds
 from collector.snmp.polling import Found, Habits, get_all
 
 OIDS = [f"1.3.{place}" for place in range(8)]
-SPOILT = Trouble(reply=Reply.NO_SUCH_COUNTER, said="noSuchName", cure=Cure.SPLIT)
-SILENT = Trouble(reply=Reply.TIMEOUT, said="no answer", cure=Cure.PATIENCE)
+SPOILT = Trouble(reply=Reply.NO_SUCH_COUNTER, detail="noSuchName", cure=Cure.SPLIT)
+SILENT = Trouble(reply=Reply.TIMEOUT, detail="no answer", cure=Cure.PATIENCE)
 
 
 class Agent:

@@ -47,7 +47,7 @@ def polled(
             )
             poller = a_poller(HttpSource(client))
             scrape = await poller.poll(a_catalogue([counter]), rosters({"a": "127.0.0.1"}), timeout=PATIENT)
-            return answers(scrape)["a", "v"], " ".join(scrape.said.values())
+            return answers(scrape)["a", "v"], " ".join(scrape.details.values())
 
     return asyncio.run(scene())
 
@@ -67,10 +67,10 @@ TWICE: Mapping[str, tuple[JsonPick | MetricPick, str, Mapping[str, str]]] = {
 def test_what_is_twice_in_a_member_s_answer_is_not_heard(
     pick: JsonPick | MetricPick, body: str, headers: Mapping[str, str], rows: Reduce | None
 ) -> None:
-    heard, said = polled(pick, body, headers, rows)
+    heard, detail = polled(pick, body, headers, rows)
 
     assert heard is Reply.AMBIGUOUS
-    assert "twice" in said
+    assert "twice" in detail
 
 
 @pytest.mark.parametrize("ahead", [61.5, 3600.0])
@@ -83,10 +83,10 @@ def test_a_sample_of_the_future_is_not_heard(
 ) -> None:
     now = time.time()
     date = {"Date": formatdate(now, usegmt=True)} if dated else {}
-    heard, said = polled(LOAD, f"# TYPE load gauge\nload 5 {round((now + ahead) * unit)}\n{end}", {**kind, **date})
+    heard, detail = polled(LOAD, f"# TYPE load gauge\nload 5 {round((now + ahead) * unit)}\n{end}", {**kind, **date})
 
     assert heard is Reply.FUTURE
-    assert "ahead of the server's clock" in said
+    assert "ahead of the server's clock" in detail
 
 
 def test_a_sample_of_the_next_half_minute_is_heard() -> None:
@@ -109,7 +109,7 @@ def asked(body: str, status: str = "200 OK", *, rows: Reduce | None = None) -> t
             poller, counter = a_poller(PrometheusSource(client)), a_query("sum(load)", rows=rows)
             catalogue = asking(f"http://127.0.0.1:{port}", [counter])
             scrape = await poller.poll(catalogue, rosters({}), timeout=PATIENT)
-            return answers(scrape)["", str(counter.id)], " ".join(scrape.said.values())
+            return answers(scrape)["", str(counter.id)], " ".join(scrape.details.values())
 
     return asyncio.run(scene())
 
@@ -118,27 +118,27 @@ def asked(body: str, status: str = "200 OK", *, rows: Reduce | None = None) -> t
     "status", ["500 Internal Server Error", "503 Service Unavailable", "422 Unprocessable", "400 Bad"]
 )
 def test_numbers_of_prometheus_beside_an_error_of_http_are_not_heard(status: str) -> None:
-    heard, said = asked(vector(({}, time.time(), "5")), status)
+    heard, detail = asked(vector(({}, time.time(), "5")), status)
 
     assert heard in {Reply.UNREACHABLE, Reply.MALFORMED}
-    assert f"HTTP {status[:3]}" in said
+    assert f"HTTP {status[:3]}" in detail
 
 
 def test_the_words_of_prometheus_beside_an_error_of_http_are_shown() -> None:
     body = json.dumps({"status": "error", "errorType": "timeout", "error": "query timed out in expression evaluation"})
 
-    heard, said = asked(body, "503 Service Unavailable")
+    heard, detail = asked(body, "503 Service Unavailable")
     assert heard is Reply.UNREACHABLE
-    assert "timeout: query timed out in expression evaluation" in said
+    assert "timeout: query timed out in expression evaluation" in detail
 
 
 @pytest.mark.parametrize("rows", [None, Reduce.SUM], ids=["one", "sum"])
 def test_a_series_that_prometheus_answers_twice_is_not_heard(rows: Reduce | None) -> None:
     now = time.time()
-    heard, said = asked(vector(({"q": "a"}, now, "5"), ({"q": "a"}, now, "95")), rows=rows)
+    heard, detail = asked(vector(({"q": "a"}, now, "5"), ({"q": "a"}, now, "95")), rows=rows)
 
     assert heard is Reply.AMBIGUOUS
-    assert "a series occurs twice" in said
+    assert "a series occurs twice" in detail
 
 
 def test_a_key_that_is_twice_in_the_answer_of_prometheus_is_not_heard() -> None:
@@ -164,7 +164,7 @@ def test_a_server_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
 def test_a_column_that_is_twice_in_haproxy_s_statistics_is_not_heard() -> None:
     found = decode_page("# pxname,svname,scur,scur,type,\nweb,a,5,95,2,\n")
     assert isinstance(found, HttpFailure)
-    assert found.said == "a column occurs twice"
+    assert found.detail == "a column occurs twice"
 
 
 METRIC = GnocchiMetric(name="cpu", aggregation="mean", granularity=10.0)
@@ -204,7 +204,7 @@ PUSHES: Mapping[str, tuple[PushShape, bytes]] = {
 
 @pytest.mark.parametrize(("shape", "body"), PUSHES.values(), ids=PUSHES)
 def test_a_push_that_says_a_value_twice_is_refused(shape: PushShape, body: bytes) -> None:
-    said = read(Push(token="t", shape=shape, member=None, group=None, body=body))
+    push = read(Push(token="t", shape=shape, member=None, group=None, body=body))
 
-    assert isinstance(said, UnreadablePush)
-    assert "twice" in said.message
+    assert isinstance(push, UnreadablePush)
+    assert "twice" in push.message

@@ -23,7 +23,7 @@ from tests.support.plugins import a_plugin, built
 from tests.support.waiting import PATIENT, scaled
 
 SOURCES = Path(__file__).parents[3] / "docs" / "sources.md"
-Told = list[tuple[str, str | None]]
+Reports = list[tuple[str, str | None]]
 Install = Callable[[str, str], None]
 
 FINE = """
@@ -58,12 +58,12 @@ def polled(
     *others: Source,
     times: int = 1,
     timeout: float = PATIENT,
-    told: Told | None = None,
+    reports: Reports | None = None,
     members: Sequence[str] = ("a", "b"),
 ) -> list[Scrape]:
     async def scene() -> list[Scrape]:
-        heard = [] if told is None else told
-        plugins = PluginSource(lambda plugin, wrong: heard.append((plugin, wrong)))
+        seen = [] if reports is None else reports
+        plugins = PluginSource(lambda plugin, wrong: seen.append((plugin, wrong)))
         poller = a_poller(plugins, *others, secrets={"KEY": "secret-1"})
         catalogue, all_members = a_catalogue(counters), rosters(dict.fromkeys(members, "127.0.0.1"))
         try:
@@ -125,7 +125,7 @@ def test_the_example_of_the_documentation_works(tmp_path: Path, monkeypatch: pyt
         "that has it as an entry point of trimtab.sources"
     )
     assert answers(before) == {("", "jobs"): Reply.UNREACHABLE}
-    assert before.said[0] == f"{spool}/web: No such file or directory"
+    assert before.details[0] == f"{spool}/web: No such file or directory"
     assert answers(after) == {("", "jobs"): 3.0}
 
 
@@ -172,7 +172,7 @@ SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRe
 
 
 @pytest.mark.parametrize(
-    ("body", "reply", "said"),
+    ("body", "reply", "detail"),
     [
         pytest.param("raise ImportError('no library')", Reply.UNREACHABLE, "ImportError: no library", id="no import"),
         pytest.param("Plugin = None", Reply.UNREACHABLE, "TypeError: ", id="no factory"),
@@ -190,7 +190,7 @@ SECRET = doing("raise RuntimeError('no entry with ' + asked.read_secret(SecretRe
         pytest.param(doing("asked.sheet.put(0, float('nan'), at=0)"), Reply.MALFORMED, "nan is not", id="nan"),
     ],
 )  # fmt: skip
-def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: str, reply: Reply, said: str) -> None:
+def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: str, reply: Reply, detail: str) -> None:
     install("fine", FINE)
     install("wrong", body)
 
@@ -200,7 +200,7 @@ def test_a_plugin_that_goes_wrong_fails_in_its_own_rows(install: Install, body: 
     )
 
     assert answers(scrape) == {("a", "fine"): 42.0, ("a", "wrong"): reply}
-    assert scrape.said[1].startswith(said)
+    assert scrape.details[1].startswith(detail)
     assert time.monotonic() - began < 40.0, "the plugin that hangs does so for a minute"
 
 
@@ -238,10 +238,10 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
         held="free = False",
     )
     install("stubborn", stubborn)
-    told: Told = []
+    reports: Reports = []
 
     async def scene() -> list[Scrape]:
-        poller = a_poller(PluginSource(lambda plugin, wrong: told.append((plugin, wrong))))
+        poller = a_poller(PluginSource(lambda plugin, wrong: reports.append((plugin, wrong))))
         catalogue, all_members = a_catalogue([a_value("stubborn")]), rosters({"a": "127.0.0.1"})
         scrapes = [await poller.poll(catalogue, all_members, timeout=0.2) for _ in range(2)]
         sys.modules["trimtab_stubborn"].Plugin.free = True
@@ -256,8 +256,8 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
 
     scrapes = asyncio.run(scene())
     assert [answers(scrape)["a", "v"] for scrape in scrapes] == [Reply.TIMEOUT, Reply.UNREACHABLE, 7.0]
-    assert scrapes[1].said[0] == "the plugin is still busy with an earlier round"
-    assert told == [("stubborn", "it is still busy with an earlier round"), ("stubborn", None)]
+    assert scrapes[1].details[0] == "the plugin is still busy with an earlier round"
+    assert reports == [("stubborn", "it is still busy with an earlier round"), ("stubborn", None)]
 
 
 def test_a_failure_is_told_once_when_it_begins_and_once_when_it_is_over(install: Install) -> None:
@@ -268,12 +268,12 @@ def test_a_failure_is_told_once_when_it_begins_and_once_when_it_is_over(install:
         held="rounds = 0",
     )
     install("moody", moody)
-    told: Told = []
+    reports: Reports = []
 
-    polled([a_value("moody")], times=5, told=told)
+    polled([a_value("moody")], times=5, reports=reports)
 
-    assert [(plugin, wrong is None) for plugin, wrong in told] == [("moody", False), ("moody", True)]
-    assert re.fullmatch(r"RuntimeError: boom \(.*trimtab_moody\.py:\d+\)", str(told[0][1]))
+    assert [(plugin, wrong is None) for plugin, wrong in reports] == [("moody", False), ("moody", True)]
+    assert re.fullmatch(r"RuntimeError: boom \(.*trimtab_moody\.py:\d+\)", str(reports[0][1]))
 
 
 def test_a_plugin_that_ended_its_thread_gets_a_new_one(install: Install) -> None:
@@ -295,7 +295,7 @@ def test_a_plugin_that_is_not_installed_says_so() -> None:
     (scrape,) = polled([a_value("nowhere")], members=["a"])
 
     assert answers(scrape) == {("a", "v"): Reply.UNREACHABLE}
-    assert scrape.said[0].startswith("LookupError: there is no entry point nowhere in the group trimtab.sources")
+    assert scrape.details[0].startswith("LookupError: there is no entry point nowhere in the group trimtab.sources")
 
 
 def test_rounds_run_side_by_side_and_one_source_is_made(install: Install) -> None:

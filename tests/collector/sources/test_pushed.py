@@ -95,7 +95,7 @@ def test_under_a_name_that_nothing_came_under_there_are_words_and_never_zero() -
     pushes.put(GroupId("api"), None, "ORDERS", before(1.0))
     scrape = polled(pushes, a_pushed("CPU"), a_pushed("ORDERS", per=Per.GROUP))
     assert answers(scrape) == {("a", "cpu"): Reply.STALE, ("b", "cpu"): Reply.TIMEOUT, ("", "orders"): Reply.TIMEOUT}
-    assert dict(scrape.said) == {
+    assert dict(scrape.details) == {
         0: "no new value has been pushed under CPU for more than 1m30s",
         1: "no value has been pushed under CPU yet",
         2: "no value has been pushed under ORDERS yet",
@@ -115,7 +115,7 @@ def test_rows_of_other_sources_are_left_alone() -> None:
     pushes.put(WEB, A, "CPU", before(1.0))
     scrape = polled(pushes, an_object("1.1", id="aa"), a_pushed("CPU"), a_column("scur"), members={"a": "127.0.0.1"})
     assert answers(scrape) == {("a", "aa"): Reply.TIMEOUT, ("a", "cpu"): 7.0, ("a", "scur"): Reply.TIMEOUT}
-    assert dict(scrape.said) == {}
+    assert dict(scrape.details) == {}
 
 
 def test_every_group_has_its_own_values() -> None:
@@ -188,11 +188,11 @@ def brought(
 
 
 def polled_board(
-    *told: Brought, counters: Sequence[Counter] = (a_brought_value(),), groups: Sequence[str] = ("web",)
+    *alerts: Brought, counters: Sequence[Counter] = (a_brought_value(),), groups: Sequence[str] = ("web",)
 ) -> Scrape:
     """A poll at noon, steady second 1000 and wall second 100."""
     board = Board()
-    for one in told:
+    for one in alerts:
         board.put(one)
     all_members = {group: roster for name in groups for group, roster in rosters(MEMBERS, group=name).items()}
     poller = Poller(clock=lambda: a_moment(1000.0, wall=100.0), read_secret=no_secret, sources=(AlertedSource(board),))
@@ -206,12 +206,12 @@ def test_a_value_is_an_answer_of_this_moment_for_as_long_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "alerts",
     [[], [brought(512.0, until=100.0)], [brought(512.0, group="api")], [brought(512.0, alert="other")]],
-    ids=["nothing-was-told", "over", "of-another-group", "of-another-alert"],
+    ids=["no-alert", "over", "of-another-group", "of-another-alert"],
 )
-def test_without_a_value_there_is_silence_and_never_zero(told: list[Brought]) -> None:
-    assert answers(polled_board(*told)) == {("", "depth"): Reply.TIMEOUT}
+def test_without_a_value_there_is_silence_and_never_zero(alerts: list[Brought]) -> None:
+    assert answers(polled_board(*alerts)) == {("", "depth"): Reply.TIMEOUT}
 
 
 def test_of_several_alerts_the_greatest_counts() -> None:
@@ -236,8 +236,8 @@ def test_rows_of_members_and_of_other_sources_are_left_alone() -> None:
 
 
 def test_every_group_of_a_round_has_its_own_value() -> None:
-    told = [brought(1.0, group="api"), brought(3.0, group="web")]
-    scrape = polled_board(*told, counters=(a_brought_value(), a_column("scur")), groups=("api", "batch", "web"))
+    alerts = [brought(1.0, group="api"), brought(3.0, group="web")]
+    scrape = polled_board(*alerts, counters=(a_brought_value(), a_column("scur")), groups=("api", "batch", "web"))
     rows = zip(scrape.layout.series, scrape.value.tolist(), scrape.reply.tolist(), strict=True)
     depths = {series.group: value if code == Reply.OK else None for series, value, code in rows if not series.member}
     assert depths == {"api": 1.0, "batch": None, "web": 3.0}

@@ -50,7 +50,7 @@ def test_one_value_needs_no_way_to_become_one() -> None:
 def test_several_values_need_one() -> None:
     numbers = [RowNumber(5.0, None), RowNumber(7.0, None)]
 
-    assert read(Reducer(), numbers, None) == HttpFailure(reply=Reply.AMBIGUOUS, said="2 values")
+    assert read(Reducer(), numbers, None) == HttpFailure(reply=Reply.AMBIGUOUS, detail="2 values")
     reading = read(Reducer(), numbers, Reduce.MAX)
     assert isinstance(reading, ReducedRows)
     assert reading.value == 7.0

@@ -479,7 +479,7 @@ def test_failures_say_what_was_asked_and_what_came(snmpd: Snmpd) -> None:
         polled(a_catalogue([an_object(oid) for oid in oids], snmp=access(snmpd)), {"a": snmpd.address})
     )
 
-    assert sorted(scrape.said.values()) == [
+    assert sorted(scrape.details.values()) == [
         f"{OBJECT_ID}: an OID or an address where a number is due: 1.3.6.1.4.1.8072.3.2.10",
         f"{WORD}: a string where a number is due: 'idle'",
         f"{MISSING}: the agent has no such object",
@@ -499,8 +499,8 @@ def test_failures_of_the_agent_say_what_they_may_be(snmpd: Snmpd, member: str, c
 
     scrape = asyncio.run(polled(catalogue, {"a": member}, source=a_source(patience=[0.2])))
 
-    assert words in scrape.said[0]
-    assert "guess" not in scrape.said[0]
+    assert words in scrape.details[0]
+    assert "guess" not in scrape.details[0]
 
 
 def test_a_name_is_resolved_and_one_that_takes_long_delays_no_other(
@@ -523,7 +523,7 @@ def test_a_name_is_resolved_and_one_that_takes_long_delays_no_other(
 
     assert list(answers(scrape).values()) == [Reply.UNREACHABLE, 42.0, 42.0]
     assert (scrape.replied_at[1:] - scrape.at.steady).max() < 0.4
-    assert "could not be resolved within" in scrape.said[0]
+    assert "could not be resolved within" in scrape.details[0]
 
 
 def test_rounds_side_by_side_ask_an_agent_they_share_one_after_the_other() -> None:

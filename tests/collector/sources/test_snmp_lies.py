@@ -31,29 +31,29 @@ USERS: Mapping[str, tuple[AuthProtocol | None, PrivProtocol | None]] = {
 NitroAnswer = Callable[[Sequence[str]], Sequence[tuple[str, Any]]]
 
 
-async def told(access: SnmpAccess, counters: Sequence[Counter], patience: float = PATIENT) -> tuple[Answers, str]:
-    """Patient where an answer is expected, since a busy machine answers late."""
+async def polled(access: SnmpAccess, counters: Sequence[Counter], patience: float = PATIENT) -> tuple[Answers, str]:
+    """Wait long where an answer is expected: a busy machine answers late."""
     polling = snmp_poller(a_source(patience))
     scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=PATIENT)
     await polling.close()
-    return answers(scrape), " ".join(scrape.said.values())
+    return answers(scrape), " ".join(scrape.details.values())
 
 
 def of_community(
-    said: NitroAnswer, counters: Sequence[Counter], version: SnmpVersion, engine: SnmpLibrary
+    answer: NitroAnswer, counters: Sequence[Counter], version: SnmpVersion, engine: SnmpLibrary
 ) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
-        async with scripted(lambda ask: [ask.answer(said(ask.oids))]) as (port, _):
-            return await told(an_access(port, version=version, engine=engine), counters)
+        async with scripted(lambda ask: [ask.answer(answer(ask.oids))]) as (port, _):
+            return await polled(an_access(port, version=version, engine=engine), counters)
 
     return asyncio.run(scene())
 
 
-def of_user(said: NitroAnswer, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
+def of_user(answer: NitroAnswer, counters: Sequence[Counter], user: str, engine: SnmpLibrary) -> tuple[Answers, str]:
     async def scene() -> tuple[Answers, str]:
-        async with lying(said, user) as port:
+        async with lying(answer, user) as port:
             auth, priv = USERS[user]
-            return await told(a_user(port, user, auth=auth, priv=priv, engine=engine), counters)
+            return await polled(a_user(port, user, auth=auth, priv=priv, engine=engine), counters)
 
     return asyncio.run(scene())
 
@@ -71,11 +71,11 @@ GETS: Mapping[str, tuple[NitroAnswer, str]] = {
 
 @ENGINES
 @PLAIN
-@pytest.mark.parametrize(("said", "reason"), GETS.values(), ids=GETS)
+@pytest.mark.parametrize(("answer", "reason"), GETS.values(), ids=GETS)
 def test_an_answer_with_other_objects_is_not_heard(
-    said: NitroAnswer, reason: str, version: SnmpVersion, engine: SnmpLibrary
+    answer: NitroAnswer, reason: str, version: SnmpVersion, engine: SnmpLibrary
 ) -> None:
-    found, why = of_community(said, [an_object(ZERO), an_object(TWO)], version, engine)
+    found, why = of_community(answer, [an_object(ZERO), an_object(TWO)], version, engine)
 
     assert found == {("a", ZERO): Reply.MALFORMED, ("a", TWO): Reply.MALFORMED}
     assert reason in why
@@ -85,8 +85,8 @@ def test_an_answer_with_other_objects_is_not_heard(
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("case", [name for name in GETS if name != "nothing at all"])
 def test_a_user_s_answer_with_other_objects_is_not_heard(case: str, user: str, engine: SnmpLibrary) -> None:
-    said, reason = GETS[case]
-    found, why = of_user(said, [an_object(ZERO), an_object(TWO)], user, engine)
+    answer, reason = GETS[case]
+    found, why = of_user(answer, [an_object(ZERO), an_object(TWO)], user, engine)
 
     assert found == {("a", ZERO): Reply.MALFORMED, ("a", TWO): Reply.MALFORMED}
     assert reason in why
@@ -103,14 +103,14 @@ def test_a_user_s_answer_with_the_right_objects_is_heard(user: str, engine: Snmp
 @ENGINES
 @pytest.mark.parametrize("user", USERS)
 def test_what_a_user_s_agent_does_not_have_is_absent_beside_what_it_has(user: str, engine: SnmpLibrary) -> None:
-    def said(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
+    def answer(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(oid, 42 if oid == ZERO else rfc1905.noSuchInstance) for oid in oids]
 
-    assert of_user(said, [an_object(ZERO), an_object(TWO)], user, engine)[0] == {
+    assert of_user(answer, [an_object(ZERO), an_object(TWO)], user, engine)[0] == {
         ("a", ZERO): 42.0,
         ("a", TWO): Reply.NO_SUCH_COUNTER,
     }
-    assert of_user(said, [an_object(TWO)], user, engine)[0] == {("a", TWO): Reply.NO_SUCH_COUNTER}
+    assert of_user(answer, [an_object(TWO)], user, engine)[0] == {("a", TWO): Reply.NO_SUCH_COUNTER}
 
 
 @ENGINES
@@ -125,10 +125,10 @@ def test_objects_in_another_order_are_asked_for_one_by_one(version: SnmpVersion,
 
 @ENGINES
 def test_one_object_that_is_answered_wrongly_spoils_no_other(engine: SnmpLibrary) -> None:
-    def said(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
+    def answer(oids: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(SEVEN if oid == ZERO else oid, 5) for oid in oids]
 
-    found, why = of_community(said, [an_object(ZERO), an_object(TWO)], SnmpVersion.V2C, engine)
+    found, why = of_community(answer, [an_object(ZERO), an_object(TWO)], SnmpVersion.V2C, engine)
 
     assert found == {("a", ZERO): Reply.MALFORMED, ("a", TWO): 5.0}
     assert f"the agent answers {SEVEN}, which was not asked for, and not {ZERO}" in why
@@ -143,9 +143,9 @@ WALKS: Mapping[str, tuple[NitroAnswer, str]] = {
 
 
 @ENGINES
-@pytest.mark.parametrize(("said", "reason"), WALKS.values(), ids=WALKS)
-def test_a_walk_that_is_answered_wrongly_is_not_heard(said: NitroAnswer, reason: str, engine: SnmpLibrary) -> None:
-    found, why = of_community(said, [a_column(COLUMN)], SnmpVersion.V2C, engine)
+@pytest.mark.parametrize(("answer", "reason"), WALKS.values(), ids=WALKS)
+def test_a_walk_that_is_answered_wrongly_is_not_heard(answer: NitroAnswer, reason: str, engine: SnmpLibrary) -> None:
+    found, why = of_community(answer, [a_column(COLUMN)], SnmpVersion.V2C, engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
     assert reason in why
@@ -153,10 +153,10 @@ def test_a_walk_that_is_answered_wrongly_is_not_heard(said: NitroAnswer, reason:
 
 @ENGINES
 def test_more_than_one_object_after_another_is_not_heard_under_v1(engine: SnmpLibrary) -> None:
-    def said(_: Sequence[str]) -> Sequence[tuple[str, Any]]:
+    def answer(_: Sequence[str]) -> Sequence[tuple[str, Any]]:
         return [(f"{COLUMN}.1", 5), (f"{COLUMN}.2", 5)]
 
-    found, why = of_community(said, [a_column(COLUMN)], SnmpVersion.V1, engine)
+    found, why = of_community(answer, [a_column(COLUMN)], SnmpVersion.V1, engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
     assert "2 objects where 1 were asked for" in why
@@ -184,7 +184,7 @@ def test_a_value_of_a_type_that_is_no_number_is_not_heard(value: object, engine:
 def test_an_answer_to_another_request_is_not_heard(version: SnmpVersion, engine: SnmpLibrary) -> None:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer([(oid, 5) for oid in ask.oids], other_id=True)]) as (port, _):
-            return await told(an_access(port, version=version, engine=engine), [an_object(ZERO)], patience=0.4)
+            return await polled(an_access(port, version=version, engine=engine), [an_object(ZERO)], patience=0.4)
 
     assert asyncio.run(scene())[0] == {("a", ZERO): Reply.TIMEOUT}
 
@@ -194,7 +194,7 @@ def test_an_answer_to_another_request_is_not_heard(version: SnmpVersion, engine:
 def test_values_beside_an_error_are_not_heard(version: SnmpVersion, engine: SnmpLibrary) -> None:
     async def scene() -> tuple[Answers, str]:
         async with scripted(lambda ask: [ask.answer([(oid, 5) for oid in ask.oids], status=5)]) as (port, _):
-            return await told(an_access(port, version=version, engine=engine), [an_object(ZERO)])
+            return await polled(an_access(port, version=version, engine=engine), [an_object(ZERO)])
 
     assert asyncio.run(scene())[0] == {("a", ZERO): Reply.INCOMPLETE}
 
@@ -222,6 +222,6 @@ MESSAGES = {
 def test_a_message_that_is_no_answer_of_ours_is_not_heard(change: Callable[[bytes], bytes]) -> None:
     async def scene() -> tuple[Answers, str]:
         async with scripted(as_another(change)) as (port, _):
-            return await told(an_access(port), [an_object(ZERO)], patience=0.4)
+            return await polled(an_access(port), [an_object(ZERO)], patience=0.4)
 
     assert asyncio.run(scene())[0]["a", ZERO] in {Reply.MALFORMED, Reply.TIMEOUT}

@@ -60,7 +60,7 @@ def poll(
     script: Script, counters: Sequence[Counter], *, engine: SnmpLibrary = SnmpLibrary.GUFO
 ) -> tuple[Answers, Sequence[str]]:
     (scrape,), _ = polls(script, counters, engine=engine)
-    return answers(scrape), list(scrape.said.values())
+    return answers(scrape), list(scrape.details.values())
 
 
 def rows(values: Sequence[int]) -> list[tuple[str, int]]:
@@ -87,10 +87,10 @@ def test_a_walk_that_ends_in_an_error_is_no_shorter_table(engine: SnmpLibrary) -
         first = ask.oids[0] == COLUMN
         return [ask.answer(rows([5, 5])) if first else ask.refusal(5)]
 
-    found, said = poll(script, [a_column(COLUMN)], engine=engine)
+    found, detail = poll(script, [a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.INCOMPLETE}
-    assert said == [f"{COLUMN}: genErr: the agent could not read it"]
+    assert detail == [f"{COLUMN}: genErr: the agent could not read it"]
 
 
 ENDLESS = {
@@ -106,10 +106,10 @@ ENDLESS = {
 @ENGINES
 @pytest.mark.parametrize("script", ENDLESS.values(), ids=ENDLESS)
 def test_a_table_without_order_is_malformed_and_no_endless_loop(script: Script, engine: SnmpLibrary) -> None:
-    found, (said,) = poll(script, [a_column(COLUMN)], engine=engine)
+    found, (detail,) = poll(script, [a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
-    assert "without order" in said
+    assert "without order" in detail
 
 
 def test_a_table_without_end_is_given_up() -> None:
@@ -117,20 +117,20 @@ def test_a_table_without_end_is_given_up() -> None:
         at = 0 if ask.oids[0] == COLUMN else int(ask.oids[0].rpartition(".")[2])
         return [ask.answer([(f"{COLUMN}.{row}", 1) for row in range(at + 1, at + 41)])]
 
-    found, (said,) = poll(script, [a_column(COLUMN)])
+    found, (detail,) = poll(script, [a_column(COLUMN)])
 
     assert found == {("a", f"{COLUMN} sum"): Reply.MALFORMED}
-    assert "more than 10,000 rows" in said
+    assert "more than 10,000 rows" in detail
 
 
 @ENGINES
 def test_rows_that_are_no_numbers_can_be_counted_but_not_added_up(engine: SnmpLibrary) -> None:
     names = [(f"{COLUMN}.{row}", f"eth{row}") for row in (1, 2, 10)]
 
-    found, said = poll(table(names), [a_column(COLUMN, Reduce.COUNT), a_column(COLUMN)], engine=engine)
+    found, detail = poll(table(names), [a_column(COLUMN, Reduce.COUNT), a_column(COLUMN)], engine=engine)
 
     assert found == {("a", f"{COLUMN} count"): 3.0, ("a", f"{COLUMN} sum"): Reply.MALFORMED}
-    assert said == [f"{COLUMN}: row 1: a string where a number is due: 'eth1'"]
+    assert detail == [f"{COLUMN}: row 1: a string where a number is due: 'eth1'"]
 
 
 def test_a_column_that_two_counters_read_is_walked_once() -> None:
@@ -225,11 +225,11 @@ def test_one_object_that_cannot_be_read_costs_the_others_nothing(engine: SnmpLib
     def script(ask: Ask) -> Sequence[bytes]:
         return [ask.refusal(5) if MANY[3] in ask.oids else ask.answer([(oid, 7) for oid in ask.oids])]
 
-    found, said = poll(script, [an_object(oid) for oid in MANY], engine=engine)
+    found, detail = poll(script, [an_object(oid) for oid in MANY], engine=engine)
 
     assert found["a", MANY[3]] is Reply.INCOMPLETE
     assert sorted(str(value) for value in found.values()).count("7.0") == 15
-    assert said == [f"{MANY[3]}: genErr: the agent could not read it"]
+    assert detail == [f"{MANY[3]}: genErr: the agent could not read it"]
 
 
 @ENGINES
@@ -297,13 +297,13 @@ def test_values_of_64_bits_and_below_zero_are_what_they_are() -> None:
         MANY[8]: rfc1905.noSuchInstance,
     }
 
-    found, said = poll(table(list(values.items())), [an_object(oid) for oid in values])
+    found, detail = poll(table(list(values.items())), [an_object(oid) for oid in values])
 
     assert [found["a", oid] for oid in values] == [
         2.0**64, -(2.0**31), 2.0**32 - 1, 2.0**32 - 1, pytest.approx(3.14159274), 1.5, 65536.0,
         Reply.MALFORMED, Reply.NO_SUCH_COUNTER,
     ]  # fmt: skip
-    assert f"{MANY[7]}: an OID or an address where a number is due: 192.0.2.1" in said
+    assert f"{MANY[7]}: an OID or an address where a number is due: 192.0.2.1" in detail
 
 
 def test_a_restart_between_the_uptime_and_the_rows_is_seen() -> None:
@@ -314,10 +314,10 @@ def test_a_restart_between_the_uptime_and_the_rows_is_seen() -> None:
             return table([*rows([5, 6]), (BEYOND, 1)])(ask)
         return [ask.answer([(ask.oids[0], V2C.TimeTicks(next(uptimes)))])]
 
-    found, (said,) = poll(script, [a_column(COLUMN, rising=True, bits=32)])
+    found, (detail,) = poll(script, [a_column(COLUMN, rising=True, bits=32)])
 
     assert found == {("a", f"{COLUMN} sum"): Reply.INCOMPLETE}
-    assert "restarted" in said
+    assert "restarted" in detail
 
 
 def test_retries_wait_longer_each_time() -> None:

@@ -53,18 +53,18 @@ def snmpd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snmpd]:
 
 
 async def polled(access: SnmpAccess, counters: Sequence[Counter], source: SnmpSource | None = None) -> Answers:
-    found, _ = await polled_and_said(access, counters, source)
+    found, _ = await polled_with_details(access, counters, source)
     return found
 
 
-async def polled_and_said(
+async def polled_with_details(
     access: SnmpAccess, counters: Sequence[Counter], source: SnmpSource | None = None
 ) -> tuple[Answers, str]:
     polling = snmp_poller(source)
     scrape = await polling.poll(a_catalogue(counters, snmp=access), rosters({"a": "127.0.0.1"}), timeout=PATIENT)
     if source is None:
         await polling.close()
-    return answers(scrape), " ".join(scrape.said.values())
+    return answers(scrape), " ".join(scrape.details.values())
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_a_peer_that_is_not_believed_is_told_so(
 ) -> None:
     access = a_user(snmpd.port, name, auth=auth, priv=priv, passwords=passwords, engine=engine)
 
-    found, said = asyncio.run(polled_and_said(access, [an_object(FORTY_TWO)]))
+    found, detail = asyncio.run(polled_with_details(access, [an_object(FORTY_TWO)]))
 
     assert found == {("a", FORTY_TWO): Reply.AUTH}
-    assert words in said
-    assert "guess" not in said
+    assert words in detail
+    assert "guess" not in detail
 
 
 @pytest.mark.parametrize(("engine", "reply"), [(SnmpLibrary.GUFO, Reply.AUTH), (SnmpLibrary.PYSNMP, Reply.TIMEOUT)])
@@ -135,14 +135,14 @@ def test_a_wrong_password_of_encryption_is_met_by_silence(snmpd: Snmpd, engine: 
 
     async def scene() -> tuple[Answers, str]:
         source = a_source(0.2)
-        found = await polled_and_said(access, [an_object(FORTY_TWO)], source)
+        found = await polled_with_details(access, [an_object(FORTY_TWO)], source)
         await source.close()
         return found
 
-    found, said = asyncio.run(scene())
+    found, detail = asyncio.run(scene())
 
     assert found == {("a", FORTY_TWO): reply}
-    assert "priv" in said
+    assert "priv" in detail
 
 
 ID = "exactEngineID 0x80001f880474726962"
@@ -272,11 +272,11 @@ def test_an_agent_that_was_heard_and_falls_silent_is_not_suspected_of_another_pa
             source = a_source(0.2)
             await polled(access, [an_object(FORTY_TWO)], source)
             relay.deaf = True
-            found = await polled_and_said(access, [an_object(FORTY_TWO)], source)
+            found = await polled_with_details(access, [an_object(FORTY_TWO)], source)
             await source.close()
             return found
 
-    found, said = asyncio.run(scene())
+    found, detail = asyncio.run(scene())
 
     assert found == {("a", FORTY_TWO): Reply.TIMEOUT}
-    assert "no answer" in said
+    assert "no answer" in detail

@@ -16,9 +16,9 @@ RISING = replace(an_object("1.3.2", id="rising", kind=CounterKind.RISING), unit=
 CATALOGUE = a_catalogue([GAUGE, RISING])
 
 
-def read(counter: str, value: float, *, at: float, reply: Reply = OK, said: str = "") -> Scrape:
+def read(counter: str, value: float, *, at: float, reply: Reply = OK, detail: str = "") -> Scrape:
     key = ("web", "a", counter)
-    scrape = a_scrape({key: reply}, at=a_moment(at), said={key: said} if said else None)
+    scrape = a_scrape({key: reply}, at=a_moment(at), details={key: detail} if detail else None)
     return replace(scrape, value=np.array([value]), replied_at=np.array([at + 0.002]))
 
 
@@ -50,7 +50,7 @@ def test_a_rising_counter_is_shown_as_a_rate_after_two_readings() -> None:
 
 
 def test_a_failure_has_a_message_and_a_remedy_and_no_number() -> None:
-    failed = read("gauge", 0.0, at=10.0, reply=Reply.NO_SUCH_COUNTER, said="noSuchInstance")
+    failed = read("gauge", 0.0, at=10.0, reply=Reply.NO_SUCH_COUNTER, detail="noSuchInstance")
     found = the(probed(CATALOGUE, [failed], ended=10.5))
 
     assert (found.reading, found.value, found.age, found.took) == (None, None, None, None)

@@ -86,13 +86,13 @@ def test_when_the_back_off_is_over_there_is_nothing_to_warn_of() -> None:
 
 def test_a_value_that_was_not_heard_is_named_and_makes_no_warning() -> None:
     runtime = a_runtime(0, found=0)
-    said = "-1 is outside range 0..100"
+    detail = "-1 is outside range 0..100"
     runtime.misses = (
-        Miss(counter=CounterId("cpu"), reply=Reply.OUTSIDE_RANGE, count=3, member=MemberName("web-1"), said=said),
-        Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), said=""),
+        Miss(counter=CounterId("cpu"), reply=Reply.OUTSIDE_RANGE, count=3, member=MemberName("web-1"), detail=detail),
+        Miss(counter=CounterId("load"), reply=Reply.TIMEOUT, count=1, member=MemberName("web-2"), detail=""),
     )
 
-    assert status_of(runtime, NOW).unbelieved == (f"cpu of web-1 and 2 others rejected: {said}",)
+    assert status_of(runtime, NOW).unbelieved == (f"cpu of web-1 and 2 others rejected: {detail}",)
     assert condition_of(runtime, NOW) is GroupCondition.RUNNING
 
 

@@ -45,8 +45,8 @@ def test_every_command_that_takes_a_project_is_told_it(stage: CloudstackStage, b
     assert [server.name for server in cloud.list(WEB).servers] == [NAME]
     assert cloud.find(NAME) is not None
     cloud.destroy(NAME, grace=0.0)
-    told = {command: given.get("projectid") for command, given in stage.wire.calls}
-    assert {command for command in told if told[command] == project(stage)} == told.keys() & TAKING
+    projects = {command: given.get("projectid") for command, given in stage.wire.calls}
+    assert {command for command in projects if projects[command] == project(stage)} == projects.keys() & TAKING
     assert stage.wire.count("listProjects") == (1 if by == "name" else 0)
 
 

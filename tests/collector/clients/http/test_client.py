@@ -96,7 +96,7 @@ def test_a_certificate_that_our_authority_signed_is_believed(nginx: Nginx, made:
 
 @pytest.mark.real("nginx", "openssl")
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "detail"),
     [
         pytest.param("expired", "certificate has expired", id="expired"),
         pytest.param("other", "certificate is not valid for '127.0.0.1'", id="for another name"),
@@ -104,12 +104,12 @@ def test_a_certificate_that_our_authority_signed_is_believed(nginx: Nginx, made:
     ],
 )
 def test_a_certificate_that_is_not_believed_is_no_answer(
-    nginx: Nginx, made: Certificates, kind: str, said: str
+    nginx: Nginx, made: Certificates, kind: str, detail: str
 ) -> None:
     failure = failed(asked(nginx.url("/value", tls=kind), access=HttpAccess(trust=Trust(ca=str(made.ca)))))
 
     assert failure.reply is Reply.UNTRUSTED
-    assert said in failure.said
+    assert detail in failure.detail
 
 
 @pytest.mark.real("nginx", "openssl")
@@ -145,20 +145,20 @@ def test_certificates_that_were_replaced_are_believed_without_a_restart(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "detail"),
     [
         pytest.param(None, "No such file or directory", id="missing"),
         pytest.param("nothing", "it holds no certificate", id="no certificate"),
     ],
 )
-def test_an_authority_that_cannot_be_read_is_named(tmp_path: Path, content: str | None, said: str) -> None:
+def test_an_authority_that_cannot_be_read_is_named(tmp_path: Path, content: str | None, detail: str) -> None:
     file = tmp_path / "ours.pem"
     if content is not None:
         file.write_text(content)
 
     failure = failed(asked("https://127.0.0.1:1/", access=HttpAccess(trust=Trust(ca=str(file)))))
 
-    assert failure == HttpFailure(reply=Reply.UNTRUSTED, said=f"{file} cannot be used as ca: {said}")
+    assert failure == HttpFailure(reply=Reply.UNTRUSTED, detail=f"{file} cannot be used as ca: {detail}")
 
 
 @pytest.mark.real("nginx", "openssl")
@@ -166,12 +166,12 @@ def test_tls_spoken_to_a_port_without_it_says_so(nginx: Nginx) -> None:
     failure = failed(asked(f"https://127.0.0.1:{nginx.port}/value"))
 
     assert failure.reply is Reply.MALFORMED
-    assert failure.said.startswith("no TLS: ")
+    assert failure.detail.startswith("no TLS: ")
 
 
 @pytest.mark.real("nginx", "openssl")
 @pytest.mark.parametrize(
-    ("path", "reply", "said"),
+    ("path", "reply", "detail"),
     [
         pytest.param("/moved", Reply.MALFORMED, "HTTP 302 Found: redirects are not followed", id="redirect"),
         pytest.param("/nowhere", Reply.NO_SUCH_COUNTER, "HTTP 404 Not Found", id="not found"),
@@ -180,8 +180,8 @@ def test_tls_spoken_to_a_port_without_it_says_so(nginx: Nginx) -> None:
         pytest.param("/busy", Reply.RATE_LIMITED, "HTTP 429 Too Many Requests", id="asked too often"),
     ],
 )
-def test_what_a_real_server_refuses_is_no_answer(nginx: Nginx, path: str, reply: Reply, said: str) -> None:
-    assert failed(asked(nginx.url(path))) == HttpFailure(reply=reply, said=said)
+def test_what_a_real_server_refuses_is_no_answer(nginx: Nginx, path: str, reply: Reply, detail: str) -> None:
+    assert failed(asked(nginx.url(path))) == HttpFailure(reply=reply, detail=detail)
 
 
 @pytest.mark.real("nginx", "openssl")
@@ -274,7 +274,7 @@ def test_an_answer_that_unpacks_to_too_much_takes_no_memory() -> None:
 
     failure = failed(asked_of(says(a_response(bomb, headers={"Content-Encoding": "gzip"}))))
 
-    assert failure.said == "the answer is longer than 16777216 bytes"
+    assert failure.detail == "the answer is longer than 16777216 bytes"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 96 * 1024  # KiB; half a GiB is packed in it
 
 
@@ -393,7 +393,7 @@ def test_a_service_that_asks_to_wait_is_not_asked_again_until_then() -> None:
 
     first, second, third = asyncio.run(scene())
     assert [failed(answer).reply for answer in (first, second, third)] == [Reply.RATE_LIMITED] * 3
-    assert failed(second).said == "HTTP 429 Too Many Requests, and asks to wait 60 s"
+    assert failed(second).detail == "HTTP 429 Too Many Requests, and asks to wait 60 s"
     assert len(heard) == 2
 
 
@@ -412,7 +412,7 @@ def test_a_server_that_asks_for_a_year_is_asked_again_after_five_minutes() -> No
         await client.close()
         return answer
 
-    assert failed(asyncio.run(scene())).said == "HTTP 503 Service Unavailable"
+    assert failed(asyncio.run(scene())).detail == "HTTP 503 Service Unavailable"
 
 
 # Secrets.
@@ -434,8 +434,8 @@ def test_a_secret_never_comes_back_in_what_is_said(secret: str, access: HttpAcce
 
     answer = asked_of(says(head), access=access, token=secret)
 
-    said = answer.said if isinstance(answer, HttpFailure) else ""
-    assert not any(part in said for part in (secret, secret[:5], "horse", "X-Admin"))
+    detail = answer.detail if isinstance(answer, HttpFailure) else ""
+    assert not any(part in detail for part in (secret, secret[:5], "horse", "X-Admin"))
 
 
 def test_a_header_cannot_be_smuggled_in_with_a_token() -> None:
@@ -450,7 +450,7 @@ def test_a_header_cannot_be_smuggled_in_with_a_token() -> None:
     )
 
     assert failure.reply is Reply.AUTH
-    assert "TOKEN" in failure.said
+    assert "TOKEN" in failure.detail
     assert heard == []
 
 
@@ -466,7 +466,7 @@ def test_a_secret_that_is_not_there_is_told_before_anybody_is_asked() -> None:
         finally:
             await client.close()
 
-    expected = HttpFailure(reply=Reply.AUTH, said="the environment variable TOKEN holds no secret")
+    expected = HttpFailure(reply=Reply.AUTH, detail="the environment variable TOKEN holds no secret")
     assert asyncio.run(scene()) == expected
 
 

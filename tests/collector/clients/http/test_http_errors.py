@@ -50,8 +50,8 @@ def test_a_listener_without_tls_is_reported(port: int) -> None:
 
 
 def test_the_file_of_certificates_is_not_there(port: int) -> None:
-    said = failure_of(f"https://127.0.0.1:{port}/", verify="/nowhere/ca.pem")
-    assert said == "the file of certificates (ca) cannot be read"
+    detail = failure_of(f"https://127.0.0.1:{port}/", verify="/nowhere/ca.pem")
+    assert detail == "the file of certificates (ca) cannot be read"
 
 
 def test_what_is_asked_is_never_told() -> None:

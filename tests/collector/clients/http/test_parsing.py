@@ -42,7 +42,7 @@ def test_a_source_that_has_cost_more_than_its_share_is_put_off_until_time_has_pa
         late = await parser.run("heavy", LONG, lambda: "parsed")
         assert isinstance(late, HttpFailure)
         assert late.reply is Reply.PUT_OFF
-        assert "more than its share" in late.said
+        assert "more than its share" in late.detail
         assert parser.put_off("light") is None
         assert await parser.run("light", LONG, lambda: "parsed") == "parsed"
 

@@ -20,7 +20,7 @@ from config.errors import TrimtabError
 from config.model.access import SecretRef, Trust
 from config.units import Instant, Moment, Monotonic
 from tests.support.collector import a_catalogue
-from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, a_source, a_virtual_server, running, said
+from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, a_source, a_virtual_server, nitro, running
 
 PATH = "stat/lbvserver/web-vip"
 
@@ -87,9 +87,9 @@ def test_many_callers_at_once_share_one_login_and_leave_nothing_behind() -> None
 @pytest.mark.parametrize(
     "over",
     [
-        lambda: said(401, 444, "Session expired or killed. Please login again"),
-        lambda: said(200, 444, "Session expired or killed. Please login again"),
-        lambda: said(599, 1027, "Authentication timed out"),
+        lambda: nitro(401, 444, "Session expired or killed. Please login again"),
+        lambda: nitro(200, 444, "Session expired or killed. Please login again"),
+        lambda: nitro(599, 1027, "Authentication timed out"),
         lambda: web.Response(status=401, text="<html>"),
     ],
     ids=["401 and 444", "200 and 444", "1027", "only 401"],
@@ -139,11 +139,13 @@ def test_a_wrong_password_is_tried_once_and_again_only_after_a_while_that_double
 def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = "wrong-one"
-        stage.netscaler.instead = lambda path: said(401, 355, "Invalid password wrong-one") if "login" in path else None
+        stage.netscaler.instead = lambda path: (
+            nitro(401, 355, "Invalid password wrong-one") if "login" in path else None
+        )
         found = await stage.get()
         assert isinstance(found, HttpFailure)
-        assert found.said == "error 355: Invalid password …"
-        assert "not tried again for 60 s" in (await stage.get()).said  # type: ignore[union-attr]
+        assert found.detail == "error 355: Invalid password …"
+        assert "not tried again for 60 s" in (await stage.get()).detail  # type: ignore[union-attr]
         assert "wrong-one" not in repr(stage.client._session._denial)
 
     played(scene)
@@ -151,10 +153,10 @@ def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None
 
 def test_an_appliance_that_repeats_the_password_in_another_answer_does_not_bring_it_into_a_log() -> None:
     async def scene(stage: Scene) -> None:
-        stage.netscaler.instead = lambda path: said(429, 447, f"not with {PASSWORD}") if "stat/" in path else None
+        stage.netscaler.instead = lambda path: nitro(429, 447, f"not with {PASSWORD}") if "stat/" in path else None
         found = await stage.get()
         assert isinstance(found, HttpFailure)
-        assert found.said == "error 447: not with …"
+        assert found.detail == "error 447: not with …"
 
     played(scene)
 
@@ -173,14 +175,14 @@ def test_a_secret_that_is_not_there_is_said_and_nothing_is_asked() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = None
         found = await stage.get()
-        assert found == HttpFailure(reply=Reply.AUTH, said="NS is not set")
+        assert found == HttpFailure(reply=Reply.AUTH, detail="NS is not set")
 
     assert played(scene).asked == []
 
 
 def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm() -> None:
     async def scene(stage: Scene) -> None:
-        stage.netscaler.instead = lambda path: said(401, 444, "Session expired") if path == PATH else None
+        stage.netscaler.instead = lambda path: nitro(401, 444, "Session expired") if path == PATH else None
         for _ in range(10):
             assert kind(await stage.get()) is Reply.AUTH
         assert stage.netscaler.logins == 2
@@ -194,11 +196,11 @@ def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm() -> N
 @pytest.mark.parametrize(
     ("answer", "reply"),
     [
-        (lambda: said(201, 0, "Done"), Reply.MALFORMED),
-        (lambda: said(201, 0, "Done", sessionid="a\r\nX-Evil: 1"), Reply.MALFORMED),
-        (lambda: said(201, 0, "Done", sessionid=7), Reply.MALFORMED),
-        (lambda: said(200, 445, "Session limit exceeded"), Reply.RATE_LIMITED),
-        (lambda: said(401, 1027, "Authentication timed out"), Reply.UNREACHABLE),
+        (lambda: nitro(201, 0, "Done"), Reply.MALFORMED),
+        (lambda: nitro(201, 0, "Done", sessionid="a\r\nX-Evil: 1"), Reply.MALFORMED),
+        (lambda: nitro(201, 0, "Done", sessionid=7), Reply.MALFORMED),
+        (lambda: nitro(200, 445, "Session limit exceeded"), Reply.RATE_LIMITED),
+        (lambda: nitro(401, 1027, "Authentication timed out"), Reply.UNREACHABLE),
         (lambda: web.Response(status=503), Reply.UNREACHABLE),
         (lambda: web.Response(status=404), Reply.UNREACHABLE),
         (lambda: web.Response(status=302, headers={"Location": "/"}), Reply.MALFORMED),

@@ -52,7 +52,7 @@ def test_an_error_is_known_by_its_number_before_its_status(status: int, body: ob
 
     assert isinstance(refusal, Refusal)
     assert refusal.reply is reply
-    assert refusal.said
+    assert refusal.detail
     assert not refusal.expired
 
 
@@ -111,8 +111,8 @@ Json = st.recursive(
 def test_garbage_is_an_answer_or_a_failure_and_never_an_error(status: int, body: bytes) -> None:
     found = decoded(status, body)
     if isinstance(found, Refusal):
-        assert found.said
+        assert found.detail
         return
     for thing in things(found.document, "service"):
         value = figure(thing, "a")
-        assert bool(value.said) if isinstance(value, HttpFailure) else math.isfinite(value)
+        assert bool(value.detail) if isinstance(value, HttpFailure) else math.isfinite(value)

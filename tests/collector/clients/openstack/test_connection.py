@@ -197,7 +197,7 @@ def test_a_secret_that_cannot_be_read_is_permanent(stage: OpenstackStage) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("clouds: {mine: {auth: {auth_url: 'http://k', password: hunter2", "Cloud mine was not found"),
         ("clouds: {mine: {auth: {username: u, password: hunter2}}}", "credentials cannot be used"),
@@ -209,13 +209,13 @@ def test_a_secret_that_cannot_be_read_is_permanent(stage: OpenstackStage) -> Non
     ids=["broken", "incomplete", "empty", "nothing", "a number for all", "a number for an address"],
 )
 def test_a_bad_clouds_yaml_is_permanent_and_tells_no_secret(
-    stage: OpenstackStage, tmp_path: object, text: str, said: str
+    stage: OpenstackStage, tmp_path: object, text: str, message: str
 ) -> None:
     file = f"{tmp_path}/clouds.yaml"
     with open(file, "w") as out:  # noqa: PTH123 a text of three words
         out.write(text)
 
-    with pytest.raises(Permanent, match=said) as refused:
+    with pytest.raises(Permanent, match=message) as refused:
         asking(stage, credentials=CloudsYaml(cloud="mine", file=file))()
 
     assert "hunter2" not in str(refused.value)
@@ -225,16 +225,16 @@ def test_a_bad_clouds_yaml_is_permanent_and_tells_no_secret(
 def test_no_secret_and_no_token_leaves_the_call(stage: OpenstackStage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     ask = asking(stage, timeout=1.0)
-    said: list[str] = []
+    errors: list[str] = []
     for fault in (UNREACHED, LOST, error(500, "no"), error(401, "no"), error(403, "no"), answered(b"\xff")):
         stage.wire.script(_LABEL, *[fault] * 2)
         for _ in range(2):
             try:
                 ask()
             except DriverError as refused:
-                said += [str(refused), repr(refused.__cause__), repr(refused.__context__)]
+                errors += [str(refused), repr(refused.__cause__), repr(refused.__context__)]
 
-    told = "\n".join([*said, caplog.text])
-    assert len(said) > 6
-    assert SECRET not in told
-    assert "gAAAA" not in told
+    text = "\n".join([*errors, caplog.text])
+    assert len(errors) > 6
+    assert SECRET not in text
+    assert "gAAAA" not in text

@@ -32,8 +32,8 @@ def read(stage: OpenstackStage, **query: str) -> Read:
 
 
 def a_page(*ids: str, more: bool = False) -> Fault:
-    said = {"ports": [{"id": each} for each in ids], **({"ports_links": _MORE} if more else {})}
-    return answered(json.dumps(said).encode())
+    document = {"ports": [{"id": each} for each in ids], **({"ports_links": _MORE} if more else {})}
+    return answered(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 100])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from collector.clients.cloudstack.parsing import CloudstackRefused, ListingPage, opened, page_of
 from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
-from collector.sources.cloudstack.parsing import CloudstackUsage, can_tell_what_moved, look_up, machine_of
+from collector.sources.cloudstack.parsing import CloudstackUsage, look_up, machine_of, reports_traffic
 
 
 def read(field: str, **measured: object) -> float | Reply:
@@ -18,7 +18,7 @@ def read(field: str, **measured: object) -> float | Reply:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("written", "expected"),
     [
         ("31.5%", 31.5),
         ("31,5%", 31.5),
@@ -41,8 +41,8 @@ def read(field: str, **measured: object) -> float | Reply:
         (-1, Reply.NO_SUCH_COUNTER),
     ],
 )
-def test_a_share_is_read_and_nonsense_is_no_zero(said: object, expected: float | Reply) -> None:
-    assert read("cpuused", cpuused=said) == expected
+def test_a_share_is_read_and_nonsense_is_no_zero(written: object, expected: float | Reply) -> None:
+    assert read("cpuused", cpuused=written) == expected
 
 
 def test_a_field_that_is_not_there_is_no_zero() -> None:
@@ -67,7 +67,7 @@ def test_free_memory_counts_only_where_the_hypervisor_sees_the_guest(
 
 @pytest.mark.parametrize("version", [None, 4, "", "4", "four.17", "4.x"])
 def test_a_version_that_cannot_be_read_is_not_guessed(version: object) -> None:
-    assert isinstance(can_tell_what_moved({"capability": {"cloudstackversion": version}}), HttpFailure)
+    assert isinstance(reports_traffic({"capability": {"cloudstackversion": version}}), HttpFailure)
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -86,8 +86,8 @@ trees = st.recursive(
 
 
 @given(trees, st.sampled_from([200, 401, 431, 530]))
-def test_whatever_is_said_is_read_or_refused(said: object, status: int) -> None:
-    answer = opened(json.dumps({"response": said}).encode(), status)
+def test_whatever_is_said_is_read_or_refused(body: object, status: int) -> None:
+    answer = opened(json.dumps({"response": body}).encode(), status)
     page = (
         ListingPage(entries=(), count=None)
         if isinstance(answer, CloudstackRefused)

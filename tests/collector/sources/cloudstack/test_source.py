@@ -254,7 +254,7 @@ def test_a_refused_key_and_a_missing_secret_are_told_apart_from_silence(
     scrape = poll(cloud, CPU, members=(A,), secrets=secrets)
 
     assert replies(scrape) == {A: Reply.AUTH}
-    assert kept not in scrape.said[0]
+    assert kept not in scrape.details[0]
 
 
 def test_a_role_without_the_command_is_told(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
@@ -263,7 +263,7 @@ def test_a_role_without_the_command_is_told(wire: CloudstackWire, cloud: Cloudst
     scrape = poll(cloud, CPU, members=(A,))
 
     assert replies(scrape) == {A: Reply.AUTH}
-    assert "role" in scrape.said[0]
+    assert "role" in scrape.details[0]
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_every_failure_is_told_by_its_name_and_without_foreign_words(
     scrape = poll(cloud, CPU, members=(A,))
 
     assert replies(scrape) == {A: reply}
-    assert "html" not in scrape.said[0]
+    assert "html" not in scrape.details[0]
 
 
 def test_a_listing_that_never_ends_is_no_answer(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
@@ -305,6 +305,6 @@ def test_the_library_reads_the_same_measurements(wire: CloudstackWire, cloud: Cl
     wire.add(A, measured={"cpuused": "31.5%"})
     library = cs.CloudStack(endpoint=cloud.endpoint, key=KEY, secret=SECRET)
 
-    said = library.listVirtualMachinesMetrics(details="stats", accumulate="false", page=1, pagesize=100)
+    listing = library.listVirtualMachinesMetrics(details="stats", accumulate="false", page=1, pagesize=100)
 
-    assert [vm["cpuused"] for vm in said["virtualmachine"]] == ["31.5%"]
+    assert [vm["cpuused"] for vm in listing["virtualmachine"]] == ["31.5%"]

@@ -95,7 +95,7 @@ def test_a_page_is_asked_once_for_its_csv_on_a_connection_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "reply", "said"),
+    ("response", "reply", "detail"),
     [
         (lambda: web.Response(status=401), Reply.AUTH, "the page edge: HTTP 401 Unauthorized"),
         (lambda: web.Response(status=404), Reply.UNREACHABLE, "the page edge: HTTP 404 Not Found"),
@@ -108,12 +108,12 @@ def test_a_page_is_asked_once_for_its_csv_on_a_connection_of_its_own() -> None:
     ids=["wrong password", "wrong path", "not ready", "a login page", "cut short", "garbage", "a redirect"],
 )
 def test_a_page_that_is_none_fails_in_a_way_of_its_own(
-    response: Callable[[], web.Response], reply: Reply, said: str
+    response: Callable[[], web.Response], reply: Reply, detail: str
 ) -> None:
     scrape = scraped(lambda request: response(), a_field("scur"))
 
     assert set(answers(scrape).values()) == {reply}
-    assert scrape.said[0].startswith(said)
+    assert scrape.details[0].startswith(detail)
 
 
 def test_a_page_where_no_program_listens_is_unreachable_and_no_member_is_to_blame() -> None:
@@ -125,8 +125,8 @@ def test_a_page_where_no_program_listens_is_unreachable_and_no_member_is_to_blam
 def test_neither_address_nor_password_of_a_page_is_ever_said() -> None:
     scrape = asyncio.run(polled(a_page("http://127.0.0.1:9/hidden-path"), a_field("scur")))
 
-    assert "hidden-path" not in "".join(scrape.said.values())
-    assert PAGE_PASSWORD not in "".join(scrape.said.values())
+    assert "hidden-path" not in "".join(scrape.details.values())
+    assert PAGE_PASSWORD not in "".join(scrape.details.values())
 
 
 # Against a real HAProxy.

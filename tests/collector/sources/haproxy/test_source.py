@@ -185,7 +185,7 @@ def test_a_group_behind_no_haproxy_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "detail"),
     [
         ({"edge": an_answer({"a": "3"})}, "no server web/b"),
         ({"edge": "Permission denied\n"}, "edge: the answer begins with 'Permission denied'"),
@@ -194,8 +194,8 @@ def test_a_group_behind_no_haproxy_is_refused(tmp_path: Path) -> None:
     ],
     ids=["not registered", "foreign", "cut short", "text"],
 )
-def test_a_failure_says_what_was_found(tmp_path: Path, texts: Mapping[str, str], said: str) -> None:
-    assert said in scraped(tmp_path, texts, "scur").said[1]
+def test_a_failure_says_what_was_found(tmp_path: Path, texts: Mapping[str, str], detail: str) -> None:
+    assert detail in scraped(tmp_path, texts, "scur").details[1]
 
 
 def test_a_socket_that_is_missing_is_unreachable(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_page_that_was_cut_within_a_line_is_never_read(lost: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "detail"),
     [
         ("", "an empty answer"),
         ("\n\n", "an empty answer"),
@@ -99,12 +99,12 @@ def test_a_page_that_was_cut_within_a_line_is_never_read(lost: int) -> None:
     ],
     ids=["nothing", "empty lines", "HTML", "JSON", "typed", "no types", "a shorter line", "an open quote"],
 )
-def test_what_is_no_csv_of_haproxy_is_malformed_and_says_what_it_is(text: str, said: str) -> None:
+def test_what_is_no_csv_of_haproxy_is_malformed_and_says_what_it_is(text: str, detail: str) -> None:
     failure = decode_page(text)
 
     assert isinstance(failure, HttpFailure)
     assert failure.reply is Reply.MALFORMED
-    assert said in failure.said
+    assert detail in failure.detail
 
 
 @given(

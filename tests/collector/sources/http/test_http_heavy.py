@@ -76,12 +76,12 @@ def test_an_answer_longer_than_its_limit_is_refused_with_its_limit() -> None:
         async with a_client() as client, a_server(says(a_response(body, headers=TEXT))) as port:
             catalogue = a_catalogue([a_load(port, limit=limit)])
             scrape = await a_poller(HttpSource(client)).poll(catalogue, rosters({"a": "127.0.0.1"}), timeout=PATIENT)
-            return answers(scrape)["a", "load"], " ".join(scrape.said.values())
+            return answers(scrape)["a", "load"], " ".join(scrape.details.values())
 
-    refused, said = asyncio.run(scene(None))
+    refused, detail = asyncio.run(scene(None))
     assert refused is Reply.MALFORMED
-    assert f"longer than {MIB} bytes" in said
-    assert "body_limit" in said
+    assert f"longer than {MIB} bytes" in detail
+    assert "body_limit" in detail
     assert asyncio.run(scene(2 * MIB))[0] == 5.0
 
 

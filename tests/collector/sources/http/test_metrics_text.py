@@ -93,7 +93,7 @@ def test_another_family_may_be_broken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "kind", "reply", "said"),
+    ("page", "kind", "reply", "detail"),
     [
         (b"jobs 42", TEXT, Reply.INCOMPLETE, "the page is cut short: its last line is incomplete"),
         (b"jobs 42\n", OPENMETRICS, Reply.INCOMPLETE, "the page is cut short: it does not end with # EOF"),
@@ -106,12 +106,12 @@ def test_another_family_may_be_broken() -> None:
         (b'jobs{queue="a} 1\n', TEXT, Reply.MALFORMED, "invalid metrics text: "),
     ],
 )
-def test_a_page_that_cannot_be_read_says_why(page: bytes, kind: str, reply: Reply, said: str) -> None:
+def test_a_page_that_cannot_be_read_says_why(page: bytes, kind: str, reply: Reply, detail: str) -> None:
     found = samples_of(page, kind, "jobs")
 
     assert isinstance(found, HttpFailure)
     assert found.reply is reply
-    assert found.said.startswith(said)
+    assert found.detail.startswith(detail)
 
 
 def test_one_sample_of_a_long_page_costs_little() -> None:
@@ -132,7 +132,7 @@ def test_no_bytes_are_an_exception(noise: bytes, kind: str) -> None:
     found = samples_of(b"# TYPE a counter\na_total" + noise + b"\n# EOF\n", kind, "a_total")
 
     assert (
-        bool(found.said) if isinstance(found, HttpFailure) else all(isinstance(one.value, float) for one in found.all)
+        bool(found.detail) if isinstance(found, HttpFailure) else all(isinstance(one.value, float) for one in found.all)
     )
 
 
@@ -170,4 +170,4 @@ def test_a_metric_with_too_many_samples_is_refused_before_they_are_parsed() -> N
 
     assert time.process_time() - began < 0.5
     assert isinstance(found, HttpFailure)
-    assert found.said == "the metric has more than 10,000 samples"
+    assert found.detail == "the metric has more than 10,000 samples"

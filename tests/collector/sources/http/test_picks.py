@@ -40,7 +40,7 @@ def test_a_number_or_text_that_is_one_is_read(document: object, value: float) ->
 
 
 @pytest.mark.parametrize(
-    ("found", "reply", "said"),
+    ("found", "reply", "detail"),
     [
         pytest.param(True, Reply.MALFORMED, "true is not a number", id="true"),
         pytest.param(False, Reply.MALFORMED, "false is not a number", id="false is no zero"),
@@ -53,19 +53,19 @@ def test_a_number_or_text_that_is_one_is_read(document: object, value: float) ->
         pytest.param(10**400, Reply.MALFORMED, "the number is too large", id="too great"),
     ],
 )
-def test_what_is_no_number_is_no_value(found: object, reply: Reply, said: str) -> None:
-    assert at("$.a", {"a": found}) == HttpFailure(reply=reply, said=said)
+def test_what_is_no_number_is_no_value(found: object, reply: Reply, detail: str) -> None:
+    assert at("$.a", {"a": found}) == HttpFailure(reply=reply, detail=detail)
 
 
 def test_a_path_that_finds_nothing_is_absence() -> None:
-    nothing = HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="$.a.b finds nothing")
+    nothing = HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="$.a.b finds nothing")
 
     for document in ({}, {"a": {}}, {"a": []}, [], 42, None):
         assert at("$.a.b", document) == nothing
 
 
 def test_one_row_that_is_no_number_spoils_them_all() -> None:
-    assert at("$[*].n", [{"n": 1}, {"n": None}, {"n": 3}]) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, said="null")
+    assert at("$[*].n", [{"n": 1}, {"n": None}, {"n": 3}]) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail="null")
 
 
 def test_rows_of_an_object_have_names_and_those_of_a_list_have_none() -> None:
@@ -129,15 +129,15 @@ def test_a_label_that_is_missing_is_as_good_as_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pick", "said"),
+    ("pick", "detail"),
     [
         (MetricPick(name="jobs", labels={"queue": "fax"}), "no sample of jobs has these labels"),
         (MetricPick(name="job"), "no job"),
         (MetricPick(name="jobs_created"), "no jobs_created, but jobs, jobs_total"),
     ],
 )
-def test_a_sample_that_is_not_there_is_absence(pick: MetricPick, said: str) -> None:
-    assert failed(PAGE, pick) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, said=said)
+def test_a_sample_that_is_not_there_is_absence(pick: MetricPick, detail: str) -> None:
+    assert failed(PAGE, pick) == HttpFailure(reply=Reply.NO_SUCH_COUNTER, detail=detail)
 
 
 def test_a_count_knows_when_it_began_and_a_sample_when_it_was_taken() -> None:

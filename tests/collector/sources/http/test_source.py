@@ -224,7 +224,7 @@ def test_a_member_without_an_address_is_not_asked() -> None:
     (scrape,) = asyncio.run(polled([a_value("$.n", port=1)], {"a": ""}))
 
     assert answers(scrape) == {("a", "v"): Reply.UNREACHABLE}
-    assert scrape.said[0] == "the member has no address yet"
+    assert scrape.details[0] == "the member has no address yet"
 
 
 def test_the_failure_of_one_member_is_its_own() -> None:
@@ -251,7 +251,7 @@ def test_the_failure_of_one_member_is_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "reply", "said"),
+    ("response", "reply", "detail"),
     [
         (a_response(b"", status="401 x"), Reply.AUTH, "HTTP 401 Unauthorized"),
         (a_response(b"", status="404 x"), Reply.NO_SUCH_COUNTER, "HTTP 404 Not Found"),
@@ -268,11 +268,11 @@ def test_the_failure_of_one_member_is_its_own() -> None:
         (a_response(b'{"m": 1}', headers=JSON), Reply.NO_SUCH_COUNTER, "$.n finds nothing"),
     ],
 )
-def test_what_is_no_number_says_why(response: bytes, reply: Reply, said: str) -> None:
+def test_what_is_no_number_says_why(response: bytes, reply: Reply, detail: str) -> None:
     scrape = answered(response, a_value("$.n"))
 
     assert answers(scrape) == {("a", "v"): reply}
-    assert said in scrape.said[0]
+    assert detail in scrape.details[0]
 
 
 def test_several_matches_need_rows() -> None:

@@ -26,8 +26,8 @@ from tests.support.netscaler import (
     a_service,
     a_source,
     a_virtual_server,
+    nitro,
     running,
-    said,
 )
 from tests.support.waiting import PATIENT
 
@@ -168,7 +168,7 @@ def test_a_member_without_a_number_says_why(counter: Counter, change: dict[str, 
     found, scrape = once(counter, netscaler=netscaler)
 
     assert found["b", counter.id] is reply
-    assert scrape.said[1]
+    assert scrape.details[1]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_object_that_the_appliance_lacks_is_refused_in_its_words(source: Nets
     found, scrape = once(counter, source=source)
 
     assert set(found.values()) == {Reply.REFUSED}
-    assert "ns: error 258: No such resource" in scrape.said[0]
+    assert "ns: error 258: No such resource" in scrape.details[0]
 
 
 def test_names_are_escaped_in_addresses() -> None:
@@ -197,13 +197,13 @@ def test_half_an_answer_counts_and_a_member_that_is_missing_is_incomplete() -> N
     half = {"servicegroupname": "web", "servicegroupmember": netscaler.members["web"][:1]}
 
     def instead(path: str) -> web.StreamResponse | None:
-        return said(207, 1243, "Bulk operation failed", servicegroup=[half]) if "servicegroup" in path else None
+        return nitro(207, 1243, "Bulk operation failed", servicegroup=[half]) if "servicegroup" in path else None
 
     netscaler.instead = instead
     found, scrape = once(CONNECTIONS, netscaler=netscaler)
 
     assert found == {("a", "curclntconnections"): 8.0, ("b", "curclntconnections"): Reply.INCOMPLETE}
-    assert "Bulk operation failed" in scrape.said[1]
+    assert "Bulk operation failed" in scrape.details[1]
 
 
 def test_an_appliance_that_hangs_is_unreachable_also_where_the_poll_ends_first() -> None:
@@ -211,7 +211,7 @@ def test_an_appliance_that_hangs_is_unreachable_also_where_the_poll_ends_first()
         asking.netscaler.hold = asyncio.Event()
         scrape = await asking.poll(CONNECTIONS, HITS, end=0.2)
         assert set(answers(scrape).values()) == {Reply.UNREACHABLE}
-        assert scrape.said[0] == "no answer yet from ns"
+        assert scrape.details[0] == "no answer yet from ns"
 
     played(scene)
 
@@ -248,7 +248,7 @@ def test_an_appliance_is_asked_for_its_start_only_where_a_counter_rises() -> Non
     assert str(scrape.uptime[0]) == "nan"
 
 
-@pytest.mark.parametrize("answer", [lambda: said(403, 2138, "Not authorized"), lambda: web.Response(text="?")])
+@pytest.mark.parametrize("answer", [lambda: nitro(403, 2138, "Not authorized"), lambda: web.Response(text="?")])
 def test_a_user_that_may_not_know_the_start_has_the_counters_all_the_same(answer: Callable[[], web.Response]) -> None:
     netscaler = a_netscaler()
     netscaler.instead = lambda path: answer() if "system" in path else None

@@ -21,15 +21,15 @@ from collector.sources.opennebula.parsing import (
 from tests.support.opennebula_documents import Vm, measured_xml, vm_xml
 
 
-def said(*answer: object) -> bytes:
+def encoded(*answer: object) -> bytes:
     return xmlrpc.client.dumps((list(answer),), methodresponse=True).encode()
 
 
 def a_machine(**fields: Any) -> OpennebulaUsage:
     there = {"id": 7, "name": "web-k3f9ab-1", "owner": "fleet", "started": 1, "state": 3, "lcm": 3, "polled": 1000}
     vm = Vm(**{**there, "template": {}, "user_template": {"TRIMTAB": "web-k3f9ab-1"}, **fields})
-    page = decode(said(True, f"<VM_POOL>{vm_xml(vm)}</VM_POOL>", 0))
-    records = decode_measured(said(True, measured_xml([vm]), 0))
+    page = decode(encoded(True, f"<VM_POOL>{vm_xml(vm)}</VM_POOL>", 0))
+    records = decode_measured(encoded(True, measured_xml([vm]), 0))
     assert isinstance(page, OpennebulaPage)
     assert not isinstance(records, HttpFailure)
     return measured(page.machines[0], records["7"])
@@ -95,14 +95,14 @@ def test_a_machine_is_the_member_that_name_and_mark_agree_on(fields: dict[str, A
 @pytest.mark.parametrize(
     ("answer", "reply"),
     [
-        pytest.param(said(False, "[one.x] User couldn't be authenticated", 0x100), Reply.AUTH, id="authentication"),
-        pytest.param(said(False, "Not authorized", 0x200), Reply.AUTH, id="authorisation"),
-        pytest.param(said(False, "database", 0x2000), Reply.UNREACHABLE, id="internal"),
-        pytest.param(said(False, "odd", "odd"), Reply.MALFORMED, id="an odd code"),
-        pytest.param(said(True, "<VM_POOL/>"), Reply.MALFORMED, id="too short"),
-        pytest.param(said(True, 7, 0), Reply.MALFORMED, id="a number"),
-        pytest.param(said(True, "<VM_POOL>", 0), Reply.MALFORMED, id="cut off"),
-        pytest.param(said(True, "<HOST_POOL/>", 0), Reply.MALFORMED, id="another pool"),
+        pytest.param(encoded(False, "[one.x] User couldn't be authenticated", 0x100), Reply.AUTH, id="authentication"),
+        pytest.param(encoded(False, "Not authorized", 0x200), Reply.AUTH, id="authorisation"),
+        pytest.param(encoded(False, "database", 0x2000), Reply.UNREACHABLE, id="internal"),
+        pytest.param(encoded(False, "odd", "odd"), Reply.MALFORMED, id="an odd code"),
+        pytest.param(encoded(True, "<VM_POOL/>"), Reply.MALFORMED, id="too short"),
+        pytest.param(encoded(True, 7, 0), Reply.MALFORMED, id="a number"),
+        pytest.param(encoded(True, "<VM_POOL>", 0), Reply.MALFORMED, id="cut off"),
+        pytest.param(encoded(True, "<HOST_POOL/>", 0), Reply.MALFORMED, id="another pool"),
         pytest.param(
             xmlrpc.client.dumps(xmlrpc.client.Fault(-500, "s3cret"), methodresponse=True).encode(),
             Reply.UNREACHABLE,
@@ -116,7 +116,7 @@ def test_an_answer_that_is_none_is_called_by_its_name_and_not_repeated(answer: b
 
     assert isinstance(found, HttpFailure)
     assert found.reply is reply
-    assert "s3cret" not in found.said
+    assert "s3cret" not in found.detail
 
 
 @pytest.mark.parametrize("record", [{"CPU": "5"}, {"CPU": "5", "TIMESTAMP": "noon"}], ids=["no time", "no number"])
@@ -127,10 +127,10 @@ def test_a_measurement_without_a_time_of_its_own_is_taken_as_new(record: dict[st
 def test_what_names_no_machine_is_no_member_s_measurement() -> None:
     nameless = "<MONITORING_DATA><MONITORING><CPU>5</CPU></MONITORING></MONITORING_DATA>"
 
-    assert decode_measured(said(True, nameless, 0)) == {}
+    assert decode_measured(encoded(True, nameless, 0)) == {}
 
 
-@given(st.binary(max_size=200) | st.text(max_size=50).map(lambda text: said(True, text.replace("\0", ""), 0)))
+@given(st.binary(max_size=200) | st.text(max_size=50).map(lambda text: encoded(True, text.replace("\0", ""), 0)))
 def test_whatever_comes_is_read_or_refused_and_never_raises(answer: bytes) -> None:
     assert isinstance(decode(answer), OpennebulaPage | HttpFailure)
     assert isinstance(decode_measured(answer), dict | HttpFailure)

@@ -21,7 +21,7 @@ from config.model.counters import Counter, CounterKind, OpennebulaAttribute
 from config.units import CloudId, CounterId
 from tests.support.collector import Answers, a_catalogue, answers, real_clock, rosters
 from tests.support.opennebula import an_opennebula
-from tests.support.opennebula_wire import PASSWORD, OpennebulaWire, refused, told
+from tests.support.opennebula_wire import PASSWORD, OpennebulaWire, answering, refused
 from tests.support.waiting import PATIENT
 from tests.support.wire_server import UNREACHED, answered
 
@@ -120,8 +120,8 @@ def test_nodes_of_a_role_of_oneflow_answer_under_the_names_that_they_were_ordere
 ) -> None:
     order = f"{A}:node_0_(service_3)|{B}:node_1_(service_3)"
     for name, more in (("node_0_(service_3)", {}), ("node_1_(service_3)", {"TRIMTAB": "released"})):
-        told = {"TRIMTAB_ORDER": order, **more}
-        wire.add(name, user_template=told, monitoring={"CPU": "7"}, polled=int(time.time()))
+        attributes = {"TRIMTAB_ORDER": order, **more}
+        wire.add(name, user_template=attributes, monitoring={"CPU": "7"}, polled=int(time.time()))
     flow = OneflowCloud(id=cloud.id, endpoint="http://127.0.0.1:9", nebula=cloud, vm_name="")
 
     expected: Answers = {(A, "CPU"): 7.0, (B, "CPU"): Reply.REFUSED}
@@ -164,7 +164,7 @@ def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
     for secret in ("wrong", None):
         scrape = poll(cloud, an_attribute("CPU"), members=(A,), secret=secret)
         assert replies(scrape) == {A: Reply.AUTH}
-        assert "wrong" not in scrape.said[0]
+        assert "wrong" not in scrape.details[0]
 
 
 @pytest.mark.parametrize("asked", ["vmpool.infoextended", "vmpool.monitoring"])
@@ -176,7 +176,7 @@ def test_a_refused_user_and_a_missing_secret_are_told_apart_from_silence(
         pytest.param(answered(b"", status=404), Reply.UNREACHABLE, id="404"),
         pytest.param(answered(b"", status=429), Reply.RATE_LIMITED, id="429"),
         pytest.param(refused(0x2000, f"no, {PASSWORD}"), Reply.UNREACHABLE, id="an internal error"),
-        pytest.param(told("<VM_POOL><VM>"), Reply.MALFORMED, id="cut off"),
+        pytest.param(answering("<VM_POOL><VM>"), Reply.MALFORMED, id="cut off"),
     ],
 )
 def test_a_cloud_that_does_not_answer_is_no_member_s_silence(
@@ -188,8 +188,8 @@ def test_a_cloud_that_does_not_answer_is_no_member_s_silence(
     scrape = poll(cloud, an_attribute("CPU"), members=(A,))
 
     assert replies(scrape) == {A: reply}
-    assert scrape.said[0].startswith("prod: ")
-    assert PASSWORD not in scrape.said[0]
+    assert scrape.details[0].startswith("prod: ")
+    assert PASSWORD not in scrape.details[0]
 
 
 def test_those_of_the_first_page_keep_their_values_where_the_second_fails(

@@ -145,7 +145,7 @@ def test_a_cloud_without_gnocchi_is_told(wire: OpenstackWire, nova: MeasuringNov
     scrape = poll(cloud, a_metric(), members=(A,))
 
     assert replies(scrape) == {A: Reply.UNREACHABLE}
-    assert "no metric service" in scrape.said[0]
+    assert "no metric service" in scrape.details[0]
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_every_failure_is_told_by_its_name_and_without_foreign_words(
     scrape = poll(cloud, a_metric(), members=(A,))
 
     assert replies(scrape) == {A: reply}
-    assert "html" not in scrape.said[0]
+    assert "html" not in scrape.details[0]

@@ -16,7 +16,7 @@ CPU = GnocchiMetric(name="cpu", aggregation="mean", granularity=10.0)
 WHEN = "2026-11-21T18:19:20+00:00"
 
 
-def said(*entries: object) -> bytes:
+def measures(*entries: object) -> bytes:
     return json.dumps({"measures": {"a": {"cpu": {"mean": entries}}}}).encode()
 
 
@@ -38,7 +38,7 @@ def said(*entries: object) -> bytes:
     ],
 )
 def test_one_entry_that_makes_no_sense_leaves_no_answer(entry: object) -> None:
-    found = decode(said([WHEN, 10.0, 7.0], entry), CPU)
+    found = decode(measures([WHEN, 10.0, 7.0], entry), CPU)
 
     if isinstance(found, HttpFailure):
         assert found.reply is Reply.MALFORMED
@@ -49,7 +49,7 @@ def test_one_entry_that_makes_no_sense_leaves_no_answer(entry: object) -> None:
 def test_periods_are_put_in_order() -> None:
     late, early = [WHEN, 10.0, 2.0], ["2026-11-21T18:19:10+00:00", 10.0, 1.0]
 
-    found = decode(said(late, early), CPU)
+    found = decode(measures(late, early), CPU)
 
     assert isinstance(found, Mapping)
     assert [period.value for period in found["a"]] == [1.0, 2.0]

@@ -137,7 +137,7 @@ def test_a_keystone_that_is_silent_is_left_alone_as_it_is_for_drivers(wire: Open
     found = granted(an_access(auth_url), lambda _: SECRET, circuits)
 
     assert isinstance(found, HttpFailure)
-    assert "are held back" in found.said
+    assert "are held back" in found.detail
     assert wire.count(TOKEN) == 5
 
 
@@ -167,4 +167,4 @@ def test_without_the_library_it_is_told_how_to_install_it(auth_url: str, monkeyp
     found = begin(auth_url)
 
     assert isinstance(found, HttpFailure)
-    assert "the extra openstack" in found.said
+    assert "the extra openstack" in found.detail

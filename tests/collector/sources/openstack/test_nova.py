@@ -175,7 +175,7 @@ def test_a_user_without_the_right_to_look_is_told_once_for_all(
     scrape = poll(cloud, USED, members=names)
 
     assert set(replies(scrape).values()) == {Reply.AUTH}
-    assert "policy" in scrape.said[0]
+    assert "policy" in scrape.details[0]
     assert wire.count(LOOK) <= 8
 
 
@@ -200,7 +200,7 @@ def test_refused_credentials_and_a_missing_secret_are_told_apart_from_silence(
     scrape = poll(cloud, USED, members=(A,), secret=secret)
 
     assert replies(scrape) == {A: Reply.AUTH}
-    assert "wrong" not in scrape.said[0]
+    assert "wrong" not in scrape.details[0]
 
 
 def test_a_project_without_compute_is_told(wire: OpenstackWire, cloud: OpenstackCloud) -> None:
@@ -209,7 +209,7 @@ def test_a_project_without_compute_is_told(wire: OpenstackWire, cloud: Openstack
     scrape = poll(cloud, USED, members=(A,))
 
     assert replies(scrape) == {A: Reply.UNREACHABLE}
-    assert "no compute service" in scrape.said[0]
+    assert "no compute service" in scrape.details[0]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_every_failure_is_told_by_its_name_and_without_foreign_words(
     scrape = poll(cloud, USED, members=(A,))
 
     assert replies(scrape) == {A: reply}
-    assert "html" not in scrape.said[0]
+    assert "html" not in scrape.details[0]
 
 
 @pytest.mark.parametrize("fault", [UNREACHED, error(500, "no"), answered(b"<html>"), answered(b'{"servers": 7}')])

@@ -14,8 +14,8 @@ from config.counters.cloud_measures import NOVA_FIELDS
 from tests.support.openstack_measures_wire import FAKE
 
 
-def read(said: object, field: str) -> list[RowNumber] | Reply:
-    diagnostics = decode_diagnostics(json.dumps(said).encode())
+def read(document: object, field: str) -> list[RowNumber] | Reply:
+    diagnostics = decode_diagnostics(json.dumps(document).encode())
     found = diagnostics if isinstance(diagnostics, HttpFailure) else look_up(diagnostics, field)
     return found.reply if isinstance(found, HttpFailure) else found
 
@@ -78,11 +78,11 @@ trees = st.recursive(
 
 
 @given(trees, st.sampled_from(sorted(NOVA_FIELDS)))
-def test_whatever_is_said_has_a_meaning_or_a_reason(said: object, field: str) -> None:
-    body = json.dumps(said).encode()
+def test_whatever_is_said_has_a_meaning_or_a_reason(document: object, field: str) -> None:
+    body = json.dumps(document).encode()
 
     assert isinstance(decode_servers(body), Servers | HttpFailure)
-    assert isinstance(read(said, field), list | Reply)
+    assert isinstance(read(document, field), list | Reply)
 
 
 @given(st.binary(max_size=64))

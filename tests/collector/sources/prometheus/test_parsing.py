@@ -51,7 +51,7 @@ def test_what_a_single_victoriametrics_answers_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "detail"),
     [
         pytest.param(
             {"warnings": ["No StoreAPIs matched for this query"]},
@@ -66,8 +66,8 @@ def test_what_a_single_victoriametrics_answers_is_read() -> None:
         ),
     ],
 )
-def test_an_answer_that_is_not_whole_is_none(more: dict[str, Any], said: str) -> None:
-    assert refused(a_vector(({}, "1"), **more)) == HttpFailure(reply=Reply.INCOMPLETE, said=said)
+def test_an_answer_that_is_not_whole_is_none(more: dict[str, Any], detail: str) -> None:
+    assert refused(a_vector(({}, "1"), **more)) == HttpFailure(reply=Reply.INCOMPLETE, detail=detail)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_comment_on_the_query_leaves_the_answer_whole(info: str) -> None:
 def test_an_error_has_a_kind_and_the_servers_words(kind: str, reply: Reply) -> None:
     answer = refused({"status": "error", "errorType": kind, "error": "what is wrong"})
 
-    assert answer == HttpFailure(reply=reply, said=f"{kind}: what is wrong")
+    assert answer == HttpFailure(reply=reply, detail=f"{kind}: what is wrong")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_prometheus_never_writes_is_not_its_answer(result: list[dict[str, A
 
 
 def test_text_is_no_number() -> None:
-    assert refused(success("string", [1.0, "42"])).said == "the query returns text, not a number"
+    assert refused(success("string", [1.0, "42"])).detail == "the query returns text, not a number"
 
 
 def test_a_native_histogram_is_no_number() -> None:

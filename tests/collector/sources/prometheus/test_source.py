@@ -80,7 +80,7 @@ def test_members_are_known_by_the_address_that_is_scraped(prometheus: Prometheus
 
 @pytest.mark.real("prometheus")
 @pytest.mark.parametrize(
-    ("query", "reply", "said"),
+    ("query", "reply", "detail"),
     [
         ("nowhere", Reply.NO_SUCH_COUNTER, "the query finds nothing"),
         ("load", Reply.AMBIGUOUS, "2 values"),
@@ -92,11 +92,11 @@ def test_members_are_known_by_the_address_that_is_scraped(prometheus: Prometheus
         ("load[10s]", Reply.AMBIGUOUS, "2 series, each with points over time"),
     ],
 )
-def test_what_is_no_number_says_why(prometheus: Prometheus, query: str, reply: Reply, said: str) -> None:
+def test_what_is_no_number_says_why(prometheus: Prometheus, query: str, reply: Reply, detail: str) -> None:
     scrape = scraped(asking(prometheus.url, [a_query(query)]))
 
     assert answers(scrape) == {("", "q"): reply}
-    assert scrape.said[0].startswith(said)
+    assert scrape.details[0].startswith(detail)
 
 
 @pytest.mark.real("prometheus")
@@ -141,14 +141,14 @@ def test_a_query_over_time_is_reduced_by_rows(prometheus: Prometheus) -> None:
 
 @pytest.mark.real("prometheus")
 def test_a_target_that_falls_silent_and_returns_is_absent_in_between(prometheus: Prometheus, target: Target) -> None:
-    def said() -> float | Reply:
+    def answered() -> float | Reply:
         return answers(scraped(asking(prometheus.url, [a_query("mood")])))["", "q"]
 
-    until(lambda: said() == 5.0)
+    until(lambda: answered() == 5.0)
     target.moody = ""
-    until(lambda: said() is Reply.NO_SUCH_COUNTER)
+    until(lambda: answered() is Reply.NO_SUCH_COUNTER)
     target.moody = "mood 5\n"
-    until(lambda: said() == 5.0)
+    until(lambda: answered() == 5.0)
 
 
 @pytest.mark.real("prometheus")
@@ -169,14 +169,14 @@ def test_a_prometheus_that_restarts_is_found_again(prometheus: Prometheus) -> No
             poller = a_poller(PrometheusSource(client))
             catalogue = asking(prometheus.url, [a_query("vector(1)")])
 
-            async def said() -> float | Reply:
+            async def answered() -> float | Reply:
                 return answers(await poller.poll(catalogue, rosters({}), timeout=PATIENT))["", "q"]
 
-            heard = [await said()]
+            heard = [await answered()]
             prometheus.stop()
-            heard.append(await said())
+            heard.append(await answered())
             await asyncio.to_thread(prometheus.start)
-            return [*heard, await said()]
+            return [*heard, await answered()]
 
     assert asyncio.run(scene()) == [1.0, Reply.UNREACHABLE, 1.0]
     began = time.time()
@@ -263,11 +263,11 @@ def test_a_server_that_is_silent_delays_no_other_and_no_member_is_blamed() -> No
 
     cut, given_up = asyncio.run(scene())
     assert answers(cut) == answers(given_up) == {("a", "q"): Reply.UNREACHABLE}
-    assert given_up.said[0] == "prom: no complete answer within 0.1 s"
+    assert given_up.details[0] == "prom: no complete answer within 0.1 s"
 
 
 @pytest.mark.parametrize(
-    ("status", "document", "reply", "said"),
+    ("status", "document", "reply", "detail"),
     [
         ("503 x", {"status": "error", "errorType": "timeout", "error": "too slow"}, Reply.UNREACHABLE, "timeout: too"),
         ("422 x", {"status": "error", "errorType": "execution", "error": "bad"}, Reply.MALFORMED, "execution: bad"),
@@ -280,7 +280,7 @@ def test_a_server_that_is_silent_delays_no_other_and_no_member_is_blamed() -> No
     ],
 )
 def test_what_the_server_says_of_an_error_is_passed_on(
-    status: str, document: dict[str, str], reply: Reply, said: str
+    status: str, document: dict[str, str], reply: Reply, detail: str
 ) -> None:
     async def scene() -> Scrape:
         async with a_server(replying(document, status=status)) as port, a_client() as client:
@@ -289,7 +289,7 @@ def test_what_the_server_says_of_an_error_is_passed_on(
 
     scrape = asyncio.run(scene())
     assert answers(scrape) == {("", "q"): reply}
-    assert scrape.said[0].startswith(said)
+    assert scrape.details[0].startswith(detail)
 
 
 def test_a_server_without_a_clock_answers_nothing_of_the_past() -> None:
@@ -298,7 +298,7 @@ def test_a_server_without_a_clock_answers_nothing_of_the_past() -> None:
     scrape = scraped(asking(f"http://127.0.0.1:{free_tcp_port()}", counters))
 
     assert answers(scrape) == {("", "q"): Reply.UNREACHABLE}
-    assert scrape.said[0] == "prom: Connection refused"
+    assert scrape.details[0] == "prom: Connection refused"
 
 
 def test_an_error_that_repeats_our_token_is_shown_without_it() -> None:
@@ -310,7 +310,7 @@ def test_an_error_that_repeats_our_token_is_shown_without_it() -> None:
             catalogue = asking(f"http://127.0.0.1:{port}", [a_query("x")], access=access)
             return await a_poller(PrometheusSource(client)).poll(catalogue, rosters({}), timeout=PATIENT)
 
-    assert asyncio.run(scene()).said[0] == "bad_data: no such token: *** as given"
+    assert asyncio.run(scene()).details[0] == "bad_data: no such token: *** as given"
 
 
 def test_ten_thousand_series_do_not_hold_up_the_event_loop() -> None:

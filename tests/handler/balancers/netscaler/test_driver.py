@@ -15,7 +15,7 @@ from config.model.access import Trust
 from config.units import Instant
 from handler.planning.world import Health, RegistrationState
 from tests.support.balancers import a_name, state_of
-from tests.support.netscaler import PASSWORD, USER, said
+from tests.support.netscaler import PASSWORD, USER, nitro
 from tests.support.netscaler_config import Member
 from tests.support.netscaler_stage import GROUP, NetscalerStage, netscaler_stage
 
@@ -149,7 +149,7 @@ def test_changes_are_saved_once_at_the_next_look_if_that_is_declared(stage: Nets
 def test_what_cannot_be_saved_is_saved_later(stage: NetscalerStage) -> None:
     driver, name = stage.driver(save=True), a_name()
     driver.join(name, "10.0.0.7", 80)
-    stage.appliance.instead = lambda path: said(503, 1, "busy") if "nsconfig" in path else None
+    stage.appliance.instead = lambda path: nitro(503, 1, "busy") if "nsconfig" in path else None
     assert name in driver.registrations()
     stage.appliance.instead = lambda path: None
     driver.registrations()
@@ -177,7 +177,7 @@ def test_a_service_group_that_is_not_there_is_named(stage: NetscalerStage) -> No
 def test_a_service_group_is_not_found_by_either_code(stage: NetscalerStage) -> None:
     stage.there.groups["other"] = {}
     path = "config/servicegroup/"
-    stage.appliance.instead = lambda asked: said(404, 344, "No Service") if asked.startswith(path) else None
+    stage.appliance.instead = lambda asked: nitro(404, 344, "No Service") if asked.startswith(path) else None
     with pytest.raises(Permanent, match=r"lists .* all the same") as doubtful:
         stage.balancer.registrations()
     assert not isinstance(doubtful.value, NotFound)
@@ -225,7 +225,7 @@ def test_a_refused_password_is_not_tried_again_until_it_changes_or_time_has_pass
 
 
 def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm(stage: NetscalerStage) -> None:
-    stage.appliance.instead = lambda path: None if "login" in path else said(401, 444, "Session expired")
+    stage.appliance.instead = lambda path: None if "login" in path else nitro(401, 444, "Session expired")
     with pytest.raises(Transient, match="every new session ends at once"):
         stage.balancer.registrations()
     with pytest.raises(Transient, match="ends at once; not tried again for 60 s"):
@@ -237,7 +237,7 @@ def test_sessions_that_are_over_at_once_end_in_a_pause_and_not_in_a_storm(stage:
 
 
 def test_an_appliance_that_repeats_the_password_does_not_bring_it_into_an_error(stage: NetscalerStage) -> None:
-    stage.appliance.instead = lambda path: None if "login" in path else said(599, 9999, f"not with {PASSWORD}")
+    stage.appliance.instead = lambda path: None if "login" in path else nitro(599, 9999, f"not with {PASSWORD}")
     with pytest.raises(Transient, match="error 9999: not with …"):
         stage.balancer.registrations()
 
@@ -253,13 +253,13 @@ def test_an_appliance_that_repeats_the_password_does_not_bring_it_into_an_error(
 )
 def test_a_member_that_cannot_be_read_hides_no_other(stage: NetscalerStage, entry: Mapping[str, object]) -> None:
     kind = "servicegroup_servicegroupmember_binding"
-    stage.appliance.instead = lambda path: said(200, 0, "Done", **{kind: [entry]}) if kind in path else None
+    stage.appliance.instead = lambda path: nitro(200, 0, "Done", **{kind: [entry]}) if kind in path else None
     with pytest.raises(Transient, match="without name, address, port or state"):
         stage.balancer.registrations()
 
 
 def test_an_answer_that_the_appliance_itself_doubts_is_not_used(stage: NetscalerStage) -> None:
-    stage.appliance.instead = lambda path: said(207, 1243, "Bulk operation failed") if "binding" in path else None
+    stage.appliance.instead = lambda path: nitro(207, 1243, "Bulk operation failed") if "binding" in path else None
     with pytest.raises(Transient, match="incomplete: error 1243"):
         stage.balancer.registrations()
 
@@ -286,7 +286,7 @@ def test_a_refusal_to_undo_what_was_undone_meanwhile_is_none(stage: NetscalerSta
         if "args=" not in path:
             return None
         stage.members.clear()
-        return said(404, 258, "No such resource")
+        return nitro(404, 258, "No such resource")
 
     stage.appliance.instead = first
     stage.balancer.leave(name)

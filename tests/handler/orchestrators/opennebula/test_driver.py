@@ -38,8 +38,8 @@ from tests.support.opennebula_wire import (
     PASSWORD,
     SHUTDOWN,
     USER,
+    answering,
     refused,
-    told,
 )
 from tests.support.orchestrators import Clock
 from tests.support.wire_server import LOST, answered
@@ -390,7 +390,7 @@ def test_an_entry_that_makes_no_sense_leaves_the_listing_partial(stage: Opennebu
         f"<STIME>9</STIME>{mark}</VM>"
     )
     for odd in ("<VM><ID>2</ID></VM>", "<VM><NAME>web-k3f9ab-2</NAME></VM>"):
-        stage.wire.script("vmpool.infoextended", told(f"<VM_POOL>{whole}{odd}</VM_POOL>"))
+        stage.wire.script("vmpool.infoextended", answering(f"<VM_POOL>{whole}{odd}</VM_POOL>"))
 
         listing = stage.driver().list(WEB)
 
@@ -655,15 +655,15 @@ _BOMB = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">%s]><metho
         pytest.param(answered(b"\x00\xff"), id="bytes"),
         pytest.param(answered(b"<html><body>proxy</body></html>"), id="another document"),
         pytest.param(answered(_BOMB), id="a bomb"),
-        pytest.param(told(""), id="an empty text"),
-        pytest.param(told("<VM><ID>"), id="cut off"),
-        pytest.param(told("<HOST><ID>1</ID></HOST>"), id="another thing"),
-        pytest.param(told("<NOTHING/>"), id="nothing that is known"),
-        pytest.param(told("<VM><ID>one</ID></VM>"), id="an id that is none"),
-        pytest.param(told("<VM><ID>8</ID><NAME>x</NAME></VM>"), id="hardly anything"),
-        pytest.param(told("<VM><ID>7</ID><TEMPLATE>text</TEMPLATE></VM>"), id="a template that is none"),
-        pytest.param(told(7), id="a number"),
-        pytest.param(told([1, 2]), id="a list"),
+        pytest.param(answering(""), id="an empty text"),
+        pytest.param(answering("<VM><ID>"), id="cut off"),
+        pytest.param(answering("<HOST><ID>1</ID></HOST>"), id="another thing"),
+        pytest.param(answering("<NOTHING/>"), id="nothing that is known"),
+        pytest.param(answering("<VM><ID>one</ID></VM>"), id="an id that is none"),
+        pytest.param(answering("<VM><ID>8</ID><NAME>x</NAME></VM>"), id="hardly anything"),
+        pytest.param(answering("<VM><ID>7</ID><TEMPLATE>text</TEMPLATE></VM>"), id="a template that is none"),
+        pytest.param(answering(7), id="a number"),
+        pytest.param(answering([1, 2]), id="a list"),
     ],
 )
 def test_what_makes_no_sense_proves_nothing(stage: OpennebulaStage, answer: typing.Any) -> None:
