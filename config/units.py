@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import NewType
+from typing import Final, NewType
 
 Seconds = float
 """A span, in seconds."""
@@ -26,6 +26,11 @@ ProfileId = NewType("ProfileId", str)
 BalancerId = NewType("BalancerId", str)
 CloudId = NewType("CloudId", str)
 GroupId = NewType("GroupId", str)
+AccountId = NewType("AccountId", str)
+DomainId = NewType("DomainId", str)
+ROOT_ACCOUNT: Final = AccountId("root")
+"""It has everything that the file declares."""
+ROOT_DOMAIN: Final = DomainId("ROOT")
 SourceId = NewType("SourceId", str)
 """Of a server that answers for whole groups: an entry of ``sources``."""
 AlertId = NewType("AlertId", str)

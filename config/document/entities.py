@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -21,11 +21,10 @@ from config.errors import Refused
 from config.model.catalogue import Site
 from config.model.sections import Section
 from config.model.where import Where
+from config.units import ROOT_ACCOUNT
 
 API: Final = "api/"
 """How the place of every entity of the API begins."""
-ACCOUNT: Final = "root"
-"""The one account that there is."""
 NAME_AT_MOST: Final = 80
 """Characters of a display name."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz24567"
@@ -97,15 +96,19 @@ def derived_id(section: Section, name: str, taken: Collection[str]) -> str:
     slug = re.sub("[^a-z0-9]+", joint, plain).strip(joint)
     if not slug[:1].isalpha():
         slug = f"{_SINGULAR[section]}{joint}{slug}"
-    slug = slug[:_SLUG].strip(joint)
-    attempt = 0
-    while (made := f"{slug}{joint}{_suffix(section, name, attempt)}") in taken:
+    return suffixed(slug, joint, (ROOT_ACCOUNT, section.value, name), taken)
+
+
+def suffixed(stem: str, joint: str, parts: Sequence[str], taken: Collection[str]) -> str:
+    """Return an id: the stem, cut, and a suffix that is derived from ``parts``; another one if that is ``taken``."""
+    stem, attempt = stem[:_SLUG].strip(joint), 0
+    while (made := f"{stem}{joint}{_suffix((*parts, str(attempt)))}") in taken:
         attempt += 1
     return made
 
 
-def _suffix(section: Section, name: str, attempt: int) -> str:
-    said = "\0".join((ACCOUNT, section.value, name, str(attempt)))
+def _suffix(parts: Sequence[str]) -> str:
+    said = "\0".join(parts)
     number = int.from_bytes(hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:8], "big")
     letters = ""
     for _ in range(_SUFFIX):

@@ -11,6 +11,7 @@ import typer
 
 from config.errors import first_lines
 from config.units import GroupId
+from handler.cli.account import account, domain
 from handler.cli.audit import audit
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
@@ -84,19 +85,8 @@ class _ByTask(Commands):
         "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
         "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
-        "Run the daemon": (
-            "run",
-            "demo",
-            "user",
-            "token",
-            "audit",
-            "hook",
-            "backup",
-            "restore",
-            "store",
-            "seal",
-            "completion",
-        ),
+        "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
+        "Say who may do what": ("user", "token", "account", "domain", "audit"),
     }
 
 
@@ -108,6 +98,8 @@ app.add_typer(hook, name="hook")
 app.add_typer(user, name="user")
 app.add_typer(declare, name="declare")
 app.add_typer(token, name="token")
+app.add_typer(account, name="account")
+app.add_typer(domain, name="domain")
 app.add_typer(audit, name="audit")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")

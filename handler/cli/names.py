@@ -35,6 +35,16 @@ def user_names(ctx: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, (each["name"] for each in users))
 
 
+def account_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the accounts that begin like this."""
+    return _beginning(incomplete, (each["account"] for each in _asked(ctx, "accounts") or ()))
+
+
+def domain_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the domains that begin like this."""
+    return _beginning(incomplete, (each["domain"] for each in _asked(ctx, "domains") or ()))
+
+
 def token_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the tokens of the user named before that begin like this."""
     user = ctx.params.get("user")

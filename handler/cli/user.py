@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler.cli.commands import Program
 from handler.cli.key import key
-from handler.cli.names import user_names
+from handler.cli.names import account_names, user_names
 from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
 from handler.identity.grants import Anonymous
 from handler.identity.roles import UserRole
@@ -66,12 +66,22 @@ def anonymous(
 
 
 @user.command("add")
-def add(name: Name, role: Given, groups: Groups = "", state: State = None, json: AsJson = False) -> None:
-    """Make a user."""
+def add(  # an option each
+    name: Name,
+    role: Given,
+    groups: Groups = "",
+    account: Annotated[
+        str | None, typer.Option(metavar="ACCOUNT", help="Default: root.", autocompletion=account_names)
+    ] = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Make a user. Of another account than root, its name gets a suffix."""
     from handler.operations.user_operations import AddUser
 
-    made = AddUser(name=name, role=role, groups=groups_of(groups))
-    act(state, json, made, said=f"{name}: added, {role.value}; a token: trimtab token new {name} NAME")
+    of = None if account is None else AccountId(account)
+    made = perform(state, json, AddUser(name=name, role=role, groups=groups_of(groups), account=of))["name"]
+    typer.echo(f"{made}: added, {role.value}; a token: trimtab token new {made} NAME")
 
 
 @user.command("list")

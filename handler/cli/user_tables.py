@@ -1,4 +1,4 @@
-"""Users, tokens and key pairs as tables, from the API's JSON."""
+"""Users, tokens, key pairs, accounts and domains as tables, from the API's JSON."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def _notes(token: Row) -> str:
 
 _USERS: tuple[Column[Row], ...] = (
     Column("USER", itemgetter("name")),
+    Column("NAME IN ITS ACCOUNT", itemgetter("display_name")),
+    Column("ACCOUNT", itemgetter("account")),
     Column("ROLE", itemgetter("role")),
     Column("GROUPS", lambda user: _scope(user["groups"])),
     Column("CREATED (UTC)", lambda user: clock_text(user["created_at"])),
@@ -37,6 +39,33 @@ _TOKENS: tuple[Column[Row], ...] = (
     Column("LAST USED (UTC)", lambda token: clock_text(token["last_used_at"])),
     Column("NOTES", _notes),
 )
+
+_ACCOUNTS: tuple[Column[Row], ...] = (
+    Column("ACCOUNT", itemgetter("account")),
+    Column("DOMAIN", itemgetter("path")),
+    Column("MAX GROUPS", lambda account: _bound(account["quota"]["groups"])),
+    Column("MAX MEMBERS", lambda account: _bound(account["quota"]["members"])),
+    Column("CREATED (UTC)", lambda account: clock_text(account["created_at"] or None)),
+)
+_DOMAINS: tuple[Column[Row], ...] = (
+    Column("DOMAIN", itemgetter("domain")),
+    Column("PATH", itemgetter("path")),
+    Column("UUID", itemgetter("uuid")),
+)
+
+
+def _bound(number: int | None) -> str:
+    return "any" if number is None else str(number)
+
+
+def accounts_table(accounts: list[Row]) -> RenderableType:
+    """Return one line for each account."""
+    return table(_ACCOUNTS, accounts, nothing="there are no accounts")
+
+
+def domains_table(domains: list[Row]) -> RenderableType:
+    """Return one line for each domain."""
+    return table(_DOMAINS, domains, nothing="there are no domains")
 
 
 def _pair_notes(pair: Row) -> str:

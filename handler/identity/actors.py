@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
+from config.units import ROOT_ACCOUNT, AccountId
 from handler.identity.grants import EVERYTHING, Grants
 
 NAME_AT_MOST = 64
@@ -49,6 +50,8 @@ class Actor:
     name: str
     """What the history records: the user's name. A caller that is no user gives itself a name."""
     origin: Origin
+    account: AccountId = ROOT_ACCOUNT
+    """Has what it declares."""
     grants: Grants = EVERYTHING
     is_user: bool = False
     because: str = ""

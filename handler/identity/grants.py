@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import assert_never
 
-from config.units import GroupId
-from handler.identity.rights import OnGroups, OnInstallation, OnOwn, OnWebhook, Right, Verb
+from config.units import AccountId, GroupId
+from handler.identity.rights import OnAccount, OnGroups, OnInstallation, OnOwn, OnUser, OnWebhook, Right, Verb
 from handler.identity.roles import VERBS, UserRole
 
 
@@ -19,7 +19,7 @@ class Ruling(enum.Enum):
     FORBIDDEN = "forbidden"
     """The caller lacks the verb, or rights for the whole installation."""
     HIDDEN = "hidden"
-    """A group is not the caller's: for this caller it does not exist."""
+    """It is another's: for this caller it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class Grants:
 
     verbs: frozenset[Verb]
     groups: frozenset[GroupId] | None = None
-    """``None``: every group, also those that are declared later, and the daemon itself."""
+    """``None``: every group, also those that are declared later, every account, and the daemon itself."""
+    accounts: frozenset[AccountId] = frozenset()
+    """The accounts that are the caller's as a whole: not those of which it has some groups only."""
 
     def sees(self, group: GroupId) -> bool:
         """Tell whether the group exists for this caller."""
@@ -38,21 +40,31 @@ class Grants:
         """Return the part of these grants that a scope leaves; ``None`` leaves all."""
         kept = self.verbs if verbs is None else self.verbs & frozenset(verbs)
         if groups is None:
-            return Grants(kept, self.groups)
+            return Grants(kept, self.groups, self.accounts)
         return Grants(kept, frozenset(groups) if self.groups is None else self.groups & frozenset(groups))
 
-    def ruling(self, right: Right, of_webhook: Collection[GroupId] | None = None) -> Ruling:
-        """Rule on one right. Pure, and blind to whether a group or a webhook exists.
+    def holds(self, account: AccountId | None) -> bool:
+        """Tell whether an account is the caller's as a whole; ``None``: there is no such account."""
+        return self.groups is None or account in self.accounts
+
+    def ruling(
+        self, right: Right, of_webhook: Collection[GroupId] | None = None, of_account: AccountId | None = None
+    ) -> Ruling:
+        """Rule on one right. Pure, and blind to whether a group, a webhook, an account or a user exists.
 
         Args:
             right: what is asked for.
             of_webhook: the groups of the webhook that it acts on; ``None``: every group, or there is no such webhook.
+            of_account: the account that it acts on, or that has what it acts on; ``None``: there is none.
         """
         match right.on:
             case OnGroups(groups):
                 is_whole, hidden = True, any(not self.sees(group) for group in groups)
             case OnWebhook():
                 is_whole, hidden = True, not self.covers(of_webhook)
+            case OnAccount() | OnUser():
+                is_whole = self.groups is None or bool(self.accounts)
+                hidden = is_whole and not self.holds(of_account)
             case OnInstallation():
                 is_whole, hidden = self.groups is None, False
             case OnOwn():

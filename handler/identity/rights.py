@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from config.units import GroupId
+from config.units import AccountId, GroupId
 
 
 class Verb(enum.Enum):
@@ -42,7 +42,7 @@ class Verb(enum.Enum):
     AUDIT = "audit"
     """Read the audit trail."""
     USERS = "users"
-    """Make and change users and their tokens. A caller who has this verb can give itself every other one."""
+    """Make and change accounts, users and their tokens. A caller who has this verb can give itself every other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,27 @@ class OnWebhook:
 
 
 @dataclass(frozen=True, slots=True)
+class OnAccount:
+    """An account, with its users and everything that it declares."""
+
+    account: AccountId | None
+    """``None``: the caller's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnUser:
+    """A user, and with it the account that it belongs to."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class OnOwn:
     """Whatever is the caller's: the answer leaves out the rest."""
 
 
-Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook
-INSTALLATION, OWN = OnInstallation(), OnOwn()
+Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook | OnAccount | OnUser
+INSTALLATION, OWN, OWN_ACCOUNT = OnInstallation(), OnOwn(), OnAccount(None)
 
 
 @dataclass(frozen=True, slots=True)

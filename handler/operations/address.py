@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, datacl
 from urllib.parse import quote, urlencode
 
 from config.model.rolling import Allowance
-from handler.identity.rights import INSTALLATION, OnWebhook, Reach, Right, Verb, on_groups
+from handler.identity.rights import INSTALLATION, OnAccount, OnUser, OnWebhook, Reach, Right, Verb, on_groups
 
 BASE = "/api/v1"
 ABOUT, HEADER = "about", "header"
@@ -120,6 +120,16 @@ def its_groups(operation: Any) -> Reach:  # noqa: ANN401  # an operation with th
 def its_webhook(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `name`
     """Return the webhook of an operation."""
     return OnWebhook(operation.name)
+
+
+def its_account(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `account`
+    """Return the account of an operation; without one, it acts on the caller's own."""
+    return OnAccount(operation.account)
+
+
+def its_user(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `user`
+    """Return the user of an operation, which belongs to an account."""
+    return OnUser(operation.user)
 
 
 def installation(_: object) -> Reach:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor, Way
 from handler.identity.grants import Ruling
-from handler.identity.rights import OnGroups, OnWebhook, Reach, Right, Verb
+from handler.identity.rights import OnAccount, OnGroups, OnUser, OnWebhook, Reach, Right, Verb
 from handler.operations.lookup import NoSuch, nearest, no_group
 
 UNAUTHORIZED = (
@@ -34,10 +34,10 @@ class Authorising:
         """Return if the actor has the right.
 
         Raises:
-            NoSuch: a group or a webhook is not the actor's, so for this actor it does not exist.
+            NoSuch: what it names is not the actor's, so for this actor it does not exist.
             Forbidden: the actor lacks the verb, or rights for the whole installation.
         """
-        match actor.grants.ruling(right, self._groups_of(right.on)):
+        match actor.grants.ruling(right, self._groups_of(right.on), self._account_of(actor, right.on)):
             case Ruling.ALLOWED:
                 return
             case Ruling.HIDDEN:
@@ -54,11 +54,29 @@ class Authorising:
         hook = self._engine.ingest.hooks.named(reach.name)
         return None if hook is None else hook.groups or None
 
+    def _account_of(self, actor: Actor, reach: Reach) -> AccountId | None:
+        """Return the account that an actor means, or that has what it means; ``None``: there is none."""
+        users = self._engine.users
+        match reach:
+            case OnAccount(account):
+                wanted = actor.account if account is None else account
+                return None if users.accounts.named(wanted) is None else wanted
+            case OnUser(name):
+                return users.account_of(name)
+            case _:
+                return None
+
     def _hidden(self, actor: Actor, reach: Reach) -> str:
         if isinstance(reach, OnWebhook):
             hooks = self._engine.ingest.hooks.all()
             names = [hook.name for hook in hooks if actor.grants.covers(hook.groups or None)]
             return f"there is no webhook {reach.name}{nearest(reach.name, names)}"
+        if isinstance(reach, OnAccount):
+            wanted_account = reach.account or actor.account
+            return f"there is no account {wanted_account}{nearest(wanted_account, actor.grants.accounts)}"
+        if isinstance(reach, OnUser):
+            users = [user.name for user in self._engine.users.users() if actor.grants.holds(user.account)]
+            return f"there is no user {reach.name}{nearest(reach.name, users)}"
         wanted = sorted(reach.groups) if isinstance(reach, OnGroups) else []
         hidden = next((group for group in wanted if not actor.grants.sees(group)), "")
         return no_group(hidden, self._own(actor))

@@ -16,6 +16,7 @@ from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.engine import Engine
+from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
@@ -74,6 +75,7 @@ class Operations:
         self.stores = StoreAdmin(engine)
         self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
+        self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
         self.keys = KeyAdmin(engine)
         self.authorising = Authorising(engine)

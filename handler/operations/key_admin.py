@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from config.errors import Refused
 from config.units import Instant, Seconds
 from handler.engine.engine import Engine
+from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
 from handler.ports.key_pairs import SigningKeys, StoredKeyPair
 from handler.users.key_pairs import NewKeyPair, Resealed
@@ -39,15 +40,16 @@ class KeyAdmin:
         """Return the pairs that signatures are checked by."""
         return self._engine.key_pairs
 
-    def pairs(self, user: str | None) -> tuple[StoredKeyPair, ...]:
-        """Return every pair, or those of one user.
+    def pairs(self, user: str | None, grants: Grants) -> tuple[StoredKeyPair, ...]:
+        """Return the pairs of the caller's users, or those of one user.
 
         Raises:
             NoSuch: there is no such user.
         """
-        if user is not None:
-            self._known_user(user)
-        return self._engine.key_pairs.pairs(user)
+        own = {each.name for each in self._engine.users.users() if grants.holds(each.account)}
+        if user is not None and user not in own:
+            raise NoSuch(f"there is no user {user}{nearest(user, own)}")
+        return tuple(pair for pair in self._engine.key_pairs.pairs(user) if pair.user in own)
 
     def opens(self, pair: StoredKeyPair) -> bool:
         """Tell whether the seal has the keys for a pair."""

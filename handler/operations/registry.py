@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
+from handler.operations.account_operations import AccountOperation
 from handler.operations.address import right_of
 from handler.operations.auditing import audited, refused
 from handler.operations.authorising import Forbidden
@@ -26,6 +27,7 @@ Operation: TypeAlias = (
     | GroupOperation
     | MemberOperation
     | DaemonOperation
+    | AccountOperation
     | UserOperation
     | KeyOperation
     | DeclarationOperation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from config.units import GroupId, Instant, Seconds
+from config.units import AccountId, GroupId, Instant, Seconds
 from handler.engine.engine import Engine
-from handler.identity.grants import Anonymous
+from handler.identity.grants import Anonymous, Grants
 from handler.identity.rights import Verb
 from handler.identity.roles import UserRole
 from handler.operations.lookup import NoSuch, nearest, no_group
@@ -25,9 +25,9 @@ class UserAdmin:
         """Return the users and tokens that requests are compared with."""
         return self._engine.users
 
-    def all(self) -> tuple[StoredUser, ...]:
-        """Return every user, by name."""
-        return self._engine.users.users()
+    def all(self, grants: Grants) -> tuple[StoredUser, ...]:
+        """Return the users of the caller's accounts, by name."""
+        return tuple(user for user in self._engine.users.users() if grants.holds(user.account))
 
     def user(self, name: str) -> StoredUser:
         """Return one user.
@@ -42,15 +42,16 @@ class UserAdmin:
         """Return what requests without a credential may do; ``None``: there are no users yet."""
         return self._engine.users.anonymous
 
-    def tokens(self, user: str | None) -> tuple[StoredToken, ...]:
-        """Return every token, or those of one user.
+    def tokens(self, user: str | None, grants: Grants) -> tuple[StoredToken, ...]:
+        """Return the tokens of the caller's users, or those of one user.
 
         Raises:
             NoSuch: there is no such user.
         """
-        if user is not None:
-            self._known(user)
-        return self._engine.users.tokens(user)
+        own = {each.name for each in self.all(grants)}
+        if user is not None and user not in own:
+            raise NoSuch(f"there is no user {user}{nearest(user, own)}")
+        return tuple(token for token in self._engine.users.tokens(user) if token.user in own)
 
     async def begin(self, name: str, allowed: Anonymous) -> None:
         """Make the first user; from now on rights hold."""
@@ -60,20 +61,23 @@ class UserAdmin:
         """Change what requests without a credential may do."""
         await self._engine.users.allow_anonymous(allowed)
 
-    async def add(self, name: str, role: UserRole, groups: Collection[GroupId] | None) -> StoredUser:
+    async def add(
+        self, name: str, role: UserRole, groups: Collection[GroupId] | None, account: AccountId
+    ) -> StoredUser:
         """Make a user.
 
         Raises:
-            NoSuch: a group is not known.
+            NoSuch: there is no such account.
             Refused: the name is taken or no name.
         """
-        self._check(groups)
-        return await self._engine.users.add(name, role, groups)
+        known = [each.id for each in self._engine.users.accounts.all()]
+        if account not in known:
+            raise NoSuch(f"there is no account {account}{nearest(account, known)}")
+        return await self._engine.users.add(name, role, groups, account)
 
     async def give_role(self, name: str, role: UserRole, groups: Collection[GroupId] | None) -> StoredUser:
         """Change a user's role and groups. Raises as `add`."""
         self._known(name)
-        self._check(groups)
         return await self._engine.users.give_role(name, role, groups)
 
     async def disable(self, name: str, *, disabled: bool) -> StoredUser:
@@ -96,7 +100,6 @@ class UserAdmin:
     ) -> str:
         """Make a token and return it, this one time. Raises as `add`."""
         self._known(user)
-        self._check(groups)
         wanted = StoredToken(
             user=user,
             name=name,
@@ -123,6 +126,17 @@ class UserAdmin:
         self._known_token(user, name)
         await self._engine.users.revoke(user, name)
 
+    def require(self, groups: Collection[GroupId] | None, grants: Grants) -> None:
+        """Check that the caller sees the groups that it names.
+
+        Raises:
+            NoSuch: it does not see one of them.
+        """
+        own = [group for group in self._engine.runtimes if grants.sees(group)]
+        for group in groups or ():
+            if group not in own:
+                raise NoSuch(no_group(group, own))
+
     def token(self, user: str, name: str) -> StoredToken:
         """Return one token. Raises as `add`."""
         return self._engine.users.token(user, name)
@@ -132,11 +146,6 @@ class UserAdmin:
 
     def _ends(self, lasts: Seconds | None) -> Instant | None:
         return None if lasts is None else Instant(self._now() + lasts)
-
-    def _check(self, groups: Collection[GroupId] | None) -> None:
-        for group in groups or ():
-            if group not in self._engine.runtimes:
-                raise NoSuch(no_group(group, self._engine.runtimes))
 
     def _known(self, user: str) -> None:
         names = [known.name for known in self._engine.users.users()]

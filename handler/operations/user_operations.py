@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Gt, Le, Len
 
 from config.errors import Refused
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
 from handler.identity.rights import Verb
 from handler.identity.roles import UserRole
-from handler.operations.address import ABOUT, installation, over
+from handler.operations.address import ABOUT, installation, its_account, its_user, over
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -25,7 +25,7 @@ DAYS_90 = 90 * 86400.0
 Named = Annotated[str, Len(1, 64)]
 Scope = Annotated[tuple[GroupId, ...], Len(1, 1000)] | None
 Lasts = Annotated[float, Gt(0), Le(3660 * 86400)] | None
-_EVERY_GROUP = {ABOUT: "Null: every group, and the daemon itself."}
+_EVERY_GROUP = {ABOUT: "Null: every group of its account; of account root, every group and the daemon itself."}
 _SECONDS = {ABOUT: "Seconds until it expires; null: never."}
 
 
@@ -55,19 +55,22 @@ class AllowAnonymous:
         return {"anonymous": self.anonymous, "before": before}
 
 
-@over("POST", "/users", "add_user", verb=Verb.USERS, on=installation, body="UserBody", tag="users", status=201)
+@over("POST", "/users", "add_user", verb=Verb.USERS, on=its_account, body="UserBody", tag="users", status=201)
 class AddUser:
-    """Make a user."""
+    """Make a user; one of another account than `root` gets a name with a suffix, which the answer has."""
 
     name: Named
     role: UserRole
     groups: Scope = field(default=None, metadata=_EVERY_GROUP)
+    account: AccountId | None = field(default=None, metadata={ABOUT: "That it belongs to; null: the caller's own."})
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        return shown_user(await operations.users.add(self.name, self.role, self.groups))
+        account = by.account if self.account is None else self.account
+        operations.users.require(self.groups, by.grants)
+        return shown_user(await operations.users.add(self.name, self.role, self.groups, account))
 
 
-@over("PUT", "/users/{user}/role", "give_role", verb=Verb.USERS, on=installation, body="RoleBody", tag="users")
+@over("PUT", "/users/{user}/role", "give_role", verb=Verb.USERS, on=its_user, body="RoleBody", tag="users")
 class GiveRole:
     """Change a user's role and groups."""
 
@@ -77,13 +80,12 @@ class GiveRole:
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         before = operations.users.user(self.user)
+        operations.users.require(self.groups, by.grants)
         after = await operations.users.give_role(self.user, self.role, self.groups)
         return {**shown_user(after), "before": {"role": before.role, "groups": before.groups}}
 
 
-@over(
-    "POST", "/users/{user}/disable", "disable_user", verb=Verb.USERS, on=installation, body="DisableBody", tag="users"
-)
+@over("POST", "/users/{user}/disable", "disable_user", verb=Verb.USERS, on=its_user, body="DisableBody", tag="users")
 class DisableUser:
     """Have a user's tokens not be accepted, or accepted again."""
 
@@ -94,7 +96,7 @@ class DisableUser:
         return shown_user(await operations.users.disable(self.user, disabled=self.disabled))
 
 
-@over("DELETE", "/users/{user}", "delete_user", verb=Verb.USERS, on=installation, tag="users")
+@over("DELETE", "/users/{user}", "delete_user", verb=Verb.USERS, on=its_user, tag="users")
 class DeleteUser:
     """Delete a user and its tokens."""
 
@@ -106,7 +108,7 @@ class DeleteUser:
 
 
 @over(
-    "POST", "/users/{user}/tokens", "new_token", verb=Verb.USERS, on=installation, body="TokenBody", tag="users",
+    "POST", "/users/{user}/tokens", "new_token", verb=Verb.USERS, on=its_user, body="TokenBody", tag="users",
     status=201, secret=True,
 )  # fmt: skip
 class NewToken:
@@ -121,12 +123,13 @@ class NewToken:
     lasts: Lasts = field(default=DAYS_90, metadata=_SECONDS)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
+        operations.users.require(self.groups, by.grants)
         token = await operations.users.new_token(self.user, self.name, self.groups, self.verbs, self.lasts)
         return {**shown_token(operations.users.token(self.user, self.name)), "token": token}
 
 
 @over(
-    "POST", "/users/{user}/tokens/{token}/rotate", "rotate_token", verb=Verb.USERS, on=installation,
+    "POST", "/users/{user}/tokens/{token}/rotate", "rotate_token", verb=Verb.USERS, on=its_user,
     body="RotateTokenBody", may_be_bare=True, tag="users", secret=True,
 )  # fmt: skip
 class RotateToken:
@@ -145,7 +148,7 @@ class RotateToken:
         return {**shown_token(operations.users.token(self.user, self.token)), "token": token}
 
 
-@over("DELETE", "/users/{user}/tokens/{token}", "revoke_token", verb=Verb.USERS, on=installation, tag="users")
+@over("DELETE", "/users/{user}/tokens/{token}", "revoke_token", verb=Verb.USERS, on=its_user, tag="users")
 class RevokeToken:
     """Delete a token, and the one before it."""
 
@@ -166,6 +169,9 @@ def shown_user(user: StoredUser) -> Shown:
     """Return a user as everyone with the right sees it."""
     return {
         "name": user.name,
+        "display_name": user.display_name,
+        "uuid": user.uuid,
+        "account": user.account,
         "role": user.role,
         "groups": user.groups,
         "created_at": user.created_at,

@@ -1,4 +1,4 @@
-"""The port to stored users and their tokens."""
+"""The port to stored accounts, users and their tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.units import GroupId, Instant, Seconds
+from config.units import AccountId, DomainId, GroupId, Instant, Seconds
+from handler.identity.accounts import Account, Domain
 from handler.identity.audit import AuditEntry, AuditRow
 from handler.identity.grants import Anonymous
 from handler.identity.rights import Verb
@@ -18,9 +19,15 @@ class StoredUser:
     """A person or a program that may ask the daemon for something."""
 
     name: str
+    """What it is called in the whole installation: in addresses, tokens and the history. It never changes."""
+    display_name: str
+    """Unique in its account; in account `ROOT_ACCOUNT` it is the name."""
+    uuid: str
+    """For clients that know users by a UUID, such as those of CloudStack."""
+    account: AccountId
     role: UserRole
     groups: tuple[GroupId, ...] | None = None
-    """The groups that exist for this user; ``None``: every group, and the daemon itself."""
+    """The only groups that exist for this user; ``None``: all those that its account and role extend to."""
     created_at: Instant
     disabled_at: Instant | None = None
     """Since when its tokens are not accepted."""
@@ -52,8 +59,36 @@ TokenKey = tuple[str, str]
 """A user's name and a token's."""
 
 
-class IdentityStore(Protocol):
-    """The part of the store for users and tokens."""
+class AccountStore(Protocol):
+    """The part of the store for domains and accounts. The roots of both are always there."""
+
+    def domains(self) -> tuple[Domain, ...]:
+        """Return every domain, sorted by id."""
+        ...
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Return every account, sorted by id."""
+        ...
+
+    def save_domain(self, domain: Domain) -> None:
+        """Insert or replace a domain."""
+        ...
+
+    def save_account(self, account: Account) -> None:
+        """Insert or replace an account."""
+        ...
+
+    def delete_domain(self, id: DomainId) -> None:
+        """Delete a domain, which holds neither accounts nor domains."""
+        ...
+
+    def delete_account(self, id: AccountId) -> None:
+        """Delete an account, which has neither users nor groups."""
+        ...
+
+
+class IdentityStore(AccountStore, Protocol):
+    """The part of the store for accounts, users and tokens."""
 
     def anonymous(self) -> Anonymous | None:
         """Return what requests without a credential may do; ``None``: users were never begun with."""

@@ -12,7 +12,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
 declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
-access    `access_schema` has users, their tokens, webhooks, and the audit trail
+access    `account_rows` has domains and accounts, `access_schema` users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
 
 Instants are REAL seconds since the epoch, UTC. Enums are stored by value. Columns called ``group_id`` have the key
@@ -59,7 +59,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0033"
+HEAD = "0034"
 """The revision that this release reads and writes."""
 
 meta = Table(

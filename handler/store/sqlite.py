@@ -32,6 +32,7 @@ from handler.ports.stored import (
     TickSpan,
 )
 from handler.store import fleet, history, outbox, packing, past_spans, retention, rows
+from handler.store.account_rows import AccountRows
 from handler.store.alert_rows import AlertRows
 from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
@@ -51,6 +52,7 @@ from trigger.requests import FleetPause, GroupState
 
 
 class SqliteStore(
+    AccountRows,
     AlertRows,
     AuditRows,
     BehindRows,

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from config.document.entities import suffixed
 from config.errors import Refused
-from config.units import GroupId, Instant
+from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, GroupId, Instant
 from handler import logs
+from handler.identity.accounts import Account, reach_of
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous, Grants, grants_of_anonymous
 from handler.identity.roles import VERBS, UserRole
 from handler.ports.identity import IdentityStore, StoredToken, StoredUser, TokenKey
-from handler.users.tokens import check_name, digest_of, mint
+from handler.users.accounts import KnownAccounts
+from handler.users.tokens import check_name, digest_of, mint, new_uuid
 
 USERS_AT_MOST = 10_000
 TOKENS_AT_MOST = 100
@@ -35,9 +38,11 @@ class KnownUsers:
         self._followers: list[Callable[[str], None]] = []
         self.turn = asyncio.Lock()
         """Held while a user, or what belongs to one, is changed."""
+        self.accounts = KnownAccounts(store, now, self.turn)
 
     async def load(self) -> None:
         """Read the store. Raises `StoreError`."""
+        await self.accounts.load()
         self._anonymous = await asyncio.to_thread(self._store.anonymous)
         self._users = {user.name: user for user in await asyncio.to_thread(self._store.users)}
         self._tokens = {(each.user, each.name): each for each in await asyncio.to_thread(self._store.tokens)}
@@ -88,7 +93,8 @@ class KnownUsers:
         user = self._users.get(name)
         if user is None or user.disabled_at is not None:
             return None
-        return Actor(name=name, origin=origin, grants=grants_of(user, token), is_user=True)
+        grants = grants_of(user, token, self._reach(user))
+        return Actor(name=name, origin=origin, account=user.account, grants=grants, is_user=True)
 
     def follow(self, follower: Callable[[str], None]) -> None:
         """Call a function with the name of each user whose role, groups or state changed, or that was deleted."""
@@ -110,6 +116,11 @@ class KnownUsers:
             raise Refused(f"there is no user {name}")
         return self._users[name]
 
+    def account_of(self, name: str) -> AccountId | None:
+        """Return the account of a user; ``None``: there is no such user."""
+        found = self._users.get(name)
+        return None if found is None else found.account
+
     async def begin(self, name: str, allowed: Anonymous) -> None:
         """Make the first user, an admin: from now on rights hold.
 
@@ -121,7 +132,7 @@ class KnownUsers:
             if self.exist:
                 raise Refused("there is a first user already: trimtab user add makes another one")
             check_name(name, "user")
-            first = StoredUser(name=name, role=UserRole.ADMIN, created_at=self._now())
+            first = self._made(name, name, ROOT_ACCOUNT, UserRole.ADMIN, None)
             await asyncio.to_thread(self._store.begin_users, first, allowed)
             self._users[name], self._anonymous = first, allowed
         logs.say("users_begun", user=name, anonymous=allowed.value)
@@ -139,29 +150,38 @@ class KnownUsers:
             self._anonymous = allowed
         logs.say("anonymous_changed", anonymous=allowed.value)
 
-    async def add(self, name: str, role: UserRole, groups: Iterable[GroupId] | None) -> StoredUser:
-        """Make a user.
+    async def add(
+        self, name: str, role: UserRole, groups: Iterable[GroupId] | None, account: AccountId = ROOT_ACCOUNT
+    ) -> StoredUser:
+        """Make a user; one of another account than `ROOT_ACCOUNT` gets a name that tells nothing of those of others.
 
         Raises:
-            Refused: there is no first user yet, the name is taken or no name, or there are too many.
+            Refused: there is no first user yet, the name is taken or no name, or there are too many; there is no such
+                account, or its admins would have more than it.
             StoreError: it could not be written.
         """
         async with self.turn:
             self._refuse_without_users()
             check_name(name, "user")
-            if name in self._users:
+            self._refuse_admin_beside_root(role, self.accounts.account(account))
+            if any((user.account, user.display_name) == (account, name) for user in self._users.values()):
                 raise Refused(f"there is a user {name} already")
+            own = name if account == ROOT_ACCOUNT else suffixed(name, "-", (account, "users", name), self._users)
+            if own in self._users:
+                raise Refused(f"there is a user {own} already")
             if len(self._users) >= USERS_AT_MOST:
                 raise Refused(f"there are {USERS_AT_MOST} users already")
-            user = StoredUser(name=name, role=role, groups=_sorted(groups), created_at=self._now())
+            user = self._made(own, name, account, role, groups)
             await self._save(user)
-        logs.say("user_added", user=name, role=role.value)
+        logs.say("user_added", user=own, account=account, role=role.value)
         return user
 
     async def give_role(self, name: str, role: UserRole, groups: Iterable[GroupId] | None) -> StoredUser:
         """Change a user's role and groups. Raises as `add`, and `Refused` for the last admin."""
         async with self.turn:
-            return await self._changed(replace(self.user(name), role=role, groups=_sorted(groups)))
+            before = self.user(name)
+            self._refuse_admin_beside_root(role, self.accounts.account(before.account))
+            return await self._changed(replace(before, role=role, groups=_sorted(groups)))
 
     async def disable(self, name: str, *, disabled: bool) -> StoredUser:
         """Have a user's tokens not be accepted, or accepted again. Raises as `give_role`."""
@@ -255,6 +275,25 @@ class KnownUsers:
         logs.say("user_changed", user=user.name, role=user.role.value, disabled=user.disabled_at is not None)
         return user
 
+    def _made(
+        self, name: str, display_name: str, account: AccountId, role: UserRole, groups: Iterable[GroupId] | None
+    ) -> StoredUser:
+        return StoredUser(
+            name=name,
+            display_name=display_name,
+            uuid=new_uuid(),
+            account=account,
+            role=role,
+            groups=_sorted(groups),
+            created_at=self._now(),
+        )
+
+    def _reach(self, user: StoredUser) -> frozenset[AccountId] | None:
+        account = self.accounts.named(user.account)
+        if account is None:
+            return frozenset()
+        return reach_of(user.role, account, self.accounts.all(), self.accounts.domains)
+
     async def _save(self, user: StoredUser) -> None:
         await asyncio.to_thread(self._store.save_user, user)
         self._users[user.name] = user
@@ -276,20 +315,30 @@ class KnownUsers:
         if not self.exist:
             raise Refused("there are no users yet: trimtab user init makes the first one")
 
+    def _refuse_admin_beside_root(self, role: UserRole, account: Account) -> None:
+        """Refuse an admin of all accounts that is not one of the installation."""
+        if role is UserRole.ADMIN and account.domain == ROOT_DOMAIN and account.id != ROOT_ACCOUNT:
+            raise Refused(
+                f"account {account.id} is in domain {ROOT_DOMAIN}, so its admin would have all accounts: make the "
+                f"admin in account {ROOT_ACCOUNT}, or give the account a domain of its own"
+            )
+
     def _refuse_last_admin(self, before: StoredUser, after: StoredUser | None) -> None:
         others = any(_is_full_admin(user) for user in self._users.values() if user.name != before.name)
         if _is_full_admin(before) and not others and (after is None or not _is_full_admin(after)):
             raise Refused(f"{before.name} is the last admin of all groups: make another one first")
 
 
-def grants_of(user: StoredUser, token: StoredToken | None = None) -> Grants:
-    """Return what a user's role and groups allow, or a token's scope within them."""
-    allowed = Grants(VERBS[user.role], None if user.groups is None else frozenset(user.groups))
+def grants_of(user: StoredUser, token: StoredToken | None, reach: frozenset[AccountId] | None) -> Grants:
+    """Return what a user's account, role and groups allow, or a token's scope within them."""
+    whole = Grants(VERBS[user.role]) if reach is None else Grants(VERBS[user.role], frozenset(), reach)
+    allowed = whole.within(None, user.groups)
     return allowed if token is None else allowed.within(token.verbs, token.groups)
 
 
 def _is_full_admin(user: StoredUser) -> bool:
-    return user.role is UserRole.ADMIN and user.groups is None and user.disabled_at is None
+    is_whole = user.account == ROOT_ACCOUNT and user.groups is None
+    return user.role is UserRole.ADMIN and is_whole and user.disabled_at is None
 
 
 def _sorted(groups: Iterable[GroupId] | None) -> tuple[GroupId, ...] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+import uuid
 
 from config.errors import Refused
 
@@ -21,6 +22,11 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?", re.ASCII)
 def mint() -> str:
     """Make a token."""
     return PREFIX + secrets.token_urlsafe(32)
+
+
+def new_uuid() -> str:
+    """Make a UUID of an account, a domain or a user, for clients that know them by one."""
+    return str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
 def digest_of(token: str) -> str:

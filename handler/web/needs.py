@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
 from fastapi import Depends, Request
 from fastapi.openapi.models import HTTPBase
 from fastapi.security.base import SecurityBase
 
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler.identity.actors import Actor
 from handler.identity.grants import READING, Grants
-from handler.identity.rights import INSTALLATION, OWN, Reach, Right, Verb, on_groups
+from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, Reach, Right, Verb, on_groups
 from handler.operations.authorising import Authorising, Forbidden
 from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
@@ -19,17 +22,28 @@ BEARER, ANYONE = "bearer", "anyone"
 """Schemes of security: a credential is needed; or only if requests without one may not read (`trimtab user init`)."""
 
 
+Named: TypeAlias = Callable[[Mapping[str, str]], Reach]
+"""Returns what the parameters of a path name."""
+
+
+def _account(path: Mapping[str, str]) -> Reach:
+    return OnAccount(AccountId(path["account"]))
+
+
 class Needs(SecurityBase):
     """A dependency of a route: the caller is refused unless it has the verb for what the route shows."""
 
-    def __init__(self, verb: Verb, reach: Reach | None = None) -> None:
+    def __init__(self, verb: Verb, reach: Reach | Named | None = None) -> None:
         self.model, self.scheme_name = HTTPBase(scheme="bearer"), ANYONE if verb in READING.verbs else BEARER
         self.verb = verb
         self.reach = reach
-        """``None``: the group in the path, or the one in the query; without one, whatever is the caller's."""
+        """Or how to find it in a path; ``None``: the group in the path, or the one in the query; without one, whatever
+        is the caller's."""
 
-    def right(self, group: str | None) -> Right:
-        """Return the right that a request needs which names this group, or none."""
+    def right(self, path: Mapping[str, str], group: str | None = None) -> Right:
+        """Return the right that a request needs which names these things in its path, and this group, or none."""
+        if callable(self.reach):
+            return Right(self.verb, self.reach(path))
         if self.reach is not None:
             return Right(self.verb, self.reach)
         return Right(self.verb, OWN if group is None else on_groups((GroupId(group),)))
@@ -39,7 +53,7 @@ class Needs(SecurityBase):
         authorising: Authorising = request.app.state.authorising
         group = request.path_params.get("group", request.query_params.get("group"))
         try:
-            authorising.check(actor_of(request), self.right(group))
+            authorising.check(actor_of(request), self.right(request.path_params, group))
         except (Forbidden, NoSuch) as error:
             attempts: RefusedAttempts = request.app.state.attempts
             attempts.note(actor_of(request), f"{request.method} {request.url.path}", str(error))
@@ -59,10 +73,12 @@ def grants_of(request: Request) -> Grants:
 
 READS = Depends(Needs(Verb.READ))
 READS_OWN = Depends(Needs(Verb.READ, OWN))
+READS_ACCOUNT = Depends(Needs(Verb.READ, _account))
 READS_ALL = Depends(Needs(Verb.READ, INSTALLATION))
 EXAMINES = Depends(Needs(Verb.EXAMINE))
 MEASURES = Depends(Needs(Verb.METRICS))
 CHECKS_HOOKS = Depends(Needs(Verb.HOOKS, INSTALLATION))
 READS_AUDIT = Depends(Needs(Verb.AUDIT, INSTALLATION))
 TUNES = Depends(Needs(Verb.TUNE, INSTALLATION))
-MANAGES_USERS = Depends(Needs(Verb.USERS, INSTALLATION))
+SEES_SEAL = Depends(Needs(Verb.USERS, INSTALLATION))
+MANAGES_USERS = Depends(Needs(Verb.USERS, OWN_ACCOUNT))

@@ -16,8 +16,19 @@ from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
+from handler.web.accounts import account_routes
 from handler.web.conditional import tagged_group
-from handler.web.needs import CHECKS_HOOKS, EXAMINES, MANAGES_USERS, READS, READS_ALL, READS_AUDIT, READS_OWN, grants_of
+from handler.web.needs import (
+    CHECKS_HOOKS,
+    EXAMINES,
+    MANAGES_USERS,
+    READS,
+    READS_ALL,
+    READS_AUDIT,
+    READS_OWN,
+    SEES_SEAL,
+    grants_of,
+)
 from handler.web.paging import CURSOR, Paged, chosen, key_in, link_to, listed
 from handler.web.render import Json, plain, probed_plain
 from trigger.explain.explanation import Explanation
@@ -32,7 +43,7 @@ _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; lef
 def reading_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
     routes = APIRouter()
-    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _audit):
+    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _audit, account_routes):
         routes.include_router(some(operations))
     return routes
 
@@ -231,26 +242,28 @@ def _webhooks(operations: Operations) -> APIRouter:
 
 
 def _users(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["users"], dependencies=[MANAGES_USERS])
+    routes = APIRouter(tags=["users"])
 
-    @routes.get("/users")
+    @routes.get("/users", dependencies=[MANAGES_USERS])
     async def users(request: Request, paging: Paged) -> JSONResponse:
-        found, link = chosen(request, paging, operations.users.all(), lambda user: (user.name,))
+        found, link = chosen(request, paging, operations.users.all(grants_of(request)), lambda user: (user.name,))
         shown = [plain(shown_user(user)) for user in found]
         return JSONResponse({"anonymous": plain(operations.users.anonymous()), "users": shown}, 200, link)
 
-    @routes.get("/tokens")
+    @routes.get("/tokens", dependencies=[MANAGES_USERS])
     async def tokens(request: Request, paging: Paged, user: str | None = None) -> JSONResponse:
-        found, link = chosen(request, paging, operations.users.tokens(user), lambda token: (token.user, token.name))
+        own = operations.users.tokens(user, grants_of(request))
+        found, link = chosen(request, paging, own, lambda token: (token.user, token.name))
         return JSONResponse([plain(shown_token(token)) for token in found], headers=link)
 
-    @routes.get("/keys")
+    @routes.get("/keys", dependencies=[MANAGES_USERS])
     async def keys(request: Request, paging: Paged, user: str | None = None) -> JSONResponse:
-        found, link = chosen(request, paging, operations.keys.pairs(user), lambda pair: (pair.user, pair.name))
+        own = operations.keys.pairs(user, grants_of(request))
+        found, link = chosen(request, paging, own, lambda pair: (pair.user, pair.name))
         shown = [plain(shown_key_pair(pair, opens=operations.keys.opens(pair))) for pair in found]
         return JSONResponse(shown, headers=link)
 
-    @routes.get("/seal")
+    @routes.get("/seal", dependencies=[SEES_SEAL])
     async def seal() -> JSONResponse:
         return JSONResponse(plain(operations.keys.seal()))
 

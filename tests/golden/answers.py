@@ -12,6 +12,7 @@ from typing import Any, Final, cast, get_type_hints
 from config.document.entities import Entity
 from handler.engine.declaring import Redeclared
 from handler.identity.actors import local
+from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
@@ -49,6 +50,9 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/hooks/{name}/rotate": {},
     "POST /api/v1/member-tokens/rotate": {},
     "PUT /api/v1/recording": {"on": True},
+    "POST /api/v1/domains": {"name": "shops"},
+    "POST /api/v1/accounts": {"name": "books"},
+    "PUT /api/v1/accounts/{account}/quota": {"max_groups": 3},
     "POST /api/v1/users/first": {"name": "ada", "anonymous": "none"},
     "PUT /api/v1/anonymous": {"anonymous": "metrics"},
     "POST /api/v1/users": {"name": "bob", "role": "viewer"},
@@ -68,6 +72,7 @@ PARTS: Final[Mapping[str, type]] = {
     "stores": StoreAdmin,
     "webhooks": WebhookAdmin,
     "declarations": DeclarationAdmin,
+    "accounts": AccountAdmin,
     "users": UserAdmin,
     "keys": KeyAdmin,
     "authorising": Authorising,

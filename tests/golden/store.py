@@ -15,7 +15,8 @@ from typing import Any
 from config.document.entities import Entity
 from config.document.statement import Statement
 from config.model.edits import Edit
-from config.units import GroupId, MemberName
+from config.units import ROOT_DOMAIN, DomainId, GroupId, MemberName
+from handler.identity.accounts import Account, Domain
 from handler.identity.audit import AuditEntry
 from handler.identity.grants import Anonymous
 from handler.planning.attachments import Attachment
@@ -114,7 +115,9 @@ def fill_everything(store: SqliteStore) -> None:
 
 
 def fill_users(store: SqliteStore) -> None:
-    """Make a user with one credential of each kind."""
+    """Make an account, and a user with one credential of each kind."""
+    store.save_domain(replace(filled(Domain), id=DomainId("shops"), parent=ROOT_DOMAIN))
+    store.save_account(replace(filled(Account), domain=DomainId("shops")))
     store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
     store.save_token(replace(filled(StoredToken), user="ada"))
     store.save_key_pairs((replace(filled(StoredKeyPair), user="ada"),))
@@ -168,6 +171,8 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "generation": store.generation(),
         "clock": store.clock(),
         "statement": store.statement(),
+        "domains": store.domains(),
+        "accounts": store.accounts(),
         "users": store.users(),
         "tokens": store.tokens(),
         "key pairs": store.key_pairs(),

@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
-from config.units import Instant, Seconds
+from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, Instant, Seconds
+from handler.identity.accounts import Account, Domain, Quota
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
 from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey, user_caller
 from handler.ports.key_pairs import PairKey, StoredKeyPair
 
+ROOTS = (
+    Domain(id=ROOT_DOMAIN, uuid="u-domain", parent=None, created_at=Instant(0.0)),
+    Account(id=ROOT_ACCOUNT, uuid="u-account", domain=ROOT_DOMAIN, quota=Quota(), created_at=Instant(0.0)),
+)
+
 
 @dataclass
 class MemoryUsers:
-    """Users and tokens; ``full`` refuses every write."""
+    """Accounts, users and tokens; ``full`` refuses every write."""
 
     allowed: Anonymous | None = None
     people: dict[str, StoredUser] = field(default_factory=dict)
@@ -24,6 +30,8 @@ class MemoryUsers:
     full: bool = False
     trail: list[AuditRow] = field(default_factory=list)
     keyed: dict[tuple[str, str], StoredCall] = field(default_factory=dict)
+    tree: dict[DomainId, Domain] = field(default_factory=lambda: {ROOT_DOMAIN: ROOTS[0]})
+    holders: dict[AccountId, Account] = field(default_factory=lambda: {ROOT_ACCOUNT: ROOTS[1]})
 
     def anonymous(self) -> Anonymous | None:
         return self.allowed
@@ -49,6 +57,28 @@ class MemoryUsers:
         self.keyed = {mark: call for mark, call in self.keyed.items() if mark[0] != user_caller(name)}
         self.bearers = {key: token for key, token in self.bearers.items() if key[0] != name}
         self.pairs = {key: pair for key, pair in self.pairs.items() if key[0] != name}
+
+    def domains(self) -> tuple[Domain, ...]:
+        return tuple(self.tree[name] for name in sorted(self.tree))
+
+    def accounts(self) -> tuple[Account, ...]:
+        return tuple(self.holders[name] for name in sorted(self.holders))
+
+    def save_domain(self, domain: Domain) -> None:
+        self._refuse_if_full()
+        self.tree[domain.id] = domain
+
+    def save_account(self, account: Account) -> None:
+        self._refuse_if_full()
+        self.holders[account.id] = account
+
+    def delete_domain(self, id: DomainId) -> None:
+        self._refuse_if_full()
+        self.tree.pop(id, None)
+
+    def delete_account(self, id: AccountId) -> None:
+        self._refuse_if_full()
+        self.holders.pop(id, None)
 
     def tokens(self) -> tuple[StoredToken, ...]:
         return tuple(self.bearers[key] for key in sorted(self.bearers))

@@ -9,11 +9,24 @@ CREATE TABLE abandoned (
 	CONSTRAINT pk_abandoned PRIMARY KEY (name)
 );
 INSERT INTO "abandoned" VALUES('word','web','local','word',1.5,'word');
+CREATE TABLE accounts (
+	id TEXT NOT NULL, 
+	uuid TEXT NOT NULL, 
+	domain TEXT NOT NULL, 
+	groups_at_most INTEGER, 
+	members_at_most INTEGER, 
+	created_at REAL NOT NULL, 
+	CONSTRAINT pk_accounts PRIMARY KEY (id), 
+	CONSTRAINT fk_accounts_domain_domains FOREIGN KEY(domain) REFERENCES domains (id), 
+	CONSTRAINT uq_accounts_uuid UNIQUE (uuid)
+);
+INSERT INTO "accounts" VALUES('root','758dd98a-a98b-5a45-8e27-1954a8a512ff','ROOT',NULL,NULL,0.0);
+INSERT INTO "accounts" VALUES('word','word','shops',7,7,1.5);
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0033');
+INSERT INTO "alembic_version" VALUES('0034');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -99,6 +112,17 @@ CREATE TABLE deliveries (
 );
 INSERT INTO "deliveries" VALUES('web','slow','f1',1700000000.0,'firing',1700000009.0,'d1',1700000009.0);
 INSERT INTO "deliveries" VALUES('web','slow','f1',1700000000.0,'resolved',1700000010.0,'d2',1700000010.0);
+CREATE TABLE domains (
+	id TEXT NOT NULL, 
+	uuid TEXT NOT NULL, 
+	parent TEXT, 
+	created_at REAL NOT NULL, 
+	CONSTRAINT pk_domains PRIMARY KEY (id), 
+	CONSTRAINT fk_domains_parent_domains FOREIGN KEY(parent) REFERENCES domains (id), 
+	CONSTRAINT uq_domains_uuid UNIQUE (uuid)
+);
+INSERT INTO "domains" VALUES('ROOT','d5a50268-0437-58cb-9c74-0c9cc8d217c2',NULL,0.0);
+INSERT INTO "domains" VALUES('shops','word','ROOT',1.5);
 CREATE TABLE edits (
 	id INTEGER NOT NULL, 
 	group_id TEXT NOT NULL, 
@@ -389,10 +413,10 @@ CREATE TABLE users (
 	role TEXT NOT NULL, 
 	groups TEXT, 
 	created_at REAL NOT NULL, 
-	disabled_at REAL, 
+	disabled_at REAL, uuid TEXT DEFAULT '' NOT NULL, account TEXT DEFAULT 'root' NOT NULL, display_name TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_users PRIMARY KEY (name)
 );
-INSERT INTO "users" VALUES('ada','viewer','["word"]',1.5,1.5);
+INSERT INTO "users" VALUES('ada','viewer','["word"]',1.5,1.5,'word','word','word');
 CREATE INDEX ix_members_phase ON members (phase);
 CREATE INDEX ix_members_intended_at ON members (intended_at);
 CREATE INDEX ix_steps_group_id_at ON steps (group_id, at);

@@ -38,6 +38,11 @@ class Row:
 
 
 _TABLE: dict[str, Row] = {
+    "account add": Row(done=None, refused="root", wrong="books --groups many"),
+    "account delete": Row(done=None, refused="none", wrong=""),
+    "account list": Row(done="", refused="", wrong="more"),
+    "account quota": Row(done=None, refused="root --groups 1", wrong="root --groups many"),
+    "account show": Row(done="root", refused="none", wrong=""),
     "attach": Row(done=None, refused="GROUP none --port 80", wrong="GROUP none"),
     "audit export": Row(done="", refused="--state NONE", wrong="--since yesterday", asks=False),
     "audit list": Row(done="--group GROUP --since -1d", refused="--state NONE", wrong="--limit 0", asks=False),
@@ -61,6 +66,9 @@ _TABLE: dict[str, Row] = {
     "demo": Row(done=None, refused="", wrong="--port many", asks=False),
     "detach": Row(done=None, refused="GROUP none", wrong="GROUP"),
     "doctor": Row(done="GOOD", refused="BAD", wrong="GOOD --within 0", asks=False),
+    "domain add": Row(done=None, refused="shops --parent none", wrong=""),
+    "domain delete": Row(done=None, refused="none", wrong=""),
+    "domain list": Row(done="", refused="", wrong="more"),
     "eval": Row(done="1>0", refused="", wrong="1>", asks=False),
     "export events": Row(done="--out OUT", refused="--out NONE/events", wrong="--since yesterday", asks=False),
     "export series": Row(done=None, refused="--out NONE/series", wrong="--until soon --out OUT", asks=False),

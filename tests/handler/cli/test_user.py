@@ -107,3 +107,26 @@ def test_a_disabled_user_and_a_wrong_token_get_one_answer(fresh: Daemon) -> None
     assert (disabled.status, disabled.text) == (401, wrong.text)
     assert fresh.get(f"{API}/groups").status == 200, "without a token, requests may read"
     assert "last admin" in fresh.trimtab("user", "delete", "ada").err
+
+
+def test_an_account_of_another_domain_has_users_of_its_own_who_see_nothing_of_the_file(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+    assert fresh.trimtab("domain", "add", "shops").code == 0
+    assert fresh.trimtab("account", "add", "books", "--domain", "shops", "--groups", "3").code == 0
+    dora = fresh.json("user", "add", "dora", "--role", "admin", "--account", "books")
+    assert (dora["display_name"], dora["account"]) == ("dora", "books")
+    bearer = token_of(fresh, dora["name"], "laptop")
+
+    assert fresh.ask("GET", f"{API}/groups", bearer=bearer).json == []
+    hidden = fresh.ask("GET", f"{API}/groups/web", bearer=bearer)
+    assert (hidden.status, hidden.json["error"]) == (404, "there is no group web")
+    assert [user["name"] for user in fresh.ask("GET", f"{API}/users", bearer=bearer).json["users"]] == [dora["name"]]
+    assert fresh.ask("DELETE", f"{API}/users/ada", bearer=bearer).status == 404
+    assert fresh.ask("POST", f"{API}/accounts", {"name": "more"}, bearer=bearer).status == 403
+    added = fresh.ask("POST", f"{API}/users", {"name": "ada", "role": "viewer"}, bearer=bearer)
+    assert (added.status, added.json["display_name"], added.json["account"]) == (201, "ada", "books")
+
+    accounts = {account["account"]: account for account in fresh.json("account", "list")}
+    assert (accounts["books"]["path"], accounts["books"]["quota"]) == ("ROOT/shops", {"groups": 3, "members": None})
+    assert [each["account"] for each in fresh.ask("GET", f"{API}/accounts", bearer=bearer).json] == ["books"]
+    assert "users: ada-" in fresh.trimtab("account", "delete", "books").err

@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError
 
 from config.errors import Refused, StoreError
 from config.model.pacing import Budget
-from config.units import BalancerId, GroupId, PolicyId
+from config.units import ROOT_ACCOUNT, BalancerId, GroupId, PolicyId
 from handler.planning.attachments import Attachment
 from handler.planning.declared import essence
 from handler.planning.desired import Definition
@@ -29,7 +29,7 @@ from handler.planning.world import Phase, Record
 from handler.ports.alerts import AlertStatus, HookUse
 from handler.ports.stored import Event, EventKind
 from handler.store.database import writer_engine
-from handler.store.revisions import MIGRATIONS, to_head
+from handler.store.revisions import MIGRATIONS, create_file, to_head
 from handler.store.schema import HEAD, METADATA
 from handler.store.sqlite import SqliteStore
 from tests.support.store import (
@@ -439,4 +439,19 @@ def test_a_change_while_schema_0010_was_left_is_told_from_what_it_had(tenth):
         (2, essence(after)),
         (1, essence(before)),
     ]
+    store.close()
+
+
+def test_users_from_before_accounts_belong_to_the_root_account_under_their_names(tmp_path):
+    path = tmp_path / "trimtab.sqlite"
+    create_file(path)
+    to_head(path, head="0033")
+    alter(path, "INSERT INTO users (name, role, created_at) VALUES ('ada', 'admin', 1.0), ('bob', 'viewer', 2.0)")
+    store = SqliteStore.open(path, installation=INSTALLATION)
+    ada, bob = store.users()
+    assert [(user.name, user.display_name, user.account) for user in (ada, bob)] == [
+        ("ada", "ada", ROOT_ACCOUNT),
+        ("bob", "bob", ROOT_ACCOUNT),
+    ]
+    assert len({ada.uuid, bob.uuid, store.accounts()[0].uuid, store.domains()[0].uuid}) == 4
     store.close()

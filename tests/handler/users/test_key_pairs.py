@@ -55,6 +55,7 @@ class Scene:
 def play(place: Path, scene: Callable[[Scene], Awaitable[None]]) -> None:
     async def whole() -> None:
         made = Scene(place)
+        await made.users.load()
         await made.users.begin("ada", Anonymous.NONE)
         await made.users.add("bob", UserRole.OPERATOR, [GroupId("web")])
         await scene(made)

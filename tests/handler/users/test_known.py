@@ -58,6 +58,7 @@ def play(scene: Callable[[Scene], Awaitable[None]]) -> Scene:
     made = Scene()
 
     async def whole() -> None:
+        await made.users.load()
         await made.users.begin("ada", Anonymous.NONE)
         await scene(made)
 

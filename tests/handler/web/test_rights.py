@@ -13,10 +13,21 @@ from typing import Any, get_type_hints
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import NOTHING, Grants
-from handler.identity.rights import INSTALLATION, OWN, OnGroups, OnWebhook, Reach, Verb
+from handler.identity.rights import (
+    INSTALLATION,
+    OWN,
+    OWN_ACCOUNT,
+    OnAccount,
+    OnGroups,
+    OnInstallation,
+    OnUser,
+    OnWebhook,
+    Reach,
+    Verb,
+)
 from handler.identity.roles import VERBS, UserRole
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.address import address_of, call_of, right_of
@@ -42,12 +53,15 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/groups/{group}": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),
+    f"{API}/accounts": (Verb.READ, OWN),
+    f"{API}/accounts/{{account}}": (Verb.READ, OnAccount(AccountId("root"))),
     f"{API}/audit": (Verb.AUDIT, INSTALLATION),
     f"{API}/declarations": (Verb.READ, INSTALLATION),
     f"{API}/declarations/document": (Verb.TUNE, INSTALLATION),
     f"{API}/declarations/revisions": (Verb.READ, INSTALLATION),
     f"{API}/declarations/{{section}}": (Verb.READ, INSTALLATION),
     f"{API}/declarations/{{section}}/{{id}}": (Verb.READ, INSTALLATION),
+    f"{API}/domains": (Verb.READ, OWN),
     f"{API}/endpoints": (Verb.READ, INSTALLATION),
     f"{API}/garbage": (Verb.EXAMINE, A_GROUP),
     f"{API}/groups": (Verb.READ, OWN),
@@ -62,13 +76,13 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     f"{API}/groups/{{group}}/why": (Verb.READ, A_GROUP),
     f"{API}/hooks": (Verb.READ, OWN),
     f"{API}/hooks/check": (Verb.HOOKS, INSTALLATION),
-    f"{API}/keys": (Verb.USERS, INSTALLATION),
+    f"{API}/keys": (Verb.USERS, OWN_ACCOUNT),
     f"{API}/pause": (Verb.READ, OWN),
     f"{API}/recording": (Verb.READ, INSTALLATION),
     f"{API}/seal": (Verb.USERS, INSTALLATION),
     f"{API}/store": (Verb.READ, INSTALLATION),
-    f"{API}/tokens": (Verb.USERS, INSTALLATION),
-    f"{API}/users": (Verb.USERS, INSTALLATION),
+    f"{API}/tokens": (Verb.USERS, OWN_ACCOUNT),
+    f"{API}/users": (Verb.USERS, OWN_ACCOUNT),
 }
 """Every route that is no operation's and needs a right: a new one needs a row."""
 
@@ -136,7 +150,7 @@ def expected(actor: Actor, verb: Verb, reach: Reach, group: GroupId) -> set[int]
     whole, own = actor.grants.groups is None, actor.grants.groups or set()
     if isinstance(reach, OnGroups) and not whole and group not in own:
         return {404}
-    has = verb in actor.grants.verbs and (whole or reach != INSTALLATION)
+    has = verb in actor.grants.verbs and (whole or not isinstance(reach, OnInstallation | OnAccount | OnUser))
     return set() if has else {403}
 
 
@@ -160,7 +174,14 @@ async def looked_at(app: FastAPI, path: str, group: str, actor: Actor) -> Reply:
     """Look at one route of one group, in the path or in the query."""
     method, body = ("POST", {}) if path.endswith("/check") else ("GET", None)
     query = f"group={group}" if READING[path][1] is None and "{group}" not in path else ""
-    return await asked(app, method, path.replace("{group}", group), actor, body, query)
+    return await asked(app, method, path.format_map(_Named(group=group, account="root")), actor, body, query)
+
+
+class _Named(dict[str, str]):
+    """Parameters of paths; others stay as they are."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"
 
 
 def _timeless(page: str) -> str:

@@ -1,0 +1,118 @@
+"""`trimtab account` and `trimtab domain`: what users and declarations belong to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from config.units import ROOT_DOMAIN, AccountId, DomainId
+from handler.cli.commands import Program
+from handler.cli.names import account_names, domain_names
+from handler.cli.terminal import AsJson, State, act, lines, read, show
+
+account = Program("Accounts: what users and declarations over the API belong to, with quotas.")
+domain = Program("Domains: a tree that accounts are in.")
+
+Known = Annotated[str, typer.Argument(metavar="ACCOUNT", help="An account.", autocompletion=account_names)]
+KnownDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="A domain.", autocompletion=domain_names)]
+Inside = Annotated[str, typer.Option(metavar="DOMAIN", help="The domain that it is in.", autocompletion=domain_names)]
+Groups = Annotated[int | None, typer.Option(min=0, help="The most groups that it may declare; default: any number.")]
+Members = Annotated[
+    int | None, typer.Option(min=0, help="The most that the max of its groups may add up to; default: any number.")
+]
+
+
+@account.command("add")
+def add(  # an option each
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the account; it never changes.")],
+    domain: Inside = ROOT_DOMAIN,
+    groups: Groups = None,
+    members: Members = None,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Make an account."""
+    from handler.operations.account_operations import AddAccount
+
+    made = AddAccount(name=AccountId(name), domain=DomainId(domain), max_groups=groups, max_members=members)
+    act(state, json, made, said=f"{name}: added, in domain {domain}; a user: trimtab user add NAME --account {name}")
+
+
+@account.command("list")
+def list_(state: State = None, json: AsJson = False) -> None:
+    """List accounts with their domains and quotas."""
+    answer = read(state, json, "accounts")
+    from handler.cli.user_tables import accounts_table
+
+    show(accounts_table(answer))
+
+
+@account.command("show")
+def show_(name: Known, state: State = None, json: AsJson = False) -> None:
+    """Show one account."""
+    lines(_words(read(state, json, "accounts", name)))
+
+
+@account.command("quota")
+def quota(
+    name: Known, groups: Groups = None, members: Members = None, state: State = None, json: AsJson = False
+) -> None:
+    """Change how much an account may declare; what is left out is not bounded."""
+    from handler.operations.account_operations import SetQuota
+
+    given = SetQuota(account=AccountId(name), max_groups=groups, max_members=members)
+    act(state, json, given, said=f"{name}: groups: {_bound(groups)}; members: {_bound(members)}")
+
+
+@account.command("delete")
+def delete(name: Known, state: State = None, json: AsJson = False) -> None:
+    """Delete an account that has nothing any more."""
+    from handler.operations.account_operations import DeleteAccount
+
+    act(state, json, DeleteAccount(account=AccountId(name)), said=f"{name}: deleted")
+
+
+@domain.command("add")
+def add_domain(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the domain; it never changes.")],
+    parent: Annotated[
+        str, typer.Option(metavar="DOMAIN", help="The domain that it is in.", autocompletion=domain_names)
+    ] = ROOT_DOMAIN,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Make a domain."""
+    from handler.operations.account_operations import AddDomain
+
+    act(state, json, AddDomain(name=DomainId(name), parent=DomainId(parent)), said=f"{name}: added, in {parent}")
+
+
+@domain.command("list")
+def list_domains(state: State = None, json: AsJson = False) -> None:
+    """List domains."""
+    answer = read(state, json, "domains")
+    from handler.cli.user_tables import domains_table
+
+    show(domains_table(answer))
+
+
+@domain.command("delete")
+def delete_domain(name: KnownDomain, state: State = None, json: AsJson = False) -> None:
+    """Delete a domain that holds neither accounts nor domains."""
+    from handler.operations.account_operations import DeleteDomain
+
+    act(state, json, DeleteDomain(domain=DomainId(name)), said=f"{name}: deleted")
+
+
+def _words(account: dict[str, Any]) -> list[str]:
+    return [
+        f"{account['account']}  {account['uuid']}",
+        f"  domain   {account['path']}  {account['domain_uuid']}",
+        f"  groups   {_bound(account['quota']['groups'])}",
+        f"  members  {_bound(account['quota']['members'])}",
+    ]
+
+
+def _bound(number: int | None) -> str:
+    return "any number" if number is None else f"at most {number}"

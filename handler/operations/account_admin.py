@@ -1,0 +1,109 @@
+"""Make, change and delete domains and accounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from config.units import AccountId, DomainId
+from handler.engine.engine import Engine
+from handler.identity.accounts import Account, Domain, Quota, path_of
+from handler.identity.grants import Grants
+from handler.operations.lookup import NoSuch, nearest
+from handler.users.accounts import KnownAccounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedAccount:
+    """An account, and where it is."""
+
+    account: Account
+    domain: Domain
+    path: str
+    """Of its domain, from the root of the tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedDomain:
+    """A domain, and where it is."""
+
+    domain: Domain
+    path: str
+
+
+class AccountAdmin:
+    """Keeps domains and accounts, and shows of them what is a caller's."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def all(self, grants: Grants) -> tuple[PlacedAccount, ...]:
+        """Return the caller's accounts, sorted."""
+        return tuple(self._placed(account) for account in self._known.all() if grants.holds(account.id))
+
+    def domains(self, grants: Grants) -> tuple[PlacedDomain, ...]:
+        """Return the domains of the caller's accounts, sorted by path; all, if all accounts are the caller's."""
+        own = {placed.domain.id for placed in self.all(grants)}
+        shown = [each for each in self._known.domains.values() if grants.groups is None or each.id in own]
+        return tuple(sorted(map(self._placed_domain, shown), key=attrgetter("path")))
+
+    def account(self, id: AccountId) -> PlacedAccount:
+        """Return one account.
+
+        Raises:
+            NoSuch: there is none.
+        """
+        known = [account.id for account in self._known.all()]
+        if id not in known:
+            raise NoSuch(f"there is no account {id}{nearest(id, known)}")
+        return self._placed(self._known.account(id))
+
+    async def add_domain(self, id: DomainId, parent: DomainId) -> PlacedDomain:
+        """Make a domain.
+
+        Raises:
+            NoSuch: there is no such parent.
+            Refused: the name is taken or no name.
+        """
+        self._check(parent)
+        return self._placed_domain(await self._known.add_domain(id, parent))
+
+    async def delete_domain(self, id: DomainId) -> None:
+        """Delete a domain that holds nothing. Raises as `add_domain`."""
+        self._check(id)
+        await self._known.delete_domain(id)
+
+    async def add(self, id: AccountId, domain: DomainId, quota: Quota) -> PlacedAccount:
+        """Make an account. Raises as `add_domain`."""
+        self._check(domain)
+        return self._placed(await self._known.add(id, domain, quota))
+
+    async def set_quota(self, id: AccountId, quota: Quota) -> PlacedAccount:
+        """Change how much an account may declare. Raises as `add_domain`."""
+        self.account(id)
+        return self._placed(await self._known.set_quota(id, quota))
+
+    async def delete(self, id: AccountId) -> None:
+        """Delete an account that has nothing any more. Raises as `add_domain`."""
+        self.account(id)
+        await self._known.delete(id, lambda: self._holdings(id))
+
+    def _placed(self, account: Account) -> PlacedAccount:
+        domain = self._known.domain(account.domain)
+        return PlacedAccount(account=account, domain=domain, path=path_of(domain.id, self._known.domains))
+
+    def _placed_domain(self, domain: Domain) -> PlacedDomain:
+        return PlacedDomain(domain=domain, path=path_of(domain.id, self._known.domains))
+
+    def _holdings(self, id: AccountId) -> str:
+        users = [user.name for user in self._engine.users.users() if user.account == id]
+        return f"users: {', '.join(users[:5])}" if users else ""
+
+    def _check(self, domain: DomainId) -> None:
+        known = self._known.domains
+        if domain not in known:
+            raise NoSuch(f"there is no domain {domain}{nearest(domain, known)}")
+
+    @property
+    def _known(self) -> KnownAccounts:
+        return self._engine.users.accounts
