@@ -23,7 +23,7 @@ from handler.web.declarations import declaration_routes
 from handler.web.description import describe, measuring, reading
 from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
-from handler.web.operating import operation_routes
+from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.routes import build_pages
 from handler.web.paging import BadCursor
@@ -39,10 +39,11 @@ def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
     app.state.authorising, app.state.attempts = operations.authorising, operations.attempts
+    app.state.performing = Performing(operations)
     # Each request is compared with one route after the other: those that are read most come first.
     for router in (reading_routes(operations), build_recent(operations), declaration_routes(operations), _problems()):
         app.include_router(router, prefix=BASE, responses=reading())
-    app.include_router(operation_routes(operations), prefix=BASE)
+    app.include_router(operation_routes(), prefix=BASE)
     for router in (_health(operations), build_discovery(operations)):
         app.include_router(router, responses=measuring())
     app.include_router(build_pages(operations))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from inspect import Parameter, Signature
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -60,15 +61,19 @@ _READ_AS: Mapping[object, object] = {Allowance | None: _ALLOWED | None}
 """Types with another form in requests."""
 
 
-def operation_routes(operations: Operations) -> APIRouter:
-    """Make a route for every operation, which performs it in its caller's name."""
+@cache
+def operation_routes() -> APIRouter:
+    """Make a route for every operation, which performs it in its caller's name.
+
+    Made once a process, since their schemas are most of what an application costs: what performs is therefore the
+    application's own, a `Performing` in ``app.state.performing``.
+    """
     routes, models = APIRouter(), dict[str, _Model]()
-    performing = _Performing(operations)
     for kind in OPERATIONS:
         address = address_of(kind)
         if address.body and address.body not in models:
             models[address.body] = _model(kind, address)
-        endpoint = _endpoint(performing, kind, address, models.get(address.body))
+        endpoint = _endpoint(kind, address, models.get(address.body))
         routes.add_api_route(
             address.path,
             endpoint,
@@ -81,7 +86,7 @@ def operation_routes(operations: Operations) -> APIRouter:
     return routes
 
 
-class _Performing:
+class Performing:
     """Performs operations, each as often as its caller means it."""
 
     def __init__(self, operations: Operations) -> None:
@@ -108,9 +113,7 @@ class _Performing:
         return True
 
 
-def _endpoint(
-    performing: _Performing, kind: type[Operation], address: Address, model: _Model | None
-) -> Callable[..., Awaitable[Response]]:
+def _endpoint(kind: type[Operation], address: Address, model: _Model | None) -> Callable[..., Awaitable[Response]]:
     takes_tags = any(each.metadata.get(HEADER) == "If-Match" for each, _ in _typed(kind))
 
     async def endpoint(**given: Any) -> Response:  # noqa: ANN401  # as the signature below says
@@ -121,6 +124,7 @@ def _endpoint(
         given.pop(_KEY, None)  # read where it is needed: some operations have it as a field
         by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)
         sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
+        performing: Performing = request.app.state.performing
         return await performing.answer(request, kind(**given, **sent), actor.called(by))
 
     endpoint.__name__, endpoint.__doc__ = address.name, kind.__doc__

@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+import typer.main
+
 _LONGEST = 2**20
 """Bytes of what a fork is asked for."""
 _MODULES = (
@@ -176,10 +178,19 @@ def _become(wish: dict[str, object], output: int, told: int) -> None:
     sys.argv = ["trimtab", *wish["arguments"]]  # type: ignore[misc]
 
 
+def _make_once() -> None:
+    """Make what is the same in every fork and costs it most: the tree of commands, and the routes of operations."""
+    typer.main.get_command = functools.cache(typer.main.get_command)
+    typer.main.get_command(sys.modules["handler.command"].app)
+    sys.modules["handler.web.operating"].operation_routes()
+
+
 if __name__ == "__main__":
     for module in _MODULES:
         importlib.import_module(module)
+    _make_once()
     gc.collect()
     gc.freeze()
+    gc.unfreeze = lambda: None  # a fork that goes through what the server has frozen copies every page of it
     _serve(socket.socket(fileno=int(sys.argv[1])))
     sys.modules["handler.command"].main()

@@ -68,7 +68,8 @@ class Performing:
         self.asked: list[tuple[Operation, Actor]] = []
         self.app = FastAPI(exception_handlers={RequestValidationError: _misread})
         self.calls = self.authorising = self
-        self.app.include_router(operation_routes(self), prefix="/api/v1")  # type: ignore[arg-type]
+        self.app.state.performing = operating.Performing(self)  # type: ignore[arg-type]
+        self.app.include_router(operation_routes(), prefix="/api/v1")
 
     def check(self, by: Actor, right: Right) -> None:
         """Everything may be asked for."""
