@@ -18,7 +18,7 @@ from handler.ports.identity import StoredToken
 from handler.web.api import build
 from handler.web.callers import Access
 from handler.web.gate import DEPTH_AT_MOST, Gate, Message
-from handler.web.pages.routes import STREAMS_OF_TOKEN
+from handler.web.pages.streams import STREAMS_OF_TOKEN
 from handler.web.problems import Problem, uri_of
 from tests.support.engines import EngineBed, Up
 from tests.support.waiting import PATIENT
