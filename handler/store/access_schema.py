@@ -10,7 +10,7 @@ from config.units import GroupId
 from handler.identity.rights import Verb
 from handler.identity.roles import UserRole
 from handler.ports.alerts import TokenHash
-from handler.store.columns import METADATA, SECONDS, JsonColumn, Word
+from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word
 from trigger.verdicts import Direction
 
 users = Table(
@@ -61,7 +61,7 @@ key_pairs = Table(
 audit = Table(
     "audit",
     METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("number", NUMBER, primary_key=True, autoincrement=False),
     Column("at", SECONDS, nullable=False),
     Column("line", Text, nullable=False),
     Column("digest", Text, nullable=False),

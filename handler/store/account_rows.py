@@ -1,4 +1,4 @@
-"""The SQLite store's rows of domains and accounts."""
+"""The store's rows of domains and accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store's rows of webhooks, of their deliveries, and of notices to send."""
+"""The store's rows of webhooks, of their deliveries, and of notices to send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store's rows of the audit trail: they are only ever added."""
+"""The store's rows of the audit trail: they are only ever added."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Select, insert, inspect, select
 from config.errors import Refused
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.store.access_schema import audit
-from handler.store.database import reader_engine, translated
 from handler.store.session import StoreSession
+from handler.store.sqlite_file import reader_engine, translated
 
 _ROW = (audit.c.number, audit.c.line, audit.c.digest)
 _LAST = select(*_ROW).order_by(audit.c.number.desc()).limit(1)

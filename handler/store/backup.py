@@ -20,8 +20,9 @@ from pathlib import Path
 from config.errors import StoreError
 from config.units import Instant
 from handler.store.codec import to_text
-from handler.store.database import explained
-from handler.store.revisions import create_file, refuse_newer, to_head
+from handler.store.revisions import refuse_newer
+from handler.store.sqlite_file import explained
+from handler.store.sqlite_revisions import create_file, earlier_copy, to_head
 from trigger.requests import OlderStore
 
 _BUSY_S = 30.0
@@ -96,7 +97,7 @@ def read_backup(path: Path) -> Content:
         raise explained(error, path) from error
     if owner is None:
         raise StoreError(f"backup {path} has no installation id: take another one")
-    refuse_newer(schema, path)
+    refuse_newer(schema, str(path), earlier_copy(schema, path))
     return Content(installation=str(owner[0]), schema=schema, groups=groups, beside=beside, sealed=sealed)
 
 

@@ -1,4 +1,4 @@
-"""The SQLite store's rows of requests with an idempotency key, and of their answers."""
+"""The store's rows of requests with an idempotency key, and of their answers."""
 
 from __future__ import annotations
 

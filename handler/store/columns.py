@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import TypeVar, cast
 
-from sqlalchemy import DOUBLE_PRECISION, REAL, Column, Dialect, ForeignKey, MetaData, Text, TypeDecorator
+from sqlalchemy import REAL, BigInteger, Column, Dialect, ForeignKey, Integer, MetaData, Text, TypeDecorator
 from sqlalchemy.types import TypeEngine
 
 from config.errors import StoreError
@@ -17,8 +17,11 @@ E = TypeVar("E", bound=enum.Enum)
 D = TypeVar("D")
 
 
-SECONDS: TypeEngine[float] = REAL().with_variant(DOUBLE_PRECISION(), "postgresql")
-"""An instant or a span. PostgreSQL's own REAL would round an instant to two minutes; SQLite's has eight bytes."""
+SECONDS: TypeEngine[float] = REAL()
+"""An instant or a span: eight bytes (`handler.store.dialects`)."""
+
+NUMBER: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
+"""A number that the database gives, or one that grows with history. SQLite's own has eight bytes."""
 
 METADATA = MetaData(
     naming_convention={

@@ -1,118 +1,95 @@
-"""Connections to the file, and the meaning of its errors for an operator.
+"""The database under a store, as a port: `sqlite_file` and `postgresql` are the two.
 
-The writer's connection commits durably: ``synchronous=FULL`` syncs the write-ahead log before a commit returns. Readers
-see the last commit and never wait. The driver's own transaction handling is switched off; SQLAlchemy's ``begin``
-sends ``BEGIN``, so that DDL, too, is part of a transaction.
+What their SQL spells differently is in `upserts` and `dialects`; here is what differs beyond SQL.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
+import enum
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from config.errors import StoreError
-from config.units import Seconds
-
-_BUSY: Seconds = 5.0
-"""How long to wait for a lock of another program, for example a backup."""
-_READERS = 8
-_LOG_BYTES = 16 * 1024 * 1024
-"""The size to which the write-ahead log is cut once its content is in the file."""
-
-_ADVICE = {
-    "SQLITE_FULL": "the disk is full: free space on it or lower the history's disk budget",
-    "SQLITE_BUSY": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
-    "SQLITE_LOCKED": "another program holds a lock on it: end that program (a sqlite3 shell, a backup)",
-    "SQLITE_IOERR": "its disk fails or is full: see the system's log",
-    "SQLITE_READONLY": "it cannot be written: check its owner and permissions, and the directory's",
-    "SQLITE_CANTOPEN": "it cannot be opened: check its owner and permissions, and the directory's",
-    "SQLITE_PERM": "it cannot be opened: check its owner and permissions, and the directory's",
-    "SQLITE_NOTADB": "it is not an SQLite database",
-    "SQLITE_CORRUPT": "it is damaged",
-}
-RECOVERY = (
-    "restore a backup, or move it away together with its -wal and -shm: members are then found again by their marks, "
-    "and history, pauses and quiet times are lost"
-)
-"""The fix for a file that cannot be used any more."""
 
 
-def writer_engine(path: Path) -> Engine:
-    """Return the writing connection: each transaction takes the write lock at its beginning, so none fails halfway."""
-    pragmas = ("foreign_keys=ON", "synchronous=FULL", f"journal_size_limit={_LOG_BYTES}")
-    return _engine(path, "BEGIN IMMEDIATE", pragmas, connections=1)
+class Fate(enum.Enum):
+    """What became of a transaction that raised an error."""
+
+    FAILED = enum.auto()
+    """Nothing was written."""
+    LOST = enum.auto()
+    """Nothing was written, because the connection broke. There is a new one."""
+    DURABLE = enum.auto()
+    """It was written: the connection broke before the answer came."""
 
 
-def reader_engine(path: Path) -> Engine:
-    """Return a few connections that only read."""
-    return _engine(path, "BEGIN", ("query_only=ON",), connections=_READERS)
+class Database(Protocol):
+    """An open database."""
 
+    @property
+    def name(self) -> str:
+        """Where it is, for people; without any secret."""
+        ...
 
-def migrating_engine(path: Path) -> Engine:
-    """Return a connection that may change tables.
+    @property
+    def reading(self) -> Engine:
+        """Connections that only read. The transaction of each sees one state of the store."""
+        ...
 
-    Foreign keys are not followed: a migration replaces whole tables, and dropping ``groups`` would empty ``members``.
-    """
-    return _engine(path, "BEGIN IMMEDIATE", ("foreign_keys=OFF", "synchronous=FULL"), connections=1)
+    @property
+    def writing(self) -> Engine:
+        """The one connection that writes: a transaction that is committed is durable."""
+        ...
 
+    def explained(self, error: Exception) -> StoreError:
+        """Return a failure's meaning and fix, without any value that was being written."""
+        ...
 
-def _engine(path: Path, begin: str, pragmas: tuple[str, ...], *, connections: int) -> Engine:
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
-        hide_parameters=True,  # keeps stored values out of error texts and logs
-        poolclass=QueuePool,
-        pool_size=connections,
-        max_overflow=0,
-        connect_args={"isolation_level": None, "timeout": _BUSY, "check_same_thread": False},
-    )
+    def begun(self, connection: Connection) -> None:
+        """Prepare a transaction of the writing connection, just after it began.
 
-    def connected(connection: DBAPIConnection, _: object) -> None:
-        cursor = connection.cursor()
-        for pragma in pragmas:
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
+        Raises:
+            StoreError: another daemon may have written since the last one.
+        """
+        ...
 
-    def began(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+    def committed(self) -> None:
+        """Note that the last transaction is durable."""
+        ...
 
-    event.listen(engine, "connect", connected)
-    event.listen(engine, "begin", began)
-    return engine
+    def fate(self, error: BaseException) -> Fate:
+        """Find out what became of the last transaction of the writing connection, which raised ``error``.
 
+        Raises:
+            StoreError: it cannot be known yet.
+        """
+        ...
 
-def checkpoint(engine: Engine) -> None:
-    """Move the write-ahead log's content into the file and cut both to size; less of it during reads."""
-    connection = engine.raw_connection()  # outside any transaction: a checkpoint in one is refused
-    try:
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        cursor.close()
-    finally:
-        connection.close()
+    def bytes_used(self, connection: Connection) -> int:
+        """Return how many bytes the rows take, with their indexes where these are known."""
+        ...
+
+    def release(self, connection: Connection) -> bool:
+        """Give some free space back to the disk; whether there may be more."""
+        ...
+
+    def compact(self) -> None:
+        """After many deletions: give the rest back, which no transaction can."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections."""
+        ...
 
 
 @contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(database: Database) -> Iterator[None]:
     """Turn the database's errors into `StoreError`."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise explained(error, path) from error
-
-
-def explained(error: Exception, path: Path) -> StoreError:
-    """Return a database failure's meaning and fix, without any value that was being written."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(cause, "sqlite_errorname", "")
-    advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
-    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        advice = f"{advice}; {RECOVERY}"
-    if isinstance(cause, OSError):  # its message names a draft that users do not know
-        return StoreError(f"{path} cannot be read or written: {cause.strerror or cause}")
-    return StoreError(f"store {path}: {advice} ({code}: {cause})" if advice else f"store {path}: {cause}")
+    except (SQLAlchemyError, OSError) as error:
+        raise database.explained(error) from error

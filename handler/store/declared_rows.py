@@ -1,4 +1,4 @@
-"""The SQLite store's rows of declarations: edits, rollbacks, rolls and balancers."""
+"""The store's rows of declarations: edits, rollbacks, rolls and balancers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store's rows of what is declared over the API: the entities as they are, and every revision."""
+"""The store's rows of what is declared over the API: the entities as they are, and every revision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, Integer, Table, Text, delete, insert
 from config.document.entities import Entity
 from config.model.sections import Section
 from handler.ports.declarations import EntityChange, EntityRevision
-from handler.store.columns import METADATA, SECONDS, JsonColumn, Word
+from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word
 from handler.store.rows import named
 from handler.store.schema import every
 from handler.store.session import StoreSession
@@ -28,7 +28,7 @@ entities = Table(
 entity_revisions = Table(
     "entity_revisions",
     METADATA,
-    Column("number", Integer, primary_key=True),
+    Column("number", NUMBER, primary_key=True),
     Column("at", SECONDS, nullable=False),
     Column("by", Text, nullable=False),
     Column("origin", Text, nullable=False),

@@ -7,10 +7,11 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, func, select, union_all
+from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, literal_column, select, union_all
 
 from config.units import GroupId, Instant
 from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer
+from handler.store.dialects import JsonItem, JsonRows
 from handler.store.rows import named
 from handler.store.schema import answers, decisions, every, notes, steps
 
@@ -18,8 +19,8 @@ _TABLES = {EventKind.STEP: steps, EventKind.DECISION: decisions, EventKind.NOTE:
 
 
 def _answers_asked() -> Select[Any]:
-    given = func.json_each(bindparam("asked")).table_valued("value")
-    group, request = (func.json_extract(given.c.value, f"$[{index}]") for index in (0, 1))
+    given = JsonRows(bindparam("asked")).table_valued("value")
+    group, request = (JsonItem(given.c.value, literal_column(index)) for index in ("0", "1"))
     return every(answers).select_from(given.join(answers, and_(answers.c.group == group, answers.c.request == request)))
 
 

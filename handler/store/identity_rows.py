@@ -1,4 +1,4 @@
-"""The SQLite store's rows of users and their tokens."""
+"""The store's rows of users and their tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store's rows of users' key pairs. Secret keys are sealed before they come here."""
+"""The store's rows of users' key pairs. Secret keys are sealed before they come here."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The SQLite store's rows of members, and the journal of their steps."""
+"""The store's rows of members, and the journal of their steps."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import cast
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -43,6 +44,7 @@ def write_abandoned(connection: Connection, what: Abandoned) -> None:
 
 # Built once: putting a statement together takes about as long as running it.
 _NEW_STEP = insert(steps)
+_BEGIN_STEP = _NEW_STEP.returning(steps.c.id)
 _OPEN_STEPS = (
     select(steps.c.id, steps.c.name, steps.c.member, steps.c.at)
     .where(steps.c.group == bindparam("of"), steps.c.result.is_(None))
@@ -151,7 +153,7 @@ class MemberRows(StoreSession):
         def write(connection: Connection) -> int:
             rows.write_members(connection, save, cloud)
             line = {"group": group, "name": name, "member": member, "at": at, "message": ""}
-            return int(connection.execute(_NEW_STEP, line).lastrowid)
+            return cast("int", connection.execute(_BEGIN_STEP, line).scalar_one())
 
         return self._writer.do(write)
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, Table, and_, delete, func, literal_column, select, true, union_all
+from sqlalchemy import Connection, Table, and_, delete, func, select, true, union_all
 from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
 from handler.planning.world import Phase
+from handler.store.database import Database, translated
+from handler.store.dialects import RowPlace
 from handler.store.schema import (
     answers,
     decisions,
@@ -31,6 +33,7 @@ from handler.store.schema import (
     spans,
     steps,
 )
+from handler.store.upserts import greater
 
 Do = Callable[[Callable[[Connection], int]], int]
 """Runs a function in a transaction of its own."""
@@ -40,25 +43,29 @@ _SLICE = 2000
 _BLOCKS = 20
 """Blocks of spans deleted per transaction, if the disk budget is used up: each holds up to 288 spans."""
 _SOME_BLOCKS = select(span_blocks.c.last_at).order_by(span_blocks.c.last_at).limit(1).offset(_BLOCKS - 1)
-_PAGES = 1000
-"""Pages released to the disk per transaction."""
 _BUDGETS_LOOK_BACK: Seconds = 3600.0
 
 
-def prune(do: Do, before: Instant, bytes_at_most: int) -> int:
+def prune(do: Do, database: Database, before: Instant, bytes_at_most: int) -> int:
     """Delete by age, then by size, then release the space; return the rows deleted."""
     deleted = 0
     while rows := do(lambda connection: _delete_aged(connection, before)):
         deleted += rows
-    while rows := do(lambda connection: _delete_oldest(connection, bytes_at_most)):
+    while _bytes_used(database) > bytes_at_most and (rows := do(_delete_oldest)):
         deleted += rows
-    while do(_shrink):
+    while do(database.release):
         pass
     return deleted
 
 
+def _bytes_used(database: Database) -> int:
+    """Return the bytes in use. Read beside the writer: PostgreSQL has to add up the rows."""
+    with translated(database), database.reading.connect() as connection:
+        return database.bytes_used(connection)
+
+
 def _delete_aged(connection: Connection, before: Instant) -> int:
-    gone_at = func.max(members.c.intended_at, func.coalesce(members.c.gone_at, members.c.intended_at))
+    gone_at = greater(members.c.intended_at, members.c.gone_at)
     aged = [
         (spans, spans.c.last_at < before, _followed()),
         (span_blocks, span_blocks.c.last_at < before, true()),
@@ -78,10 +85,8 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
     return _SLICE - left
 
 
-def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
-    """Delete the oldest slice of history if more is used than allowed."""
-    if _bytes_used(connection) <= bytes_at_most:
-        return 0
+def _delete_oldest(connection: Connection) -> int:
+    """Delete the oldest slice of history."""
     history = (
         (spans, spans.c.last_at, _followed()),
         (span_blocks, span_blocks.c.last_at, true()),
@@ -110,9 +115,8 @@ def _delete_oldest(connection: Connection, bytes_at_most: int) -> int:
 
 
 def _delete_some(connection: Connection, table: Table, where: ColumnElement[bool], limit: int) -> int:
-    row: ColumnElement[int] = literal_column("rowid")
-    chosen = select(row).select_from(table).where(where).limit(limit)
-    return connection.execute(delete(table).where(row.in_(chosen))).rowcount
+    chosen = select(RowPlace()).select_from(table).where(where).limit(limit)
+    return connection.execute(delete(table).where(RowPlace().in_(chosen))).rowcount
 
 
 def _followed() -> ColumnElement[bool]:
@@ -133,23 +137,3 @@ def _told() -> ColumnElement[bool]:
     kept = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id)))
     last = kept.group_by(notices.c.group, notices.c.kind)
     return and_(notices.c.next_at.is_(None), notices.c.number.not_in(last))
-
-
-def _bytes_used(connection: Connection) -> int:
-    pages, free, size = (_pragma(connection, name) for name in ("page_count", "freelist_count", "page_size"))
-    return (pages - free) * size
-
-
-def _shrink(connection: Connection) -> int:
-    """Release free pages at the file's end to the disk; return how many.
-
-    One page per statement: SQLite frees a page for each row read, and the driver reads none of rows without columns.
-    """
-    before = _pragma(connection, "freelist_count")
-    for _ in range(min(before, _PAGES)):
-        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
-    return before - _pragma(connection, "freelist_count")
-
-
-def _pragma(connection: Connection, name: str) -> int:
-    return int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())

@@ -51,7 +51,7 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase
 from handler.ports.alerts import AlertStatus
 from handler.ports.notices import News
-from handler.store.columns import METADATA, SECONDS, JsonColumn, Word, group_column
+from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word, group_column
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import Given
 from trigger.reasons import Reason
@@ -230,7 +230,7 @@ abandoned = Table(
 steps = Table(
     "steps",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
@@ -240,14 +240,14 @@ steps = Table(
     Column("message", Text, nullable=False),
     Index(None, "group", "at"),
     Index(None, "at"),
-    Index("ix_steps_open", "group", sqlite_where=text("result IS NULL")),
+    Index("ix_steps_open", "group", sqlite_where=text("result IS NULL"), postgresql_where=text("result IS NULL")),
     sqlite_autoincrement=True,  # an id is an open step's only handle: never used again after retention
 )
 
 decisions = Table(
     "decisions",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
@@ -263,7 +263,7 @@ decisions = Table(
 givens = Table(
     "givens",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("given", JsonColumn(Given), nullable=False),
@@ -274,7 +274,7 @@ givens = Table(
 notes = Table(
     "notes",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("name", Text, nullable=False),
@@ -315,7 +315,7 @@ deliveries = Table(
 notices = Table(
     "notices",
     METADATA,
-    Column("number", Integer, primary_key=True),  # the order of filing, whatever the clock did meanwhile
+    Column("number", NUMBER, primary_key=True),  # the order of filing, whatever the clock did meanwhile
     Column("id", Text, nullable=False),
     group_column(),
     Column("at", SECONDS, nullable=False),
@@ -333,7 +333,7 @@ notices = Table(
 spans = Table(
     "spans",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("first_at", SECONDS, nullable=False),
     Column("last_at", SECONDS, nullable=False),
@@ -349,7 +349,7 @@ spans = Table(
 span_blocks = Table(
     "span_blocks",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("first_at", SECONDS, nullable=False),
     Column("last_begun", SECONDS, nullable=False),
@@ -374,7 +374,7 @@ states = Table(
 statements = Table(
     "statements",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
 """One row: what the file says that was taken last."""
@@ -382,7 +382,7 @@ statements = Table(
 edits = Table(
     "edits",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("by", Text, nullable=False),

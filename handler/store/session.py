@@ -1,4 +1,4 @@
-"""What every part of the SQLite store works with: the writer, the readers, and what was read last."""
+"""What every part of the store works with: the writer, the readers, and what was read last."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 from typing import Generic, TypeVar
 
-from sqlalchemy import Connection, Engine, insert
+from sqlalchemy import Connection, insert
 
 from config.errors import StoreError
 from config.units import GroupId
@@ -17,7 +16,7 @@ from handler.planning.world import Record
 from handler.ports.stored import Event
 from handler.store import rows
 from handler.store.create_tally import CreateTally
-from handler.store.database import translated
+from handler.store.database import Database, translated
 from handler.store.recording import Recorder
 from handler.store.schema import notes
 from handler.store.writer import StoreWriter
@@ -80,12 +79,11 @@ class StoreSession:
     """One open store. Reads see one state each; writes go through the one writer."""
 
     def __init__(
-        self, path: Path, installation: str, writer: StoreWriter, reading: Engine, recorder: Recorder, kept: KeptFleets
+        self, database: Database, installation: str, writer: StoreWriter, recorder: Recorder, kept: KeptFleets
     ) -> None:
-        self._path = path
+        self._database = database
         self._installation = installation
         self._writer = writer
-        self._reading = reading
         self._recorder = recorder
         self._fleets = kept.fleets
         self._tally = kept.tally
@@ -96,11 +94,11 @@ class StoreSession:
         """Read one state of the store, whatever is written meanwhile."""
         if self._closed:
             raise self._is_closed()
-        with translated(self._path), self._reading.connect() as connection:
+        with translated(self._database), self._database.reading.connect() as connection:
             yield connection
 
     def _is_closed(self) -> StoreError:
-        return StoreError(f"store {self._path} is closed")
+        return StoreError(f"store {self._database.name} is closed")
 
 
 def write_note(connection: Connection, act: Event, state: GroupState | None) -> None:

@@ -29,8 +29,8 @@ from sqlalchemy import (
 
 from config.errors import Refused
 from config.units import GroupId, Instant, MemberName
-from handler.store.database import reader_engine, translated
 from handler.store.schema import HEAD, decisions, givens, members, notes, steps
+from handler.store.sqlite_file import reader_engine, translated
 
 _AT_ONCE = 1000
 

@@ -6,9 +6,13 @@ A durable commit costs one sync of the disk, milliseconds, whether it carries on
 takes all waiting writes into one transaction, each under a savepoint of its own: a failed write is undone alone, and
 only its caller gets the error. Callers wake once the commit is durable.
 
-If the transaction itself is lost (the disk is full, the commit fails), none of it is on disk. Each write is then
-tried once more in a transaction of its own, so that a big one does not fail small ones. A write
-may therefore be called twice; only the last call counts.
+If the transaction itself fails (the disk is full, the commit fails), none of it is on disk. Each write is then tried
+once more in a transaction of its own, so that a big one does not fail small ones. A write may therefore be called
+twice; only the last call counts.
+
+If the connection to a server breaks, a commit may have been durable before the answer came. The database then tells
+(`handler.store.database.Fate`): no write is done twice, and none is reported as failed that was done. A transaction
+that was lost with its connection is tried once more on the new one.
 """
 
 from __future__ import annotations
@@ -16,15 +20,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from config.errors import StoreError
-from handler.store.database import explained
+from handler.store.database import Database, Fate
 
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
@@ -38,11 +41,10 @@ _AT_ONCE = 256
 class StoreWriter:
     """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
 
-    def __init__(self, engine: Engine, path: Path, after: Callable[[_Info], None] = lambda info: None) -> None:
+    def __init__(self, database: Database, after: Callable[[_Info], None] = lambda info: None) -> None:
         """Make a writer; ``after`` gets the connection's notes after each transaction, before any caller wakes."""
-        self._engine = engine
+        self._database = database
         self._after = after
-        self._path = path
         self._queue: queue.SimpleQueue[_Write[object] | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
@@ -63,18 +65,17 @@ class StoreWriter:
         write = _Write(function)
         with self._gate:
             if self._closed:
-                raise StoreError(f"store {self._path} is closed")
+                raise StoreError(f"store {self._database.name} is closed")
             self._queue.put(write)
-        return write.result(self._path)
+        return write.result(self._database)
 
     def close(self) -> None:
-        """Finish the waiting writes, then end the thread and its connection."""
+        """Finish the waiting writes, then end the thread."""
         with self._gate:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
         self._thread.join()
-        self._engine.dispose()
 
     def _serve(self) -> None:
         for batch in self._batches():
@@ -94,21 +95,38 @@ class StoreWriter:
                 batch.append(following)
             yield batch
 
-    def _carry_out(self, batch: Sequence[_Write[object]]) -> None:
+    def _carry_out(self, batch: Sequence[_Write[object]], *, again: bool = True) -> None:
         """See Note [Group commit]."""
         attempt, info = _Attempt(), dict[object, object]()
-        with attempt, self._engine.begin() as connection:
+        with attempt, self._database.writing.begin() as connection:
             info = connection.info
+            self._database.begun(connection)
             for write in batch:
                 write.run(connection)
         self._after(info)
         if attempt.error is None:
+            self._database.committed()
             self.commits += 1
-        elif len(batch) == 1:
-            batch[0].error = batch[0].error or attempt.error
+            return
+        fate = self._fate(attempt)
+        if fate is Fate.DURABLE:
+            self.commits += 1
+        elif fate is Fate.LOST and again:
+            self._carry_out(batch, again=False)
+        elif fate is None or len(batch) == 1:
+            for write in batch:
+                write.error = write.error or attempt.error
         else:
             for write in batch:
                 self._carry_out([write])
+
+    def _fate(self, attempt: _Attempt) -> Fate | None:
+        """Find out what became of a transaction that failed; ``None``: it cannot be known, and the error says so."""
+        finding = _Attempt()
+        with finding:
+            return self._database.fate(cast("BaseException", attempt.error))
+        attempt.error = finding.error
+        return None
 
 
 class _Attempt:
@@ -150,11 +168,11 @@ class _Write(Generic[R_co]):
             connection.exec_driver_sql("ROLLBACK TO write")
         connection.exec_driver_sql("RELEASE write")
 
-    def result(self, path: Path) -> R_co:
+    def result(self, database: Database) -> R_co:
         """Wait until the write is durable; return its result, or raise its error."""
         self.done.wait()
         if isinstance(self.error, SQLAlchemyError):
-            raise explained(self.error, path) from self.error
+            raise database.explained(self.error) from self.error
         if self.error is not None:
             raise self.error
         return self._results[0]

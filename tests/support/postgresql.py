@@ -6,39 +6,105 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine, text
-from sqlalchemy.exc import OperationalError
+import psycopg
 
-from tests.support.waiting import stopped, until
+from config.model.storing import PostgresqlPlace
+from tests.support.waiting import PATIENT, until
 
 _USER = "trimtab"
+QUICK = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=16MB", "autovacuum=off")
+"""Settings of a server that need not survive its machine."""
+
+
+@dataclass
+class Server:
+    """One server; ``start`` and ``kill`` as often as a test likes."""
+
+    directory: Path
+    settings: tuple[str, ...] = QUICK
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    def place(self, database: str) -> PostgresqlPlace:
+        """Where a store in this database is."""
+        return PostgresqlPlace(url=f"postgresql://{_USER}@/{database}?host={self.directory}")
+
+    def execute(self, statement: str, place: PostgresqlPlace | None = None) -> list[tuple[Any, ...]]:
+        """Run a statement outside any transaction; its rows."""
+        with psycopg.connect((place or self.place("postgres")).url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def create(self, database: str, template: str = "template0") -> PostgresqlPlace:
+        """Make a database like another one, to which nothing is connected."""
+        self.execute(f'CREATE DATABASE "{database}" TEMPLATE "{template}"')
+        return self.place(database)
+
+    def drop(self, database: str) -> None:
+        self.execute(f'DROP DATABASE "{database}" WITH (FORCE)')
+
+    def initialise(self) -> None:
+        """Make the files of a server."""
+        owner = _owner()
+        os.chown(self.directory, owner.pw_uid, owner.pw_gid)
+        plain = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        command = [_program("initdb"), "-D", self.data, "-U", _USER, *plain]
+        subprocess.run(command, check=True, capture_output=True, cwd=self.directory, **_as(owner))
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        log = self.directory / "log"
+        settings = (f"-c{setting}" for setting in ("listen_addresses=", *self.settings))
+        command = [_program("postgres"), "-D", self.data, "-k", self.directory, *settings]
+        with log.open("ab") as lines:
+            process = subprocess.Popen(command, stdout=lines, stderr=lines, cwd=self.directory, **_as(_owner()))
+        self._process = process
+        until(self._answers, process=process, log=log)
+
+    def kill(self) -> None:
+        """End every process of it at once, as a power cut would."""
+        assert self._process is not None
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in (pid, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        self._process.wait(timeout=PATIENT)
+
+    def stop(self) -> None:
+        """End it, with its sessions, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(timeout=PATIENT)
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(psycopg.OperationalError):
+            return self.execute("SELECT 1") == [(1,)]
+        return False
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Engine]:
-    """Start a server with an empty database; stop it when the block ends, and delete what it stored."""
+def running(*settings: str) -> Iterator[Server]:
+    """Start a server; stop it when the block ends, and delete what it stored."""
     with tempfile.TemporaryDirectory(prefix="trimtab-pg-") as directory:
-        data, log = Path(directory) / "data", Path(directory) / "log"
-        owner = _owner()
-        os.chown(directory, owner.pw_uid, owner.pw_gid)
-        as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        init = [_program("initdb"), "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-        subprocess.run(init, check=True, capture_output=True, cwd=directory, **as_owner)
-        serve = [_program("postgres"), "-D", data, "-k", directory, "-c", "listen_addresses=", "-c", "fsync=off"]
-        with log.open("wb") as told:
-            process = subprocess.Popen(serve, stdout=told, stderr=told, cwd=directory, **as_owner)
-        engine = create_engine(
-            URL.create("postgresql+psycopg", username=_USER, database="postgres", query={"host": directory})
-        )
-        with stopped(process):
-            until(lambda: _answers(engine), process=process, log=log)
-            yield engine
-            engine.dispose()
+        server = Server(Path(directory), settings or QUICK)
+        server.initialise()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def _program(name: str) -> str:
@@ -52,9 +118,5 @@ def _owner() -> pwd.struct_passwd:
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
 
 
-def _answers(engine: Engine) -> bool:
-    try:
-        with engine.connect() as connection:
-            return connection.execute(text("SELECT 1")).scalar() == 1
-    except OperationalError:
-        return False
+def _as(owner: pwd.struct_passwd) -> dict[str, Any]:
+    return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}

@@ -44,8 +44,8 @@ from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Attempts, Leaving, Phase, Record
 from handler.ports.alerts import AlertStatus, Delivery, StoredHook, TokenHash
 from handler.ports.stored import StoredTick
-from handler.store.revisions import create_file, to_head
 from handler.store.sqlite import SqliteStore
+from handler.store.sqlite_revisions import create_file, to_head
 from trigger.explain.explanation import AnswerExplanation, ConditionExplanation, Explanation, PolicyExplanation
 from trigger.reasons import Reason
 from trigger.requests import (

@@ -19,10 +19,12 @@ from tests.support.store import NOW, WEB, a_delivery, a_hook, at, full_hook, ope
 SLOW = a_delivery().alert
 FIRING, RESOLVED = AlertStatus
 
+REAL = pytest.mark.real("postgres")
 
-@pytest.fixture(params=["disk", "memory"])
+
+@pytest.fixture(params=["memory", "file_store", pytest.param("server_store", id="on_server@", marks=REAL)])
 def any_store(request) -> Store:
-    return request.getfixturevalue("store") if request.param == "disk" else MemoryStore()
+    return MemoryStore() if request.param == "memory" else request.getfixturevalue(request.param)
 
 
 # Webhooks
@@ -157,10 +159,10 @@ DELIVERIES = st.lists(
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(DELIVERIES, max_size=3))
-def test_the_store_in_memory_tells_as_the_one_on_disk(empty, batches):
+def test_the_store_in_memory_tells_as_the_one_on_disk(in_file, batches):
     memory = MemoryStore()
-    empty.prune(before=at(1000), bytes_at_most=1 << 30)
+    in_file.prune(before=at(1000), bytes_at_most=1 << 30)
     for batch in batches:
-        assert empty.deliver(batch) == memory.deliver(batch)
+        assert in_file.deliver(batch) == memory.deliver(batch)
     for fingerprint in ("f1", "f2"):
-        assert empty.delivered(WEB, SLOW, fingerprint) == memory.delivered(WEB, SLOW, fingerprint)
+        assert in_file.delivered(WEB, SLOW, fingerprint) == memory.delivered(WEB, SLOW, fingerprint)

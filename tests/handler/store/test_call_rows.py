@@ -13,10 +13,12 @@ from tests.support.store import at, opened
 
 CALL = StoredCall(caller=user_caller("ada"), key="k1", fingerprint="f", at=at(0))
 
+REAL = pytest.mark.real("postgres")
 
-@pytest.fixture(params=["disk", "memory"])
+
+@pytest.fixture(params=["memory", "file_store", pytest.param("server_store", id="on_server@", marks=REAL)])
 def any_store(request: pytest.FixtureRequest) -> CallStore:
-    found: CallStore = request.getfixturevalue("store") if request.param == "disk" else MemoryStore()
+    found: CallStore = MemoryStore() if request.param == "memory" else request.getfixturevalue(request.param)
     return found
 
 

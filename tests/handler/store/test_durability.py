@@ -86,6 +86,12 @@ def test_what_was_acknowledged_survives_sigkill(file):
 
 
 @pytest.fixture
+def empty(in_file):
+    """A store in a file: its disk is what is tried."""
+    return in_file
+
+
+@pytest.fixture
 def full(store):
     """A store on a disk without room; returns what gives the room back."""
     store.save((a_record(1),), LOCAL)

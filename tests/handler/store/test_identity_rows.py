@@ -42,10 +42,12 @@ SCRAPER = StoredToken(
     last_used_at=at(3),
 )
 
+REAL = pytest.mark.real("postgres")
 
-@pytest.fixture(params=["disk", "memory"])
+
+@pytest.fixture(params=["memory", "file_store", pytest.param("server_store", id="on_server@", marks=REAL)])
 def any_store(request: pytest.FixtureRequest) -> IdentityStore:
-    found: IdentityStore = request.getfixturevalue("store") if request.param == "disk" else MemoryStore()
+    found: IdentityStore = MemoryStore() if request.param == "memory" else request.getfixturevalue(request.param)
     return found
 
 

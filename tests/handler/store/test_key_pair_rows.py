@@ -30,10 +30,12 @@ OF_BOB = StoredKeyPair(
     last_used_at=at(3),
 )
 
+REAL = pytest.mark.real("postgres")
 
-@pytest.fixture(params=["disk", "memory"])
+
+@pytest.fixture(params=["memory", "file_store", pytest.param("server_store", id="on_server@", marks=REAL)])
 def any_store(request: pytest.FixtureRequest) -> Store:
-    found: Store = request.getfixturevalue("store") if request.param == "disk" else MemoryStore()
+    found: Store = MemoryStore() if request.param == "memory" else request.getfixturevalue(request.param)
     for user in (ADA, BOB):
         found.save_user(user)
     found.save_key_pairs((OF_BOB, OF_ADA))

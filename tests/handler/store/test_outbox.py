@@ -11,7 +11,7 @@ from handler.ports.notices import StateTurn, Tried, delivered
 from handler.ports.stored import EventKind
 from handler.store.schema import notices
 from tests.support.notices import PAGER, a_decision, a_filed, a_notice, at
-from tests.support.store import WEB, a_definition, opened
+from tests.support.store import WEB, a_definition
 
 DAY = 86400.0
 HOOK = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
@@ -28,14 +28,12 @@ def kept(store) -> set[str]:
     return {row.id for row in store._writer.do(lambda connection: connection.execute(select(notices.c.id)).all())}
 
 
-def test_what_is_to_be_told_survives_with_where_it_goes(store, file):
+def test_what_is_to_be_told_survives_with_where_it_goes(store, reopened):
     for filed in (FIRST, OTHER, OVER):
         store.file_notices((filed,))
-    store.close()
-    again = opened(file)
+    again = reopened()
     assert again.due_notices(at(60), 10) == (FIRST, OTHER, OVER)
     assert again.last_notices() == (OVER.notice, OTHER.notice)
-    again.close()
 
 
 def test_the_same_news_is_filed_once(store):

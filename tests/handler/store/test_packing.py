@@ -83,26 +83,26 @@ def test_the_last_span_stays_a_row_since_ticks_extend_it(store):
     assert (store.span_at(WEB, at(99)).first_at, store.span_at(WEB, at(99)).last_at) == (at(LEAST), at(99))
 
 
-def test_every_question_has_the_same_answer_once_spans_are_packed(store):
-    tell(store, [30.0 * number for number in range(40)])
-    tell(store, [30.0 * number for number in range(40)], WORKER)
+def test_every_question_has_the_same_answer_once_spans_are_packed(file_store):
+    tell(file_store, [30.0 * number for number in range(40)])
+    tell(file_store, [30.0 * number for number in range(40)], WORKER)
     moments = [-1.0, 0.0, 15.0, 30.0, 601.0, 1140.0, 1169.0, 1170.0, 5000.0]
-    before = answers(store, moments)
-    prune(store)
-    assert count(store, spans) == 2
-    assert answers(store, moments) == before
+    before = answers(file_store, moments)
+    prune(file_store)
+    assert count(file_store, spans) == 2
+    assert answers(file_store, moments) == before
 
 
-def test_spans_that_begin_before_those_of_an_earlier_block_are_found(store):
+def test_spans_that_begin_before_those_of_an_earlier_block_are_found(file_store):
     """The clock was set back in between."""
-    tell(store, [100.0 + number for number in range(20)])
-    prune(store)
-    tell(store, [90.0 + number / 2 for number in range(40)])
+    tell(file_store, [100.0 + number for number in range(20)])
+    prune(file_store)
+    tell(file_store, [90.0 + number / 2 for number in range(40)])
     moments = [89.0, 90.0, 99.9, 100.0, 105.2, 109.5, 109.7, 118.9, 119.0, 130.0]
-    before = answers(store, moments)
-    prune(store)
-    assert (count(store, spans), count(store, span_blocks)) == (1, 2)
-    assert answers(store, moments) == before
+    before = answers(file_store, moments)
+    prune(file_store)
+    assert (count(file_store, spans), count(file_store, span_blocks)) == (1, 2)
+    assert answers(file_store, moments) == before
 
 
 def test_a_block_goes_on_for_a_day_at_most(store):
@@ -124,15 +124,15 @@ def test_a_block_goes_once_all_its_spans_are_older_than_asked(store):
     assert store.span_at(WEB, at(30)).first_at == at(19)
 
 
-def test_the_oldest_blocks_go_if_the_disk_budget_is_used_up(store):
-    tell(store, [DAY / 10 * number for number in range(400)])
+def test_the_oldest_blocks_go_if_the_disk_budget_is_used_up(file_store, file):
+    tell(file_store, [DAY / 10 * number for number in range(400)])
     for number in range(40):
-        store.note(WEB, "observe", "ada", "", at(DAY * number))
-    prune(store)
-    blocks = count(store, span_blocks)
-    assert prune(store, bytes_at_most=store._path.stat().st_size - 4096) > 20
-    assert count(store, span_blocks) == blocks - 20
-    assert len(store.history(WEB, before=None, limit=1000)) > 10
+        file_store.note(WEB, "observe", "ada", "", at(DAY * number))
+    prune(file_store)
+    blocks = count(file_store, span_blocks)
+    assert prune(file_store, bytes_at_most=file.stat().st_size - 4096) > 20
+    assert count(file_store, span_blocks) == blocks - 20
+    assert len(file_store.history(WEB, before=None, limit=1000)) > 10
 
 
 def test_a_group_that_is_deleted_keeps_its_packed_history(store):

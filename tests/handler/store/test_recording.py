@@ -19,6 +19,12 @@ from trigger.requests import RequestCause
 FRESH = itertools.count()
 
 
+@pytest.fixture
+def empty(in_file):
+    """A store in a file: what is recorded is the same on a server."""
+    return in_file
+
+
 def commits(store) -> int:
     return store._writer.commits
 

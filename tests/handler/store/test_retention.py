@@ -105,19 +105,19 @@ def test_spans_of_a_dropped_group_go(store):
     assert counts(store)["spans"] == 0
 
 
-def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(store, file):
+def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(file_store, file):
     def fill(connection):
         notes = METADATA.tables["notes"]
         rows = [{"group": WEB, "at": at(n), "name": str(n), "by": "ada", "message": "x" * 500} for n in range(8_000)]
         connection.execute(notes.insert(), rows)
 
-    store._writer.do(fill)
-    store.prune(before=at(-DAY), bytes_at_most=PLENTY)
+    file_store._writer.do(fill)
+    file_store.prune(before=at(-DAY), bytes_at_most=PLENTY)
     budget = 2_500_000
-    assert store.prune(before=at(-DAY), bytes_at_most=budget) > 0
+    assert file_store.prune(before=at(-DAY), bytes_at_most=budget) > 0
     assert file.stat().st_size <= budget
     assert file.with_name(f"{file.name}-wal").stat().st_size == 0
-    left = store.history(WEB, before=None, limit=20_000)
+    left = file_store.history(WEB, before=None, limit=20_000)
     assert left[0].name == "7999"
     assert left[-1].at > at(1000)
     assert len(left) > 2000

@@ -28,10 +28,11 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.world import Phase, Record
 from handler.ports.alerts import AlertStatus, HookUse
 from handler.ports.stored import Event, EventKind
-from handler.store.database import writer_engine
-from handler.store.revisions import MIGRATIONS, create_file, to_head
+from handler.store.revisions import MIGRATIONS
 from handler.store.schema import HEAD, METADATA
 from handler.store.sqlite import SqliteStore
+from handler.store.sqlite_file import writer_engine
+from handler.store.sqlite_revisions import create_file, to_head
 from tests.support.store import (
     INSTALLATION,
     LOCAL,

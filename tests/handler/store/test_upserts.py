@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import psycopg
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, select
 
@@ -16,20 +17,21 @@ from handler.planning.world import Phase
 from handler.store import alert_rows, fleet, member_rows, rows
 from handler.store.schema import METADATA, deliveries, sequences
 from handler.store.upserts import insert_or_ignore, insert_or_update
-from tests.support.postgresql import running
+from tests.support.postgresql import Server
 from tests.support.store import LOCAL, NOW, WEB, a_definition, a_delivery, a_hook, a_record, a_signal, a_state, at
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Engine]:
-    with running() as engine:
-        yield engine
+def engine_of_server(server: Server) -> Iterator[Engine]:
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(server.place("postgres").url))
+    yield engine
+    engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.real("postgres"))])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", id="on_server@", marks=pytest.mark.real("postgres"))])
 def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """An empty store of either kind; nothing of it is committed."""
-    engine = create_engine("sqlite://") if request.param == "sqlite" else request.getfixturevalue("server")
+    engine = create_engine("sqlite://") if request.param == "sqlite" else request.getfixturevalue("engine_of_server")
     with engine.connect() as connection, connection.begin() as transaction:
         METADATA.create_all(connection)
         yield connection

@@ -8,18 +8,20 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import OperationalError
 
 from config.errors import StoreError
-from handler.store.database import writer_engine
 from handler.store.schema import meta
+from handler.store.sqlite_file import SqliteFile
 from handler.store.writer import StoreWriter
 from tests.support.waiting import PATIENT, until
 
 
 @pytest.fixture
 def writer(file):
-    writer = StoreWriter(writer_engine(file), file)
+    database = SqliteFile(file)
+    writer = StoreWriter(database)
     writer.start()
     yield writer
     writer.close()
+    database.close()
 
 
 def adding(name: str):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0001"
 down_revision = None
 
@@ -141,7 +143,7 @@ def _create_evaluations() -> None:
     op.create_index("ix_answers_at", "answers", ["at"])
     op.create_table(
         "spans",
-        sa.Column("id", sa.Integer, nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
         sa.Column("group_id", sa.Text, nullable=False),
         sa.Column("first_at", sa.REAL, nullable=False),
         sa.Column("last_at", sa.REAL, nullable=False),
@@ -158,7 +160,7 @@ def _create_evaluations() -> None:
 
 def _event() -> tuple[sa.Column[int], sa.Column[str], sa.Column[float]]:
     return (
-        sa.Column("id", sa.Integer, nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
         sa.Column("group_id", sa.Text, nullable=False),
         sa.Column("at", sa.REAL, nullable=False),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0003"
 down_revision = "0002"
 
@@ -13,7 +15,7 @@ def upgrade() -> None:
     """Create the table; nothing that is there changes."""
     op.create_table(
         "notices",
-        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("number", NUMBER, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("group_id", sa.Text, nullable=False),
         sa.Column("at", sa.REAL, nullable=False),

@@ -11,7 +11,7 @@ down_revision = "0013"
 
 def upgrade() -> None:
     """Add the columns and the table: members of before were all made here, and nothing was ever abandoned."""
-    op.add_column("members", sa.Column("given", sa.Boolean, nullable=False, server_default=sa.text("0")))
+    op.add_column("members", sa.Column("given", sa.Boolean, nullable=False, server_default=sa.false()))
     op.add_column("members", sa.Column("removal_at", sa.REAL))
     op.add_column("members", sa.Column("removal_tried_at", sa.REAL))
     op.create_table(

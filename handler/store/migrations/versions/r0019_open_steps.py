@@ -11,4 +11,5 @@ down_revision = "0018"
 
 def upgrade() -> None:
     """Create the index: a daemon that starts looks for calls during which an earlier one ended."""
-    op.create_index("ix_steps_open", "steps", ["group_id"], sqlite_where=sa.text("result IS NULL"))
+    is_open = sa.text("result IS NULL")
+    op.create_index("ix_steps_open", "steps", ["group_id"], sqlite_where=is_open, postgresql_where=is_open)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0025"
 down_revision = "0024"
 
@@ -13,7 +15,7 @@ def upgrade() -> None:
     """Create the table; decisions of before stay without."""
     op.create_table(
         "givens",
-        sa.Column("id", sa.Integer, nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
         sa.Column("group_id", sa.Text, nullable=False),
         sa.Column("at", sa.REAL, nullable=False),
         sa.Column("given", sa.Text, nullable=False),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0026"
 down_revision = "0025"
 
@@ -13,7 +15,7 @@ def upgrade() -> None:
     """Create the table."""
     op.create_table(
         "span_blocks",
-        sa.Column("id", sa.Integer, nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
         sa.Column("group_id", sa.Text, nullable=False),
         sa.Column("first_at", sa.REAL, nullable=False),
         sa.Column("last_begun", sa.REAL, nullable=False),

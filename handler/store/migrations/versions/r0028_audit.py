@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0028"
 down_revision = "0027"
 
@@ -13,7 +15,7 @@ def upgrade() -> None:
     """Create the table; what was done before is in the history only."""
     op.create_table(
         "audit",
-        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("number", NUMBER, nullable=False),
         sa.Column("at", sa.REAL, nullable=False),
         sa.Column("line", sa.Text, nullable=False),
         sa.Column("digest", sa.Text, nullable=False),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from handler.store.columns import NUMBER
+
 revision = "0032"
 down_revision = "0031"
 
@@ -22,7 +24,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "entity_revisions",
-        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("number", NUMBER, nullable=False),
         sa.Column("at", sa.REAL, nullable=False),
         sa.Column("by", sa.Text, nullable=False),
         sa.Column("origin", sa.Text, nullable=False),

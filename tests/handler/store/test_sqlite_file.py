@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import OperationalError
 
-from handler.store.database import explained, reader_engine, writer_engine
 from handler.store.schema import meta
+from handler.store.sqlite_file import explained, reader_engine, writer_engine
 from tests.support.store import NOW, a_definition
 from tests.support.waiting import PATIENT
 

@@ -1,0 +1,178 @@
+"""PostgreSQL under a store: its sessions, and what became of a transaction whose connection broke.
+
+# Note [The mark of the last commit]
+
+Each transaction writes a mark of its own into a row of ``meta``, and only if it finds the mark of the one before. So
+after a broken connection the row tells whether the last commit was durable, also after a crash of the server. It tells
+as well when another daemon wrote meanwhile, or when a standby was promoted that lacks the last commits: then nothing is
+written any more, since what this daemon knows is no longer what is stored.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    LargeBinary,
+    QueuePool,
+    Table,
+    Text,
+    bindparam,
+    create_engine,
+    func,
+    select,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
+
+from config.errors import Refused, StoreError
+from config.units import Seconds
+from handler.store.columns import METADATA
+from handler.store.database import Fate
+from handler.store.postgresql_sessions import PostgresqlSessions, explained, is_broken
+from handler.store.schema import meta
+from handler.store.upserts import insert_or_update
+
+_READERS = 8
+_SETTLES_WITHIN: Seconds = 15.0
+"""How long the writer waits for the server to learn what became of a commit: a restart takes a few seconds."""
+_LOOKS_EVERY: Seconds = 0.1
+_ROW = 24
+"""Bytes of a row besides its values."""
+_NAME = "commit"
+_MARK = select(meta.c.value).where(meta.c.name == _NAME)
+_REMARK = update(meta).where(meta.c.name == _NAME, meta.c.value == bindparam("before")).values(value=bindparam("after"))
+_FIRST_MARK = insert_or_update(meta)
+
+
+class PostgresqlDatabase:
+    """An open database; implements `handler.store.database.Database`."""
+
+    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
+        """Prepare; nothing is connected before the first use. ``now`` is a clock that is never set."""
+        self.url = url
+        self._now = now
+        self._sessions = PostgresqlSessions(url, password, now)
+        self.reading = _engine(self._sessions.reading, connections=_READERS, pre_ping=True)
+        self.writing = _engine(self._sessions.writing, connections=1, pre_ping=False)
+        self._marks = map("{}-{}".format, itertools.repeat(secrets.token_hex(8)), itertools.count())
+        self._waiting = threading.Event()
+        self._durable = ""
+        self._begun: str | None = None
+        """The mark of the transaction under way."""
+        self._open: str | None = None
+        """The mark of a transaction whose fate is not known."""
+
+    @property
+    def name(self) -> str:
+        """The address, which has no password."""
+        return self.url
+
+    def explained(self, error: Exception) -> StoreError:
+        """Return a failure's meaning and fix."""
+        return explained(error, self.url)
+
+    def take_over(self, connection: Connection) -> None:
+        """Write the first mark of this process: from now on it alone writes."""
+        self._durable = next(self._marks)
+        _FIRST_MARK.write(connection, {"name": _NAME, "value": self._durable})
+
+    def begun(self, connection: Connection) -> None:
+        """See Note [The mark of the last commit]."""
+        if self._open is not None:
+            self._settle(connection)
+        mark = next(self._marks)
+        if connection.execute(_REMARK, {"before": self._durable, "after": mark}).rowcount != 1:
+            raise self._overtaken()
+        self._begun = mark
+
+    def committed(self) -> None:
+        """The last transaction is durable."""
+        if self._begun is not None:
+            self._durable, self._begun = self._begun, None
+
+    def fate(self, error: BaseException) -> Fate:
+        """Ask the server for the last mark; wait a while if it cannot be reached."""
+        begun, self._begun = self._begun, None
+        if not is_broken(error):
+            return Fate.FAILED
+        if begun is None:
+            return Fate.LOST
+        self._open = begun
+        until = self._now() + _SETTLES_WITHIN
+        while True:
+            try:
+                with self.writing.begin() as connection:
+                    return self._settle(connection)
+            except (SQLAlchemyError, StoreError, Refused) as again:
+                if self._now() > until or self._open is None:
+                    raise self._unsettled(again) from again
+            self._waiting.wait(_LOOKS_EVERY)
+
+    def bytes_used(self, connection: Connection) -> int:
+        """Add up the values of all rows, as they are stored; indexes and space of deleted rows not included."""
+        return sum(int(connection.execute(_size_of(table)).scalar_one()) for table in METADATA.sorted_tables)
+
+    def release(self, connection: Connection) -> bool:
+        """Leave it to the server's autovacuum."""
+        return False
+
+    def compact(self) -> None:
+        """Leave it to the server's autovacuum."""
+
+    def close(self) -> None:
+        """Close all connections; the lock is free then."""
+        self.reading.dispose()
+        self.writing.dispose()
+
+    def _settle(self, connection: Connection) -> Fate:
+        found, begun = connection.execute(_MARK).scalar(), self._open
+        self._open = None
+        if found is not None and found == begun:
+            self._durable = found
+            return Fate.DURABLE
+        if found == self._durable:
+            return Fate.LOST
+        raise self._overtaken()
+
+    def _overtaken(self) -> StoreError:
+        return StoreError(
+            f"store {self.url} is not as this daemon left it: another daemon wrote to it, or a standby without the "
+            "last commits was promoted; restart this daemon, so that it reads the store anew"
+        )
+
+    def _unsettled(self, error: Exception) -> StoreError:
+        if self._open is None:
+            return explained(error, self.url)
+        return StoreError(f"{explained(error, self.url)} (whether the last change was written is not known until then)")
+
+
+def _engine(connect: Callable[[], psycopg.Connection[Any]], *, connections: int, pre_ping: bool) -> Engine:
+    return create_engine(
+        "postgresql+psycopg://",
+        creator=connect,
+        hide_parameters=True,  # keeps stored values out of error texts and logs
+        poolclass=QueuePool,
+        pool_size=connections,
+        max_overflow=0,
+        pool_pre_ping=pre_ping,
+    )
+
+
+def _size_of(table: Table) -> Any:  # noqa: ANN401 - a select of one number
+    wide = [column for column in table.c if _is_wide(column)]
+    each = _ROW + 8 * (len(table.c) - len(wide))
+    stored = sum((func.coalesce(func.sum(func.pg_column_size(column)), 0) for column in wide), func.count() * each)
+    return select(stored).select_from(table)
+
+
+def _is_wide(column: Column[Any]) -> bool:
+    return isinstance(getattr(column.type, "impl", column.type), (Text, LargeBinary))

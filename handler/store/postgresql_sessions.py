@@ -1,0 +1,161 @@
+"""PostgreSQL: sessions with the server, with back-off, and what its errors mean for an operator.
+
+The session that writes holds an advisory lock for as long as it lives: one daemon writes a store. A session that ends
+frees it at once, whatever ended it; one whose machine is cut off ends after 11 seconds, by keep-alives.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import StrDumperUnknown
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
+
+from config.errors import StoreError
+from config.units import Seconds
+
+_PAUSES: tuple[Seconds, Seconds] = (0.1, 5.0)
+"""The first and the longest pause between two attempts to connect."""
+_LOCK = 0x5472696D
+"""The first key of the advisory lock; the second is the schema's."""
+_SETTINGS = {
+    "lock_timeout": "10s",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+}
+_READS = {"default_transaction_read_only": "on", "default_transaction_isolation": r"repeatable\ read"}
+_LIVELY: dict[str, Any] = {
+    "application_name": "trimtab",
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 11_000,
+}
+_HOLDER = (
+    "SELECT coalesce(host(client_addr), 'this machine') || ', session ' || pid FROM pg_stat_activity WHERE pid IN "
+    "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted)"
+)
+_DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+_TAKE_LOCK = "SELECT pg_try_advisory_lock(%s, current_schema()::regnamespace::oid::integer)"
+
+_ADVICE = {
+    "53100": "its disk is full: free space on it, or lower the history's disk budget",
+    "533": "it has too many sessions: raise max_connections, or the role's CONNECTION LIMIT",
+    "28": "it refuses this user: check the user, the password that the file refers to, and the server's pg_hba.conf",
+    "3D000": "there is no such database: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'",
+    "42501": "this user lacks rights: let it own the database or the schema",
+    "25006": "it only reads: name the primary, or all hosts and target_session_attrs=read-write",
+    "57P": "it is stopping or starting; the daemon goes on by itself when it is back",
+    "55P03": "another session holds a lock: end that session (a migration, a shell)",
+    "58": "its disk fails: see the server's log",
+    "XX": "it is damaged: see the server's log, and restore a dump",
+}
+
+
+class _Text(StrDumperUnknown):
+    """PostgreSQL's texts hold no NUL, and messages of clouds may."""
+
+    def dump(self, obj: str) -> Any:  # noqa: ANN401 - as psycopg declares it
+        return super().dump(obj.replace("\0", "\ufffd"))
+
+
+class PostgresqlSessions:
+    """Opens sessions with one database. After a failure, nothing is tried until a growing pause is over."""
+
+    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
+        """Take the address, how to get the password, and a clock that is never set."""
+        self.url = url
+        self._password = password
+        self._now = now
+        self._turn = threading.Lock()
+        self._pause = 0.0
+        self._next = 0.0
+        self._failure = ""
+
+    def reading(self) -> psycopg.Connection[Any]:
+        """Open a session that only reads. Raises `psycopg.Error` and `Refused`."""
+        return self._opened(_READS)
+
+    def writing(self) -> psycopg.Connection[Any]:
+        """Open the session that writes, and take the store's lock.
+
+        Raises:
+            StoreError: another daemon holds the lock.
+            psycopg.Error: it cannot be opened.
+            Refused: the password cannot be read.
+        """
+        session = self._opened({})
+        try:
+            self._take_lock(session)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _opened(self, settings: dict[str, str]) -> psycopg.Connection[Any]:
+        with self._turn:
+            if self._now() < self._next:
+                raise psycopg.OperationalError(self._failure)
+            try:
+                session = self._connected(settings)
+            except psycopg.Error as error:
+                first, longest = _PAUSES
+                self._pause = min(max(2 * self._pause, first), longest)
+                self._next, self._failure = self._now() + self._pause, str(error)
+                raise
+            self._pause = 0.0
+        session.adapters.register_dumper(str, _Text)
+        return session
+
+    def _connected(self, settings: dict[str, str]) -> psycopg.Connection[Any]:
+        own = str(conninfo_to_dict(self.url).get("options") or "")
+        options = " ".join((own, *(f"-c {name}={value}" for name, value in {**_SETTINGS, **settings}.items())))
+        parameters: dict[str, Any] = {"options": options.strip(), **_LIVELY}
+        password = self._password()
+        if password is not None:
+            parameters["password"] = password
+        return psycopg.connect(self.url, **parameters)
+
+    def _take_lock(self, session: psycopg.Connection[Any]) -> None:
+        """A commit that returns is durable, also where the server is set to lose the last ones."""
+        session.autocommit = True
+        durable = (
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+        session.execute(durable)
+        taken = session.execute(_TAKE_LOCK, (_LOCK,)).fetchone()
+        if taken is None or not taken[0]:
+            holder = session.execute(_HOLDER, (_LOCK,)).fetchone()
+            where = "unknown" if holder is None else holder[0]
+            raise StoreError(f"store {self.url} is held by another daemon ({where}): one daemon at a time")
+        session.autocommit = False
+
+
+def is_broken(error: BaseException) -> bool:
+    """Tell whether the connection broke during a transaction, so that its fate is not known."""
+    return isinstance(error, PendingRollbackError) or (isinstance(error, DBAPIError) and error.connection_invalidated)
+
+
+def explained(error: Exception, url: str) -> StoreError:
+    """Return a failure's meaning and fix, without any value that was being written."""
+    if isinstance(error, StoreError):
+        return error
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(cause, psycopg.Error):
+        return StoreError(f"store {url}: {cause}")
+    code, said = cause.sqlstate or "", _primary(cause)
+    advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
+    if code:
+        return StoreError(f"store {url}: {advice} ({code}: {said})" if advice else f"store {url}: {said}")
+    return StoreError(f"store {url} cannot be reached: {said}; the daemon goes on by itself when it is back")
+
+
+def _primary(error: psycopg.Error) -> str:
+    """Return the message without its details, which hold values."""
+    return error.diag.message_primary or str(error).partition("\n")[0]
