@@ -44,8 +44,9 @@ from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, told_of
 from handler.recording.status import RecordingStatus
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.past_series import SPANS_AT_MOST, past_picture
 from handler.runtime.pulse import Pulse
-from handler.runtime.series import SeriesRecorder
+from handler.runtime.series import Picture, SeriesRecorder
 from handler.runtime.statuses import outline_of, status_of
 from handler.store.decision_lookup import AT_MOST, Recalled, recalled
 from handler.users.attempts import RefusedAttempts
@@ -164,6 +165,20 @@ class Operations:
     def recent(self, group: GroupId) -> SeriesRecorder:
         """Return the numbers of one group's last half hour."""
         return self._engine.reports.recent.series(self._runtime(group))
+
+    async def past(self, group: GroupId, begin: Instant, end: Instant) -> Picture:
+        """Return the numbers of one group from ``begin`` to ``end``, as far as its history is kept."""
+        runtime, store = self._runtime(group), self._engine.parts.store
+        recent = self.recent(group).picture(self.now())
+
+        def read() -> Picture:
+            store.flush()
+            begun = store.spans_begun(runtime.id, begin, end, SPANS_AT_MOST)
+            before = store.span_at(runtime.id, begin) if len(begun) < SPANS_AT_MOST else None
+            spans = (*(() if before is None else (before,)), *reversed(begun))
+            return past_picture(spans, store.served(runtime.id, begin, end), recent, begin, end)
+
+        return await asyncio.to_thread(read)
 
     @property
     def calls(self) -> CallStore:

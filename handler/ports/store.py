@@ -34,6 +34,7 @@ from handler.ports.stored import (
     Event,
     EventKind,
     RepeatedTick,
+    Served,
     StoredAnswer,
     StoredGroup,
     StoredTick,
@@ -332,6 +333,10 @@ class Store(
 
     def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         """The newest spans that began at ``begin`` or later and before ``end``, newest first."""
+        ...
+
+    def served(self, group: GroupId, begin: Instant, end: Instant) -> tuple[Served, ...]:
+        """When the members were in service that were so between ``begin`` and ``end``; as long as history is kept."""
         ...
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:

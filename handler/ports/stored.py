@@ -181,6 +181,15 @@ class TickSpan:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The time that one member was in service."""
+
+    begin: Instant
+    end: Instant
+    """When it began to leave, or was gone; infinite: neither is written down."""
+
+
 _TOLD: Mapping[Pause, str] = MappingProxyType(
     {Pause.ALL: "", Pause.DECISIONS: "decisions only", Pause.OUT: "scale-out only", Pause.IN: "scale-in only"}
 )

@@ -57,6 +57,9 @@ class Curve:
     line: ConditionLine
     values: tuple[float | None, ...]
     thresholds: tuple[float | None, ...]
+    least: tuple[float | None, ...] = ()
+    """Of the ticks that one row stands for; empty: each row is one tick."""
+    greatest: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,7 @@ class SeriesRecorder:
 
     def judged(self, explanation: Explanation) -> None:
         """Record every condition of one tick, once even if several policies use it."""
-        told = {_line(condition): condition for policy in explanation.policies for condition in policy.conditions}
+        told = {line_of(condition): condition for policy in explanation.policies for condition in policy.conditions}
         if tuple(told) != self._lines:
             self._exchange(tuple(told))
         places = {id(measured): place for place, measured in enumerate(explanation.measured)}
@@ -242,7 +245,8 @@ def _known(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def _line(condition: ConditionExplanation) -> ConditionLine:
+def line_of(condition: ConditionExplanation) -> ConditionLine:
+    """Return what a condition's values are of."""
     return ConditionLine(
         condition=condition.condition,
         counter=condition.counter,

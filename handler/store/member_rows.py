@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import cast
@@ -13,10 +14,10 @@ from handler.planning.garbage import Abandoned
 from handler.planning.member_plans import OpenStep
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
-from handler.ports.stored import Creates, Event
+from handler.ports.stored import Creates, Event, Served
 from handler.store import rows
 from handler.store.create_tally import Creation
-from handler.store.schema import abandoned, steps
+from handler.store.schema import abandoned, members, steps
 from handler.store.session import StoreSession, write_note
 from handler.store.upserts import insert_or_ignore
 from trigger.requests import GroupState
@@ -53,8 +54,21 @@ _OPEN_STEPS = (
 _END_STEP = update(steps).where(steps.c.id == bindparam("row"))
 
 
+_ENDS = (members.c.leaving_at, members.c.lost_at, members.c.gone_at)
+_SERVED = select(members.c.in_service_at, *_ENDS).where(
+    members.c.group == bindparam("of"), members.c.in_service_at < bindparam("end")
+)
+
+
 class MemberRows(StoreSession):
     """Records of members are intents, too: they are written before the call that makes them true."""
+
+    def served(self, group: GroupId, begin: Instant, end: Instant) -> tuple[Served, ...]:
+        """When the members were in service that were so between ``begin`` and ``end``."""
+        with self._snapshot() as connection:
+            found = connection.execute(_SERVED, {"of": group, "end": end}).all()
+        times = [(entered, min((at for at in ends if at is not None), default=math.inf)) for entered, *ends in found]
+        return tuple(Served(begin=Instant(first), end=Instant(last)) for first, last in times if last > begin)
 
     def members(self, group: GroupId) -> tuple[Record, ...]:
         """Members that are not GONE, sorted by sequence."""

@@ -19,8 +19,10 @@ from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, M
 from handler.planning.steps import Wait
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
+from handler.runtime.past_series import past_picture
 from handler.runtime.pulse import Pulse
-from handler.runtime.series import SeriesRecorder
+from handler.runtime.series import Picture, SeriesRecorder
+from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.choosing import Choice
 from handler.web.pages.routes import Console
 from tests.support.filled import filled
@@ -65,6 +67,9 @@ class _Fleet:
     def recent(self, group: GroupId) -> SeriesRecorder:
         return self.series if group == _WEB else SeriesRecorder(10.0)
 
+    async def past(self, group: GroupId, begin: Instant, end: Instant) -> Picture:
+        return past_picture((), (), self.recent(group).picture(NOW), begin, end)
+
     def fleet_pause(self) -> FleetPause | None:
         return self.pause
 
@@ -102,7 +107,7 @@ async def _overview(fleet: _Fleet) -> str:
 
 
 async def _group(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Operations", fleet)).group(_WEB, EVERYTHING))
+    return _text(await Console(cast("Operations", fleet)).group(_WEB, EVERYTHING, TimeAsked()))
 
 
 def _text(response: Any) -> str:

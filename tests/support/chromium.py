@@ -125,6 +125,18 @@ class Page:
         self.ask("Input.dispatchKeyEvent", down | ({"text": "\r"} if key == "Enter" else {}))
         self.ask("Input.dispatchKeyEvent", down | {"type": "keyUp"})
 
+    def drag(self, box: dict[str, float], begin: float, end: float) -> None:
+        """Drag the mouse across a box, from one share of its width to another."""
+        y = box["y"] + box["height"] / 2
+        for kind, share in (
+            ("mouseMoved", begin),
+            ("mousePressed", begin),
+            ("mouseMoved", end),
+            ("mouseReleased", end),
+        ):
+            at = {"x": box["x"] + share * box["width"], "y": y, "button": "left", "clickCount": 1}
+            self.ask("Input.dispatchMouseEvent", {"type": kind, **at})
+
     def close(self) -> None:
         """Close it, so that it listens no longer."""
         self.ask("Page.close")

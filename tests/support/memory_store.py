@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from handler.ports.stored import (
     Event,
     EventKind,
     RepeatedTick,
+    Served,
     StoredAnswer,
     StoredGroup,
     StoredTick,
@@ -488,6 +490,19 @@ class MemoryStore(MemoryUsers):
     def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         begun = [span for span in self.spans if span.group == group and begin <= span.first_at < end]
         return tuple(reversed(begun))[:limit]
+
+    def served(self, group: GroupId, begin: Instant, end: Instant) -> tuple[Served, ...]:
+        times = [
+            (
+                record.in_service_at,
+                min(
+                    (at for at in (record.leaving_at, record.lost_at, record.gone_at) if at), default=Instant(math.inf)
+                ),
+            )
+            for record, _ in list(self.records.values())
+            if record.group == group and record.in_service_at is not None
+        ]
+        return tuple(Served(begin=first, end=last) for first, last in times if first < end and last > begin)
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         old = [step for step, event in self.events.items() if event.at < before]

@@ -11,6 +11,7 @@ from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, M
 from handler.runtime.series import Picture, SeriesRecorder
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.facts import Facts, Glance
+from handler.web.pages.windows import window_of
 from tests.support.store import an_explanation, at
 from trigger.explain.explanation import Explanation
 from trigger.reasons import Reason
@@ -134,4 +135,5 @@ def some_facts(
         picture=picture or a_picture(),
         marks=marks,
         now=NOW,
+        window=window_of(NOW),
     )

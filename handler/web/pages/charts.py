@@ -9,15 +9,17 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from config.units import Instant, Seconds
-from handler.web.pages.figures import clock, number
+from handler.web.pages.figures import clock, minute, number
 
 _WIDE, _HIGH = 1000.0, 100.0
 _GAP = 2.5
 """Intervals without a row after which a line breaks."""
 _STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 6.0, 8.0, 10.0)
 _ROOM = 0.12
+_DAY: Seconds = 86_400.0
 
 Points = list[tuple[float, float]]
 
@@ -34,6 +36,8 @@ class Trace:
     stepped: bool = False
     """The value holds until the next row (sizes); else the line joins the rows."""
     filled: bool = False
+    floor: Sequence[float | None] | None = None
+    """Least values: the space between them and ``values`` is filled, and nothing else drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +191,8 @@ def segments(trace: Trace, gap: Seconds) -> Iterator[Points]:
 
 
 def _stroke(trace: Trace, plot: Plot, low: float, high: float) -> Stroke:
+    if trace.floor is not None:
+        return Stroke(trace.kind, "", _between(trace, trace.floor, plot, low, high))
     lines, areas = [], []
     for run in segments(trace, plot.gap):
         if trace.stepped and plot.end - run[-1][0] <= plot.gap:
@@ -197,6 +203,16 @@ def _stroke(trace: Trace, plot: Plot, low: float, high: float) -> Stroke:
         if trace.filled:
             areas.append(f"{path}V{_HIGH:g}H{points[0][0]:g}Z")
     return Stroke(trace.kind, "".join(lines), "".join(areas))
+
+
+def _between(trace: Trace, floor: Sequence[float | None], plot: Plot, low: float, high: float) -> str:
+    """Return the area between the greatest and the least values, both known at the same rows."""
+    least = Trace(label="", at=trace.at, values=floor, kind=trace.kind)
+    areas = []
+    for over, under in zip(segments(trace, plot.gap), segments(least, plot.gap), strict=True):
+        corners = [(_across(at, plot), _up(value, low, high)) for at, value in (*over, *reversed(under))]
+        areas.append(f"M{'L'.join(f'{x:g} {y:g}' for x, y in corners)}Z")
+    return "".join(areas)
 
 
 def _path(points: Points, *, stepped: bool) -> str:
@@ -226,7 +242,7 @@ def _up(value: float, low: float, high: float) -> float:
 
 
 def _bounds(plot: Plot) -> tuple[float, float]:
-    values = [value for trace in plot.traces for value in trace.values if value is not None]
+    values = [value for trace in plot.traces for value in (*trace.values, *(trace.floor or ())) if value is not None]
     values += [rule.value for rule in plot.rules]
     low = min(0.0, *values) if values else 0.0
     return -nice_top(-low) if low < 0 else 0.0, nice_top(1.05 * max(0.0, *values) if values else 0.0)
@@ -268,27 +284,54 @@ def _pointer(mark: ChartMark, plot: Plot) -> Pointer:
 
 
 def _times(begin: Instant, end: Instant) -> tuple[str, str, str]:
-    return clock(begin), clock(Instant((begin + end) / 2)), f"{clock(end)} UTC"
+    say = clock if end - begin <= _DAY else minute
+    return say(begin), say(Instant((begin + end) / 2)), f"{say(end)} UTC"
 
 
 def _numbers(plot: Plot) -> str:
-    """Return the numbers that the script shows for a row; instants are seconds after ``begin``."""
-    at = sorted({instant for trace in plot.traces for instant in trace.at})
-    columns: list[dict[str, object]] = []
-    for trace in plot.traces:
-        known = dict(zip(trace.at, trace.values, strict=True))
-        columns.append({"label": trace.label, "values": [_short(known.get(instant)) for instant in at]})
+    """Return all that the script draws and reads out; instants are seconds after ``begin``."""
+    low, high = _bounds(plot)
+    at = _instants(plot)
     return json.dumps(
         {
             "begin": plot.begin,
             "end": plot.end,
             "gap": plot.gap,
             "unit": "%" if plot.unit == "percent" else plot.unit,
+            "low": low,
+            "high": high,
+            "rules": [{"value": rule.value, "kind": rule.kind, "label": rule.label} for rule in plot.rules],
+            "marks": [round(mark.at - plot.begin, 1) for mark in plot.marks],
             "at": [round(instant - plot.begin, 1) for instant in at],
-            "columns": columns,
+            "columns": [column for trace in plot.traces for column in _numbers_of(trace, plot, at)],
         },
         separators=(",", ":"),
     )
+
+
+def _instants(plot: Plot) -> list[Instant]:
+    """Return the instants of all rows, and one after each that no other follows for long: nothing is joined there."""
+    at = sorted({instant for trace in plot.traces for instant in trace.at})
+    broken = [Instant(one + plot.gap) for one, other in pairwise((*at, plot.end)) if other - one > plot.gap]
+    held = [plot.end for trace in plot.traces if _holds(trace, plot)]
+    return sorted({*at, *broken, *held})
+
+
+def _holds(trace: Trace, plot: Plot) -> bool:
+    """Return whether a line goes on to the chart's end: its value holds until the next row."""
+    return trace.stepped and bool(trace.at) and plot.end - trace.at[-1] <= plot.gap
+
+
+def _numbers_of(trace: Trace, plot: Plot, at: Sequence[Instant]) -> Iterator[dict[str, object]]:
+    columns = [(trace.label, trace.kind, trace.values)]
+    if trace.floor is not None:
+        columns = [("greatest", "greatest", trace.values), ("least", "least", trace.floor)]
+    for label, kind, values in columns:
+        known = dict(zip(trace.at, values, strict=True))
+        if _holds(trace, plot):
+            known[plot.end] = values[-1]
+        shown = [_short(known.get(instant)) for instant in at]
+        yield {"label": label, "kind": kind, "stepped": trace.stepped, "values": shown}
 
 
 def _short(value: float | None) -> float | None:

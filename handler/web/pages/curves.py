@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from config.model.catalogue import Compare
-from config.units import ConditionId, format_span
-from handler.runtime.series import KEPT, ConditionLine, Curve, Picture, begin_of
+from config.units import ConditionId, Instant, format_span
+from handler.runtime.series import ConditionLine, Curve, Picture, begin_of
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
 from handler.web.pages.facts import Facts
-from handler.web.pages.figures import clock, number, quantity, span
+from handler.web.pages.figures import minute, number, quantity, span
+from handler.web.pages.windows import RECENT
 from trigger.explain.explanation import ConditionExplanation, ExpressionExplanation, PolicyExplanation
 from trigger.verdicts import Truth
 
@@ -52,18 +53,17 @@ class Card:
 
 def sizes_of(facts: Facts) -> SizesShown:
     """Return the sizes over time, with near bounds and the decisions."""
-    picture, now = facts.picture, facts.now
-    begin = begin_of(picture.began, now)
+    picture, begin, end = facts.picture, _begin(facts), facts.window.end
     traces = _size_traces(picture)
     shown = [value for trace in traces for value in trace.values if value is not None]
     largest = max(shown, default=0.0)
     bounds = ((facts.status.minimum, "min"), (facts.status.maximum, "max"))
     plot = Plot(
         id="chart-sizes",
-        describe=f"In service and desired size since {clock(begin)} UTC; now {number(facts.status.in_service)} in "
-        f"service, {number(facts.status.desired)} desired",
+        describe=f"In service and desired size from {minute(begin)} to {minute(end)} UTC; now "
+        f"{number(facts.status.in_service)} in service, {number(facts.status.desired)} desired",
         begin=begin,
-        end=now,
+        end=end,
         gap=gap_of(picture.interval),
         unit="",
         traces=traces,
@@ -72,10 +72,16 @@ def sizes_of(facts: Facts) -> SizesShown:
             for bound, word in bounds
             if bound <= max(_NEAR * largest, 1.0)
         ),
-        marks=tuple(mark for mark in facts.marks if mark.at >= begin),
+        marks=tuple(mark for mark in facts.marks if begin <= mark.at <= end),
         lane=True,
     )
     return SizesShown(chart(plot) if shown else None, _since(facts))
+
+
+def _begin(facts: Facts) -> Instant:
+    """Return where charts begin: soon after a start the last half hour has little to show."""
+    window = facts.window
+    return begin_of(facts.picture.began, facts.now) if window.span == RECENT else window.begin
 
 
 def _size_traces(picture: Picture) -> tuple[Trace, Trace]:
@@ -87,8 +93,8 @@ def _size_traces(picture: Picture) -> tuple[Trace, Trace]:
 
 
 def _since(facts: Facts) -> str:
-    began = facts.picture.began
-    return "" if began is None or facts.now - began >= KEPT else clock(began)
+    began, window = facts.picture.began, facts.window
+    return "" if began is None or began - window.begin <= window.length / 50 else minute(began)
 
 
 def cards_of(facts: Facts) -> Iterator[Card]:
@@ -139,22 +145,25 @@ def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionE
 
 
 def _curve(facts: Facts, curve: Curve) -> Plot:
-    picture, now, line = facts.picture, facts.now, curve.line
-    begin = begin_of(picture.began, now)
+    picture, line = facts.picture, curve.line
+    begin, end = _begin(facts), facts.window.end
     thresholds = [value for value in curve.thresholds if value is not None]
     traces = [Trace(label=line.condition, at=picture.at, values=curve.values, kind="value")]
+    if any(value is not None for value in curve.greatest):
+        ranges = Trace(label="range", at=picture.at, values=curve.greatest, floor=curve.least, kind="range")
+        traces.insert(0, ranges)
     if len(set(thresholds)) > 1:  # edited meanwhile: earlier values had the earlier one
         was = Trace(label="threshold", at=picture.at, values=curve.thresholds, kind="was", stepped=True)
         traces.append(was)
     rules = (Rule(value=thresholds[-1], label=_against(curve), kind="threshold"),) if thresholds else ()
     return Plot(
         id=f"chart-{line.condition}-{line.window:g}",
-        describe=f"{_measured(line)} since {clock(begin)} UTC, compared with: {_against(curve)}",
+        describe=f"{_measured(line)} from {minute(begin)} to {minute(end)} UTC, compared with: {_against(curve)}",
         begin=begin,
-        end=now,
+        end=end,
         gap=gap_of(picture.interval),
         unit=line.unit,
         traces=tuple(traces),
         rules=rules,
-        marks=tuple(mark for mark in facts.marks if mark.at >= begin and mark.kind in {"out", "in", "edit"}),
+        marks=tuple(mark for mark in facts.marks if begin <= mark.at <= end and mark.kind in {"out", "in", "edit"}),
     )

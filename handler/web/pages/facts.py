@@ -12,6 +12,7 @@ from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
 from handler.runtime.series import Picture, Sketch
 from handler.web.pages.charts import ChartMark
+from handler.web.pages.windows import RECENT, Window
 from trigger.explain.explanation import Explanation
 from trigger.explain.words import say, sentence_of
 from trigger.reasons import Reason
@@ -45,6 +46,8 @@ class Facts:
     marks: tuple[ChartMark, ...]
     """Newest first; also older than the daemon."""
     now: Instant
+    window: Window
+    """The time that the charts show; decisions are those until its end."""
 
 
 class PageGatherer:
@@ -64,7 +67,11 @@ class PageGatherer:
         lately = self._operations.recent(group).sketch(now, _PARTS)
         return Glance(outline=self._operations.outline(group), lately=lately, now=now)
 
-    async def facts(self, group: GroupId) -> Facts:
+    def now(self) -> Instant:
+        """Return the wall clock's time."""
+        return self._operations.now()
+
+    async def facts(self, group: GroupId, window: Window) -> Facts:
         """Return one group for its own page.
 
         Raises:
@@ -72,16 +79,25 @@ class PageGatherer:
             StoreError: its history cannot be read.
         """
         found = await self._operations.why(group, None)
-        events = await self._operations.history(group, before=None, limit=_MARKS_AT_MOST, kinds=_TOLD)
+        end = None if window.span is not None else window.end
+        events = await self._operations.history(group, before=end, limit=_MARKS_AT_MOST, kinds=_TOLD)
         marks = [mark_of(event, await self.why(event)) for event in events]
         now = self._operations.now()
         return Facts(
             status=self._operations.group(group),
             explanation=found.first if isinstance(found, TickSpan) else found,
-            picture=self._operations.recent(group).picture(now),
+            picture=await self.picture(group, window),
             marks=tuple(marks),
             now=now,
+            window=window,
         )
+
+    async def picture(self, group: GroupId, window: Window) -> Picture:
+        """Return a group's numbers: those in memory if they reach as far back, else also its history's."""
+        recent = self._operations.recent(group).picture(self._operations.now())
+        if window.span == RECENT and recent.began is not None and recent.began <= window.begin:
+            return recent
+        return await self._operations.past(group, window.begin, window.end)
 
     async def why(self, event: Event) -> tuple[str, ...]:
         """Return a decision's explanation; empty if there is none, or not yet. Raises `NoSuch` and `StoreError`."""

@@ -52,6 +52,15 @@ def clock(at: Instant | None) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
 
+def minute(at: Instant) -> str:
+    """Write a date and a time of day.
+
+    >>> minute(Instant(1772366400.5))
+    '2026-03-01 12:00'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
 def stamp(at: Instant) -> str:
     """Write a date and time precise enough to find the decision of that instant.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from config.model.catalogue import Mode
-from config.units import GroupId, Instant, MemberName
+from config.units import GroupId, Instant, MemberName, format_span
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
@@ -19,6 +19,7 @@ from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of
 from handler.web.pages.layout import PageTemplate
+from handler.web.pages.windows import SPANS, Window, field_text, window_of
 from trigger.explain.time_words import say_moment, say_pause
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
@@ -93,6 +94,27 @@ class MemberRow:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowLink:
+    """A link to another time of the same page."""
+
+    label: str
+    href: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowChoice:
+    """The time that the page shows, and others."""
+
+    spans: tuple[WindowLink, ...]
+    moves: tuple[WindowLink, ...]
+    wider: WindowLink
+    begin: str
+    end: str
+    """For fields of a form: UTC."""
+
+
+@dataclass(frozen=True, slots=True)
 class MembersTable:
     """The members, or why none are shown."""
 
@@ -102,7 +124,23 @@ class MembersTable:
 
 def group_page(facts: Facts) -> Markup:
     """Lay out the page's content; an event replaces single parts of it."""
-    return _TEMPLATE("page", parts_of(facts))
+    return _TEMPLATE("page", parts_of(facts), window_choice(facts.window))
+
+
+def window_choice(window: Window) -> WindowChoice:
+    """Return the time that the page shows, and those that it leads to."""
+    spans = (window_of(window.end, span=format_span(span)) for span in SPANS)
+    return WindowChoice(
+        spans=tuple(_link(span(each.length), each, chosen=each.span == window.span) for each in spans),
+        moves=(_link("earlier", window.moved(-0.5)), _link("later", window.moved(0.5))),
+        wider=_link("wider", window.wider(2.0)),
+        begin=field_text(window.begin),
+        end=field_text(window.end),
+    )
+
+
+def _link(label: str, window: Window, *, chosen: bool = False) -> WindowLink:
+    return WindowLink(label, f"?{window.query}", chosen)
 
 
 def parts_of(facts: Facts) -> Parts:
@@ -111,11 +149,18 @@ def parts_of(facts: Facts) -> Parts:
     lines = ("Nothing has been evaluated yet.",) if facts.explanation is None else say(facts.explanation, now)
     return {
         "head": _TEMPLATE("head", head_of(status, now)),
-        "sizes": _TEMPLATE("sizes", sizes_of(facts)),
-        "conditions": _TEMPLATE("conditions", tuple(cards_of(facts))),
+        **chart_parts(facts),
         "now": _TEMPLATE("now", tuple((line.strip(), line.startswith(" ")) for line in lines)),
         "decisions": _TEMPLATE("decisions", tuple(_decided(mark) for mark in facts.marks)),
         "members": _TEMPLATE("members", members_of(status, now)),
+    }
+
+
+def chart_parts(facts: Facts) -> Parts:
+    """Lay out the parts that have charts."""
+    return {
+        "sizes": _TEMPLATE("sizes", sizes_of(facts)),
+        "conditions": _TEMPLATE("conditions", tuple(cards_of(facts))),
     }
 
 

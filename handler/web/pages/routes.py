@@ -6,17 +6,20 @@ import asyncio
 import hashlib
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from config.errors import Refused
 from config.units import GroupId
 from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
 from handler.web.needs import READS, READS_OWN, grants_of
-from handler.web.pages.choosing import STATES, Choice, Sort, order
+from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
+from handler.web.pages.choosing import Choice, order
 from handler.web.pages.facts import PageGatherer
 from handler.web.pages.frame import Parts, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
@@ -24,7 +27,8 @@ from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.messages import why
 from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
-from handler.web.pages.streams import FleetNews, PageStreams, Told
+from handler.web.pages.streams import FleetNews, OtherTime, PageStreams, Told
+from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -36,8 +40,7 @@ _HEADERS = {
 }
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FLEET = ("console.js", "fleet.js")
-_Words = Annotated[str, Query(max_length=200)]
-_State = Annotated[str, Query(pattern=f"^({'|'.join(STATES)})$")]
+_GROUP = ("uplot.js", "charts.js", "console.js")
 
 
 def build_pages(operations: Operations) -> APIRouter:
@@ -45,16 +48,16 @@ def build_pages(operations: Operations) -> APIRouter:
     console, routes = Console(operations), APIRouter(include_in_schema=False)
 
     @routes.get("/", dependencies=[READS_OWN])
-    async def first(request: Request, q: _Words = "", state: _State = "", sort: Sort = Sort.WORST) -> Response:
-        return await console.overview(grants_of(request), Choice(words=q, state=state, sort=sort))
+    async def first(request: Request, asked: Annotated[ChoiceAsked, Query()]) -> Response:
+        return await console.overview(grants_of(request), asked.choice)
 
     @routes.get("/groups/{group}", dependencies=[READS_OWN])
-    async def group(request: Request, group: str) -> Response:
-        return await console.group(GroupId(group), grants_of(request))
+    async def group(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
+        return await console.group(GroupId(group), grants_of(request), asked)
 
     @routes.get("/events", dependencies=[READS])
-    async def events(request: Request, group: str | None = None, since: str = "") -> Response:
-        return console.events(request, GroupId(group) if group is not None else None, since)
+    async def events(request: Request, asked: Annotated[EventsAsked, Query()]) -> Response:
+        return console.events(request, asked)
 
     @routes.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -85,25 +88,36 @@ class Console:
         main = await asyncio.to_thread(first_page, outlines, shown, choice)
         return self._page("Trimtab", None, main, f"/events?since={mark}", _FLEET)
 
-    async def group(self, group: GroupId, grants: Grants) -> Response:
-        """Return one group's page, or a page that says that there is no such group."""
+    async def group(self, group: GroupId, grants: Grants, asked: TimeAsked) -> Response:
+        """Return one group's page, or a page that says that there is no such group, or no such time."""
+        try:
+            window = asked.window(self._operations.now())
+        except Refused as error:
+            return self._page("Not a time", None, not_here(str(error)), "", status=422)
         try:
             if not grants.sees(group):
                 raise NoSuch(self._no_group(group, grants))
-            facts = await self._gatherer.facts(group)
+            facts = await self._gatherer.facts(group, window)
         except NoSuch as error:
             return self._page("Not here", None, not_here(str(error)), "", status=404)
         main = await asyncio.to_thread(group_page, facts)
-        return self._page(f"{group} · Trimtab", group, main, f"/events?group={facts.status.group}")
+        stream = "&".join(part for part in (f"/events?{urlencode({'group': group})}", window.query) if part)
+        return self._page(f"{group} · Trimtab", group, main, stream, _GROUP)
 
-    def events(self, request: Request, group: GroupId | None, since: str) -> Response:
+    def events(self, request: Request, asked: EventsAsked) -> Response:
         """Return the stream of one group's page, or of the page of all groups since its mark."""
-        if group is None:
-            news = FleetNews(self._operations, self._rows, grants_of(request))
-            return self._streams.open(request, None, news, self._rows.since(since))
+        if asked.group is None:
+            lines = FleetNews(self._operations, self._rows, grants_of(request))
+            return self._streams.open(request, None, lines, self._rows.since(asked.since))
+        group = GroupId(asked.group)
         if group not in self._operations.groups():
             return problem_response(Problem.NOT_FOUND, self._no_group(group, grants_of(request)))
-        return self._streams.open(request, group, lambda _: self._group(group), frozenset())
+        try:
+            window = asked.window(self._operations.now())
+        except Refused as error:
+            return problem_response(Problem.INVALID, str(error))
+        news = self._group if window.span == RECENT else OtherTime(self._gatherer, asked, self._group)
+        return self._streams.open(request, group, lambda _: news(group), frozenset())
 
     def asset(self, name: str) -> Response:
         """Return a file of the pages; its path changes with its content."""
@@ -131,10 +145,10 @@ class Console:
         return HTMLResponse(document(page, main), status, _HEADERS)
 
     async def _group(self, group: GroupId) -> Told:
-        """Render a group once for all its listeners."""
+        """Render the last half hour of a group once for all who look."""
         beats = self._operations.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:
-            facts = await self._gatherer.facts(group)
+            facts = await self._gatherer.facts(group, window_of(self._operations.now()))
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
         return {"parts": self._rendered[group][1] | {"fleet": banner(self._operations.fleet_pause())}}
 

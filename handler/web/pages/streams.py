@@ -7,13 +7,14 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from typing import cast
 
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from config.errors import Refused, StoreError
-from config.units import GroupId, Seconds
+from config.units import GroupId, Instant, Seconds
 from handler.identity.actors import Actor, Way
 from handler.identity.grants import Grants
 from handler.operations.facade import Operations
@@ -21,9 +22,13 @@ from handler.operations.lookup import NoSuch
 from handler.runtime.pulse import PulseListener
 from handler.web.gate import AGAIN
 from handler.web.needs import actor_of, grants_of
+from handler.web.pages.addresses import TimeAsked
+from handler.web.pages.facts import PageGatherer
 from handler.web.pages.frame import Parts, banner
+from handler.web.pages.group import chart_parts
 from handler.web.pages.overview import fleet_parts
 from handler.web.pages.rows import FleetRows
+from handler.web.pages.windows import Window
 from handler.web.problems import Problem, problem_response
 
 News = frozenset[GroupId]
@@ -35,6 +40,9 @@ _TOGETHER: Seconds = 0.25
 _RETRY_MS = 2000
 _LOOKS: Seconds = 1.0
 """How often a stream looks whether its caller may still see it."""
+_LOOKS_ALIKE = 200
+"""A chart that is older than its length by less than one part of so many looks as it did."""
+_CHARTS = frozenset({"sizes", "conditions"})
 STREAMS_OF_TOKEN = 8
 """Streams of events with one token."""
 
@@ -136,6 +144,31 @@ class FleetNews:
             "gone": sorted(filter(self._grants.sees, gone)),
             "mark": mark,
         }
+
+
+class OtherTime:
+    """What one page of a group is told that shows another time than the last half hour."""
+
+    def __init__(self, gatherer: PageGatherer, asked: TimeAsked, recent: Callable[[GroupId], Awaitable[Told]]) -> None:
+        self._gatherer = gatherer
+        self._asked = asked
+        self._recent = recent
+        self._drawn: Instant | None = None
+
+    async def __call__(self, group: GroupId) -> Told:
+        """Return what an event says: how the group is now, and charts only once they look different."""
+        told = await self._recent(group)
+        window = self._asked.window(self._gatherer.now())
+        kept = _CHARTS if window.span is not None else {*_CHARTS, "decisions"}
+        parts = {name: markup for name, markup in cast("Parts", told["parts"]).items() if name not in kept}
+        if window.span is not None and self._is_old(window):
+            self._drawn = window.end
+            facts = await self._gatherer.facts(group, window)
+            parts |= await asyncio.to_thread(chart_parts, facts)
+        return told | {"parts": parts}
+
+    def _is_old(self, window: Window) -> bool:
+        return self._drawn is None or window.end - self._drawn >= window.length / _LOOKS_ALIKE
 
 
 class _Stream(StreamingResponse):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -95,6 +96,7 @@ CALLS = {
     "note": lambda store: store.note(WEB, "pause", "ada", "", NOW),
     "history": lambda store: store.history(WEB, before=None, limit=1),
     "span_at": lambda store: store.span_at(WEB, NOW),
+    "served": lambda store: store.served(WEB, NOW, NOW),
     "prune": lambda store: store.prune(before=NOW, bytes_at_most=1),
 }
 
@@ -466,6 +468,17 @@ def test_what_is_abandoned_is_written_with_the_end_of_its_record_and_outlives_it
     store.prune(before=at(1e6), bytes_at_most=1 << 30)
     assert (store.abandoned(), store.abandoned_of(WEB)) == ((what,), {record.name})
     assert store.last_sequence(WEB) == 1
+
+
+def test_members_served_from_when_they_came_into_service_until_they_left_vanished_or_were_gone(store):
+    records = store.intend(WEB, LOCAL, 5, (), at(0))
+    ends = ({}, {"leaving_at": at(60), "gone_at": at(90)}, {"lost_at": at(70)}, {"gone_at": at(40)})
+    served = [replace(record, in_service_at=at(10), **end) for record, end in zip(records, ends, strict=False)]
+    store.save(tuple(served), LOCAL)
+    found = store.served(WEB, at(50), at(100))
+    assert {(each.begin, each.end) for each in found} == {(at(10), math.inf), (at(10), at(60)), (at(10), at(70))}
+    assert store.served(WEB, at(-9), at(10)) == ()
+    assert store.served(WORKER, at(0), at(100)) == ()
 
 
 def test_names_are_known_as_gone_until_retention_forgets_them(store):

@@ -1,4 +1,4 @@
-// Keeps a page fresh: takes parts from events, counts times on, and reads charts out. The page is whole without it.
+// Keeps a page fresh: takes parts from events, and counts times on. The page is whole without it.
 "use strict";
 
 const body = document.body;
@@ -32,78 +32,6 @@ function countOn() {
   for (const age of document.querySelectorAll("[data-since]")) age.textContent = span(now() - age.dataset.since);
 }
 
-// Charts: where is pointed at, every chart of the page says what was
-
-let pointed = null; // a share of the width, or nothing
-let told = null; // the mark that is read out instead
-
-function readOut() {
-  for (const chart of document.querySelectorAll("[data-chart]")) {
-    const plot = chart.querySelector(".plot");
-    const out = chart.querySelector(".readout");
-    plot.querySelector(".cursor")?.remove();
-    const mark = told && chart.querySelector(`#${CSS.escape(told)}`);
-    if (mark) out.textContent = `${mark.dataset.title} · ${mark.dataset.why}`;
-    else if (pointed === null) out.textContent = "";
-    else out.textContent = row(JSON.parse(chart.dataset.chart), plot);
-  }
-}
-
-function row(data, plot) {
-  const wanted = pointed * (data.end - data.begin);
-  let best = -1;
-  data.at.forEach((at, index) => {
-    if (best < 0 || Math.abs(at - wanted) <= Math.abs(data.at[best] - wanted)) best = index;
-  });
-  const cursor = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  const known = best >= 0 && Math.abs(data.at[best] - wanted) <= data.gap;
-  const share = `${100 * (known ? Math.max(0, data.at[best]) / (data.end - data.begin) : pointed)}%`;
-  for (const [name, value] of [["x1", share], ["x2", share], ["y1", "0"], ["y2", "100%"], ["class", "cursor"]]) {
-    cursor.setAttribute(name, value);
-  }
-  plot.append(cursor);
-  const at = clock(data.begin + (known ? data.at[best] : wanted));
-  const values = data.columns.map(({label, values}) => {
-    const value = known ? values[best] : null;
-    return `${label} ${value === null ? "–" : `${value} ${data.unit}`.trim()}`;
-  });
-  return `${at} · ${values.join(" · ")}`;
-}
-
-document.addEventListener("pointermove", event => {
-  const plot = event.target.closest?.(".plot");
-  if (!plot && pointed === null) return;
-  const box = plot?.getBoundingClientRect();
-  pointed = plot ? Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) : null;
-  readOut();
-});
-document.addEventListener("keydown", event => {
-  const plot = event.target.closest?.(".plot");
-  const step = {ArrowLeft: -0.01, ArrowRight: 0.01}[event.key];
-  if (event.key === "Escape") pointed = told = null;
-  else if (plot && step) pointed = Math.min(1, Math.max(0, (pointed ?? 1) + step));
-  else return;
-  if (step) event.preventDefault();
-  readOut();
-});
-const markOf = event => event.target.closest?.(".lane a");
-for (const kind of ["pointerover", "focusin"]) {
-  document.addEventListener(kind, event => {
-    const mark = markOf(event);
-    if ((mark?.id ?? null) === told) return;
-    told = mark?.id ?? null;
-    readOut();
-  });
-}
-document.addEventListener("click", event => {
-  const mark = markOf(event);
-  if (!mark) return;
-  event.preventDefault(); // it is read out beside the chart; Enter goes to the line below
-  if (event.detail === 0) location.hash = mark.getAttribute("href");
-  told = mark.id;
-  readOut();
-});
-
 // Events
 
 function put(message) {
@@ -114,7 +42,6 @@ function put(message) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({preventScroll: true});
   countOn();
-  readOut();
 }
 
 function putParts(parts) {

@@ -29,16 +29,21 @@ def test_an_event_has_the_parts_of_the_page() -> None:
 def test_before_the_first_tick_no_figure_is_a_number() -> None:
     page = group_page(some_facts(a_status(desired=None, listed=None)))
     assert re.findall(r"<dd><b>([^<]*)</b>", page) == [ABSENT, ABSENT]
-    for words in ("Nothing has been recorded", "No condition has been judged", "Nothing has been evaluated yet",
-                  "Nothing has been decided yet", "The members have not been listed yet"):  # fmt: skip
+    for words in (
+        "Nothing was recorded in this time",
+        "No condition was judged in this time",
+        "Nothing has been evaluated yet",
+        "Nothing has been decided yet",
+        "The members have not been listed yet",
+    ):
         assert words in page
     assert "<path" not in page
 
 
 def test_after_a_start_the_chart_says_since_when_it_is_recorded() -> None:
-    assert "Recorded since 22:14:30 UTC" in parts_of(some_facts(picture=a_picture(ROWS)))["sizes"]
+    assert "Nothing is known of before 2023-11-14 22:14 UTC" in parts_of(some_facts(picture=a_picture(ROWS)))["sizes"]
     old = a_picture([(-9000.0, 3, 3), *ROWS])
-    assert "Recorded since" not in parts_of(some_facts(picture=old))["sizes"]
+    assert "Nothing is known of" not in parts_of(some_facts(picture=old))["sizes"]
 
 
 def test_a_condition_is_shown_against_its_threshold_with_its_verdict() -> None:

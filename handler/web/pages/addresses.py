@@ -1,0 +1,42 @@
+"""What the addresses of pages ask for."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from config.units import Instant
+from handler.web.pages.choosing import STATES, Choice, Sort
+from handler.web.pages.windows import Window, window_of
+
+
+class ChoiceAsked(BaseModel):
+    """The groups that the first page shows."""
+
+    q: str = Field("", max_length=200)
+    state: str = Field("", pattern=f"^({'|'.join(STATES)})$")
+    sort: Sort = Sort.WORST
+
+    @property
+    def choice(self) -> Choice:
+        """What a person wants to see."""
+        return Choice(words=self.q, state=self.state, sort=self.sort)
+
+
+class TimeAsked(BaseModel):
+    """The time that an address asks for."""
+
+    span: str = Field("", max_length=20)
+    begin: str = Field("", max_length=40, alias="from")
+    end: str = Field("", max_length=40, alias="to")
+
+    def window(self, now: Instant) -> Window:
+        """Return it. Raises `Refused`."""
+        return window_of(now, span=self.span, begin=self.begin, end=self.end)
+
+
+class EventsAsked(TimeAsked):
+    """The events that an address asks for."""
+
+    group: str | None = None
+    since: str = ""
+    """The mark of a page of all groups."""
