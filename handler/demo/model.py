@@ -14,7 +14,7 @@ _MEMBER_PORT = 8082
 _MODEL = """\
 # The demo's declaration, written by `trimtab demo`: as you would write it, with shorter times.
 counters:
-  busy: {{snmp: "TRIMTAB-DEMO::busyPercent.0", unit: percent, range: [0, 100]}}
+  busy: {{snmp: "TRIMTAB-DEMO::busyPercent.0", unit: percent, range: [0, 100], shared: true}}
   cpu:  {{snmp: "TRIMTAB-DEMO::cpuPercent.0", unit: percent, range: [0, 100]}}
 
 conditions:
