@@ -60,6 +60,7 @@ from handler.cli.terminal import (
     show,
 )
 from handler.cli.token import token
+from handler.cli.tune import tune
 from handler.cli.user import user
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class _ByTask(Commands):
             "balancers",
             "delete",
         ),
-        "Write and try a declaration": ("check", "counters", "eval", "replay", "plan", "snapshot", "import"),
+        "Write and try a declaration": ("check", "counters", "eval", "replay", "tune", "plan", "snapshot", "import"),
         "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
         "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
@@ -107,7 +108,7 @@ app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
 app.add_typer(seal, name="seal")
 for _command in (
-    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, definitions,
+    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, definitions,
     rollback, roll, snapshot, plan, completion,
 ):  # fmt: skip
     app.command()(_command)

@@ -18,6 +18,7 @@ from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
 from handler.replay.members import ReplayMembers
 from handler.replay.outcomes import ReplayLine, line_of
+from handler.replay.paths import PathRecorder
 from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
 from handler.replay.tallies import TickMeter
@@ -72,6 +73,7 @@ def replay_load(
     forecasting = Forecasting(catalogue, (group,))
     most = hourly_most(catalogue, group)
     meter, spent, lines = TickMeter(declared.interval), deque[tuple[Instant, int]](), list[ReplayLine]()
+    recorder = PathRecorder()
     ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
     rates = load.rate[np.searchsorted(load.at, ticks, side="right") - 1]
     for at, rate in zip(ticks.tolist(), rates.tolist(), strict=True):
@@ -87,8 +89,9 @@ def replay_load(
             spent.append((now.wall, ordered))
         short = rate > load.capacity * fleet.serving(at)
         meter.tick(at, decision.state.desired, busy=chain.busy, short=short)
+        recorder.tick(len(fleet.members), fleet.serving(at), fleet.left)
         note(1)
-    return Run(group=group, lines=tuple(lines), ticks=len(ticks), tally=meter.tally(lines))
+    return Run(group=group, lines=tuple(lines), ticks=len(ticks), tally=meter.tally(lines), path=recorder.path())
 
 
 def feeds_for(catalogue: Catalogue, groups: tuple[GroupId, ...]) -> Mapping[CounterId, Feed]:

@@ -338,6 +338,20 @@ class Follower:
         return hourly_left(self._hourly, self._spent, at)
 
 
+def serving_in(course: Course, asked: int | None, at: Instant) -> int | None:
+    """Return how many members of a recording were in service.
+
+    Args:
+        course: the events of its group, which may show it.
+        asked: how many members were polled; ``None``: the series names none, and the desired size stands in.
+        at: when.
+    """
+    told = course.in_service(at)
+    if told is not None:
+        return told
+    return course.size(at) if asked is None else asked
+
+
 def hourly_most(catalogue: Catalogue, group: GroupId) -> int:
     """Return the smaller of the hourly budgets of a group and its cloud."""
     declared = catalogue.groups[group]

@@ -24,7 +24,7 @@ from handler.replay.givens import starts_of
 from handler.replay.happenings import Course
 from handler.replay.members import ReplayMembers
 from handler.replay.paths import PathRecorder
-from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, teams_of
+from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, serving_in, teams_of
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import RecordedCohort, polls_of
 from trigger.policies.evaluate import NOTHING_FORESEEN
@@ -154,8 +154,4 @@ class _Sharer(Follower):
 
     def _serving(self, number: int, at: Instant) -> int:
         """Return how many members were in service in the recording."""
-        told = self._course.in_service(at)
-        if told is not None:
-            return told
-        recorded = self._course.size(at) if self._sizes is None else self._sizes[number]
-        return recorded or 0
+        return serving_in(self._course, None if self._sizes is None else self._sizes[number], at) or 0

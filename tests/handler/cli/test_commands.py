@@ -114,6 +114,7 @@ _TABLE: dict[str, Row] = {
     "token new": Row(done=None, refused="none laptop", wrong="ada laptop --expires soon"),
     "token revoke": Row(done=None, refused="none laptop", wrong="ada"),
     "token rotate": Row(done=None, refused="none laptop", wrong="ada"),
+    "tune": Row(done=None, refused="GOOD --series NONE", wrong="GOOD --sweep 1..2", asks=False),
     "user add": Row(done=None, refused="ada --role viewer", wrong="ada --role king"),
     "user anonymous": Row(done=None, refused="none", wrong="everything"),
     "user delete": Row(done=None, refused="none", wrong=""),

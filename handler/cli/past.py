@@ -1,0 +1,195 @@
+"""What `trimtab tune` and `trimtab advise` look at: a file, and a recording of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from handler.cli.terminal import PROBLEMS, USAGE, directory, fail, instant
+
+if TYPE_CHECKING:
+    from config.model.catalogue import Catalogue
+    from config.units import GroupId
+    from handler.replay.samples import Samples
+    from handler.tuning.preparing import DeclaredFile, Recording
+
+PastSeries = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        metavar="FILE",
+        help="Recorded samples: CSV, .parquet, or prometheus:URL. Left out: what the daemon has recorded.",
+        show_default=False,
+    ),
+]
+PastEvents = Annotated[
+    Path | None,
+    typer.Option("--events", metavar="CSV", help="What trimtab export events writes.", show_default=False),
+]
+FittingBoot = Annotated[
+    str, typer.Option("--boot", metavar="SPAN", help="Time from the order of a member until it serves, if unrecorded.")
+]
+FittingDrain = Annotated[
+    str | None,
+    typer.Option("--drain", metavar="SPAN", help="Time that a member drains. Left out: the group's drain."),
+]
+GroupNames = Annotated[
+    list[str] | None, typer.Argument(metavar="[GROUP]...", help="Groups of the file; left out: all of them.")
+]
+Limit = Annotated[
+    float | None,
+    typer.Option("--limit", metavar="N", help="What a member may carry, instead of the threshold by which it grows."),
+]
+Pictures = Annotated[
+    list[Path] | None,
+    typer.Option("--out", metavar="FILE", help="Also write a table as .csv, or a picture as .svg or .png."),
+]
+
+PROMETHEUS = "prometheus:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """Where the recording is, from the options."""
+
+    series: str | None
+    events: Path | None
+    since: str | None
+    until: str | None
+    state: Path | None
+    json: bool
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The part of it that counts, in seconds since the epoch."""
+        first = float("-inf") if self.since is None else instant(self.since, json=self.json)
+        return first, float("inf") if self.until is None else instant(self.until, json=self.json)
+
+
+def declared_file(path: Path) -> DeclaredFile:
+    """Read a file.
+
+    Raises:
+        DeclarationError: as `config.load.load`.
+    """
+    from config.load import catalogue_of, read
+    from handler.tuning.preparing import DeclaredFile
+
+    reading = read(path)
+    text = path.read_bytes().decode("utf-8-sig")
+    return DeclaredFile(text=text, reading=reading, catalogue=catalogue_of(reading))
+
+
+def chosen_groups(catalogue: Catalogue, names: Sequence[str]) -> tuple[GroupId, ...]:
+    """Return the groups that a person names, or all of a file.
+
+    Raises:
+        Refused: one of them is not declared.
+    """
+    from config.errors import Refused
+    from config.units import GroupId
+
+    for name in names:
+        if name not in catalogue.groups:
+            raise Refused(f"there is no group {name}; there are {', '.join(sorted(catalogue.groups)) or 'none'}")
+    return tuple(dict.fromkeys(GroupId(name) for name in names)) or tuple(sorted(catalogue.groups))
+
+
+def recording_of(catalogue: Catalogue, groups: Sequence[GroupId], past: Past) -> tuple[Recording, tuple[str, ...]]:
+    """Read the recording of groups; return it with remarks on what it lacks.
+
+    Raises:
+        Unreplayable: it cannot be read.
+    """
+    from tempfile import TemporaryDirectory
+
+    from handler.replay.scrapes import ticks_by_group
+    from handler.replay.tables import read_events
+    from handler.tuning.preparing import Recording
+
+    if past.series is not None:
+        samples, remarks = _samples(catalogue, groups, past.series, past)
+        courses = {} if past.events is None else read_events(past.events, catalogue.groups)
+        return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), remarks
+    with TemporaryDirectory() as folder:
+        series, events = _exported(groups, past, Path(folder))
+        samples, remarks = _samples(catalogue, groups, str(series), past)
+        courses = read_events(events, catalogue.groups)
+    return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), remarks
+
+
+def _samples(
+    catalogue: Catalogue, groups: Sequence[GroupId], series: str, past: Past
+) -> tuple[Samples, tuple[str, ...]]:
+    since, until = past.span
+    if series.startswith(PROMETHEUS):
+        from handler.replay.prometheus_series import read_prometheus
+
+        if past.since is None or past.until is None:
+            fail("--series prometheus:URL needs --since T and --until T", USAGE, json=past.json)
+        return read_prometheus(series.removeprefix(PROMETHEUS), catalogue, groups, since, until)
+    from handler.replay.reading import ReplaySpan, read_series
+
+    return read_series(Path(series), catalogue, groups, ReplaySpan(since=since, until=until))
+
+
+def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, Path]:
+    """Write what the daemon has recorded as `trimtab export` does; return the files of samples and events."""
+    from handler.recording.events import RecordingSelection, write_events
+    from handler.recording.exporting import export_series
+    from handler.recording.parquet import Sheets
+    from handler.store.timeline import read_timeline
+
+    state = directory(past.state)
+    if not (state / "recording").is_dir():
+        where = state / "recording"
+        fail(
+            f"nothing was ever recorded in {where}: give --series FILE, or trimtab record on", PROBLEMS, json=past.json
+        )
+    since, until = past.span
+    series, events = into / "series.parquet", into / "events.csv"
+    with series.open("wb") as file:
+        sink = Sheets(file, None)
+        export_series(
+            state / "recording", RecordingSelection(groups=frozenset(groups), since=since, until=until), sink, _untold
+        )
+        sink.close()
+    with events.open("w", encoding="utf-8", newline="") as lines:
+        write_events(lines, read_timeline(state / "trimtab.sqlite"), RecordingSelection(groups=frozenset(groups)))
+    return series, events
+
+
+def _untold(done: int, of: int) -> None:
+    """Show no progress."""
+
+
+def span_of(text: str, *, json: bool) -> float:
+    """Read a duration. Exits on anything else."""
+    from config.units import parse_span
+
+    try:
+        return parse_span(text)
+    except ValueError as error:
+        fail(str(error), USAGE, json=json)
+
+
+def require_kinds(paths: Iterable[Path], *, json: bool) -> None:
+    """Exit if a file is to be written whose kind is none of table and pictures."""
+    for path in paths:
+        if path.suffix not in {".csv", ".svg", ".png"}:
+            fail(f"--out {path}: expected a name that ends in .csv, .svg or .png", USAGE, json=json)
+
+
+def write_out(path: Path, content: bytes, *, json: bool) -> None:
+    """Write a file whole. Exits if it cannot be written."""
+    from handler.recording.folder import written_whole
+
+    try:
+        with written_whole(path) as file:
+            file.write(content)
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror}", PROBLEMS, json=json)

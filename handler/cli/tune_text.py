@@ -1,0 +1,131 @@
+"""What `trimtab tune` prints: the frontier as a table and a picture of characters, and what to change in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from config.units import format_span
+from handler.cli.columns import Column, table
+from handler.cli.terminal import lines, show
+from handler.tuning.results import Tuning, diff, edited
+
+if TYPE_CHECKING:
+    from handler.tuning.outcomes import Outcome
+    from handler.tuning.parameters import Candidate
+    from handler.tuning.preparing import DeclaredFile
+
+_WIDE, _HIGH = 60, 12
+_MOST_ROWS = 16
+"""Of the frontier: about a screen; --out writes them all."""
+
+
+def tuning_page(declared: DeclaredFile, tuning: Tuning) -> None:
+    """Print a group."""
+    span = format_span(tuning.span)
+    lines([f"{tuning.group}: {len(tuning.outcomes)} settings over {span}; over: minutes with {tuning.limit}"])
+    show(table(_columns(tuning), _rows(tuning), nothing="no settings"))
+    lines(scatter(tuning))
+    for proposal in tuning.proposals:
+        lines(["", f"{proposal.word}: {_words(proposal.outcome, tuning.outcomes[tuning.today])}"])
+        patch = diff(declared, edited(declared, tuning, proposal.candidate))
+        lines(patch or ["  nothing to change: it is today's setting"])
+    if not any(tuning.goal.kept(each.outcome, tuning.span) for each in tuning.proposals):
+        lines(["", f"no setting keeps the goal: {_goal(tuning)}"])
+
+
+def plain(declared: DeclaredFile, tuning: Tuning) -> dict[str, object]:
+    """Return a group as JSON's types."""
+
+    def one(candidate: Candidate) -> dict[str, object]:
+        return {"setting": dict(tuning.setting(candidate)), "outcome": asdict(tuning.outcomes[candidate])}
+
+    return {
+        "group": tuning.group,
+        "seconds": tuning.span,
+        "limit": tuning.limit,
+        "goal": {"over": tuning.goal.over, "changes": tuning.goal.changes},
+        "tried": len(tuning.outcomes),
+        "today": one(tuning.today),
+        "against": None if tuning.against is None else asdict(tuning.against),
+        "frontier": [one(candidate) for candidate in tuning.frontier],
+        "proposals": [
+            {
+                "choice": each.word,
+                **one(each.candidate),
+                "diff": "\n".join(diff(declared, edited(declared, tuning, each.candidate))),
+            }
+            for each in tuning.proposals
+        ],
+    }
+
+
+def _goal(tuning: Tuning) -> str:
+    calm = "" if tuning.goal.changes is None else f" and {tuning.goal.changes:g} changes"
+    return f"at most {tuning.goal.over:.4g} minutes over{calm} a day"
+
+
+def _words(outcome: Outcome, today: Outcome) -> str:
+    return (
+        f"{outcome.hours:,.1f} member-hours ({_change(outcome.hours, today.hours)}), {outcome.over:,.1f} minutes over "
+        f"(today {today.over:,.1f}), {outcome.changes} changes (today {today.changes})"
+    )
+
+
+def _change(now: float, before: float) -> str:
+    return f"{(now / before - 1.0) * 100.0:+.1f} %" if before else "today none"
+
+
+def _rows(tuning: Tuning) -> list[tuple[str, Mapping[str, str], Outcome]]:
+    """Return today's setting, the proposals, and as many others of the frontier as fit, by member-hours."""
+    named = [tuning.today, *(each.candidate for each in tuning.proposals)]
+    others = [each for each in tuning.frontier if each not in named]
+    stride = -(-len(others) // _MOST_ROWS) or 1
+    listed = sorted(dict.fromkeys([*named, *others[::stride]]), key=lambda each: tuning.outcomes[each].costs)
+    rows = [(tuning.choice(each), tuning.setting(each), tuning.outcomes[each]) for each in listed]
+    return [*rows, ("against", {}, tuning.against)] if tuning.against is not None else rows
+
+
+def _columns(tuning: Tuning) -> list[Column[tuple[str, Mapping[str, str], Outcome]]]:
+    settings = [
+        Column(
+            parameter.name.partition(".")[2].upper(),
+            lambda row, name=parameter.name: row[1].get(name, "–"),  # type: ignore[misc]  # bound now
+        )
+        for parameter in tuning.parameters
+    ]
+    return [
+        Column("", lambda row: row[0]),
+        Column("MEMBER-HOURS", lambda row: f"{row[2].hours:,.2f}"),
+        Column("OVER", lambda row: f"{row[2].over:,.1f}"),
+        Column("CHANGES", lambda row: str(row[2].changes)),
+        *settings,
+    ]
+
+
+def scatter(tuning: Tuning) -> Iterator[str]:
+    """Draw the settings with characters: member-hours to the right, minutes over upwards; best is bottom left."""
+    outcomes = list(tuning.outcomes.values())
+    hours, over = [each.hours for each in outcomes], [each.over for each in outcomes]
+    cells = [[" "] * _WIDE for _ in range(_HIGH)]
+    marked: list[tuple[Outcome, str]] = [(each, "·") for each in outcomes]
+    marked += [(tuning.outcomes[each], "o") for each in tuning.frontier]
+    marked += [(tuning.outcomes[tuning.today], "T")]
+    marked += [(each.outcome, each.word[0].upper()) for each in tuning.proposals]
+    for outcome, mark in marked:
+        column, row = _at(outcome.hours, hours, _WIDE), _at(outcome.over, over, _HIGH)
+        cells[_HIGH - 1 - row][column] = mark
+    yield ""
+    for number, line in enumerate(cells):
+        edge = f"{max(over):>8,.1f}" if number == 0 else f"{min(over):>8,.1f}" if number == _HIGH - 1 else " " * 8
+        yield f"{edge} │{''.join(line).rstrip()}"
+    yield f"{'':8} └{'─' * _WIDE}"
+    low, high = f"{min(hours):,.1f}", f"{max(hours):,.1f} member-hours"
+    yield f"{'':10}{low}{high:>{_WIDE - len(low)}}"
+    yield f"{'':10}T today · tried o frontier L lean C calm S safe"
+
+
+def _at(value: float, values: Sequence[float], cells: int) -> int:
+    low, high = min(values), max(values)
+    return round((value - low) / (high - low) * (cells - 1)) if high > low else 0

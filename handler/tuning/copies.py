@@ -1,0 +1,121 @@
+"""Copies of one group under other settings, as one declaration: they are replayed side by side.
+
+The declaration is made anew from the file's own values, so that a copy is read, checked and built exactly as the file
+with that setting would be.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from config.document.places import ParsedText, Plain
+from config.errors import DeclarationError
+from config.load import catalogue_of
+from config.model.catalogue import Catalogue
+from config.model.where import Where
+from config.units import GroupId
+from handler.tuning.parameters import Candidate, Parameter
+
+_KEPT = ("mibs", "sources", "counters")
+_ELSEWHERE = ("notify", "service")
+"""Keys of a group that reach beyond it; neither changes what its policies ask for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TunedGroup:
+    """A group, as its file declares it."""
+
+    reading: ParsedText
+    catalogue: Catalogue
+    """Made of the reading."""
+    group: GroupId
+    parameters: tuple[Parameter, ...]
+
+
+def name_of(number: int) -> GroupId:
+    """Return the name of a copy."""
+    return GroupId(f"copy-{number}")
+
+
+def copies(tuned: TunedGroup, candidates: Sequence[Candidate]) -> Catalogue:
+    """Declare a copy of the group for each setting; they are named by `name_of`.
+
+    Raises:
+        DeclarationError: a setting is refused by the rules of the file.
+    """
+    data: dict[str, Plain] = {name: tuned.reading.data[name] for name in _KEPT if name in tuned.reading.data}
+    data |= _surroundings(tuned)
+    sections: dict[str, dict[str, Plain]] = {"conditions": {}, "policies": {}, "groups": {}}
+    for number, candidate in enumerate(candidates):
+        for section, entries in _copy(tuned, candidate, number).items():
+            sections[section] |= entries
+    return catalogue_of(ParsedText(file=tuned.reading.file, data={**data, **sections}, keys={}, values={}, problems=()))
+
+
+def allowed(tuned: TunedGroup, candidate: Candidate) -> bool:
+    """Tell whether the rules of the file allow a setting: a threshold may contradict another one, for example."""
+    try:
+        copies(tuned, (candidate,))
+    except DeclarationError:
+        return False
+    return True
+
+
+def _surroundings(tuned: TunedGroup) -> dict[str, Plain]:
+    """Return what all copies share: the group's profile and balancers, and its cloud with the budget of all groups."""
+    group = tuned.catalogue.groups[tuned.group]
+    cloud = tuned.catalogue.profiles[group.profile].cloud
+    granted = tuned.catalogue.granted(cloud)
+    declared = _entry(tuned, "clouds", cloud)
+    declared["budget"] = {"per_hour": granted.per_hour, "outstanding": granted.outstanding}
+    balancers: dict[str, Plain] = {use.balancer: _entry(tuned, "balancers", use.balancer) for use in group.balancers}
+    profiles: dict[str, Plain] = {group.profile: _entry(tuned, "profiles", group.profile)}
+    return {"clouds": {cloud: declared}, "balancers": balancers, "profiles": profiles}
+
+
+def _copy(tuned: TunedGroup, candidate: Candidate, number: int) -> Mapping[str, dict[str, Plain]]:
+    """Return the entries of one copy, under names of its own."""
+    named = tuned.catalogue.groups[tuned.group].named
+    policies: dict[str, dict[str, Plain]] = {name: _entry(tuned, "policies", name) for name in named}
+    names = dict.fromkeys(each for policy in policies.values() for each in _words(policy.get("when")))
+    conditions = {name: _entry(tuned, "conditions", name) for name in names}
+    for parameter, value in zip(tuned.parameters, candidate, strict=True):
+        section, name, *keys = parameter.where
+        _set((policies if section == "policies" else conditions)[name], tuple(keys), parameter.plain(value))
+    renamed = {name: f"c{place}-{number}" for place, name in enumerate(conditions)}
+    for policy in policies.values():
+        if "when" in policy:
+            policy["when"] = [renamed[each] for each in _words(policy["when"])]
+        if isinstance(by := policy.get("by"), str):
+            policy["by"] = renamed[by]
+    own = {name: f"p{place}-{number}" for place, name in enumerate(policies)}
+    group = _entry(tuned, "groups", tuned.group)
+    group = {key: value for key, value in group.items() if key not in _ELSEWHERE}
+    group["policies"] = list(own.values())
+    return {
+        "conditions": {renamed[name]: entry for name, entry in conditions.items()},
+        "policies": {own[name]: entry for name, entry in policies.items()},
+        "groups": {name_of(number): group},
+    }
+
+
+def _set(entry: dict[str, Plain], keys: Where, value: Plain) -> None:
+    for key in keys[:-1]:
+        inner = entry[key]
+        if not isinstance(inner, dict):
+            raise TypeError(f"{key} is no mapping")
+        entry = inner
+    entry[keys[-1]] = value
+
+
+def _entry(tuned: TunedGroup, section: str, name: str) -> dict[str, Plain]:
+    """Return a copy of an entry of the file."""
+    entries = tuned.reading.data.get(section)
+    entry = entries.get(name) if isinstance(entries, dict) else None
+    return copy.deepcopy(entry) if isinstance(entry, dict) else {}
+
+
+def _words(value: Plain) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

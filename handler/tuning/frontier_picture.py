@@ -1,0 +1,48 @@
+"""The settings that were tried, as a picture: member-hours against minutes over the limit; best is bottom left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.units import format_span
+from handler.tuning.drawing import Dot, Drawing, Label, Path, Shape
+from handler.tuning.plots import HEIGHT, WIDTH, Axes, scale_of
+from handler.tuning.results import Tuning
+
+_TRIED, _FRONTIER, _TODAY, _CHOSEN, _AGAINST = "#bbbbbb", "#0066cc", "#cc0000", "#007744", "#aa6600"
+_LEGEND_X, _LEGEND_Y, _LINE = 440, 60, 20
+
+
+def frontier_picture(tuning: Tuning) -> Drawing:
+    """Draw one group's settings."""
+    outcomes = list(tuning.outcomes.values())
+    axes = Axes(
+        across=scale_of(each.hours for each in outcomes), up=scale_of((each.over for each in outcomes), from_zero=True)
+    )
+    span = format_span(tuning.span)
+    shapes: list[Shape] = [*axes.frame("member-hours", f"{tuning.group}: minutes with {tuning.limit}, in {span}")]
+    shapes += [Dot(at=axes.place(each.hours, each.over), colour=_TRIED) for each in outcomes]
+    edge = [(tuning.outcomes[each].hours, tuning.outcomes[each].over) for each in tuning.frontier]
+    shapes.append(Path(points=[axes.place(*each) for each in _steps(edge)], colour=_FRONTIER))
+    shapes += [Dot(at=axes.place(*each), colour=_FRONTIER) for each in edge]
+    today = tuning.outcomes[tuning.today]
+    named = [("today", today, _TODAY)] + [(each.word, each.outcome, _CHOSEN) for each in tuning.proposals]
+    if tuning.against is not None:
+        named.append(("against", tuning.against, _AGAINST))
+    for number, (word, outcome, colour) in enumerate(named):
+        line = _LEGEND_Y + _LINE * number
+        shapes.append(Dot(at=axes.place(outcome.hours, outcome.over), colour=colour, radius=5.0))
+        shapes.append(Dot(at=(_LEGEND_X, line - 4), colour=colour, radius=5.0))
+        figures = f"{outcome.hours:,.1f} member-hours, {outcome.over:,.1f} minutes, {outcome.changes} changes"
+        shapes.append(Label(at=(_LEGEND_X + 12, line), text=f"{word}: {figures}", colour=colour))
+    return Drawing(width=WIDTH, height=HEIGHT, shapes=tuple(shapes))
+
+
+def _steps(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the lower edge of points that come by their first value: those that are lower than all before."""
+    edge: list[tuple[float, float]] = []
+    for x, y in points:
+        if not edge or y < edge[-1][1]:
+            edge += [(x, edge[-1][1])] if edge else []
+            edge.append((x, y))
+    return edge
