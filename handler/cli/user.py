@@ -38,6 +38,7 @@ def init(
     perform(state, json, BeginUsers(name=name, anonymous=allowed))
     typer.echo(f"{name}: the first admin; requests without a credential: {allowed.value}")
     typer.echo(f"a token for it: trimtab token new {name} NAME; the token of the state directory has ended")
+    typer.echo(f"a password for the console: trimtab user password {name}")
 
 
 def _asked(*, json: bool) -> Anonymous:
@@ -81,7 +82,8 @@ def add(  # an option each
 
     of = None if account is None else AccountId(account)
     made = perform(state, json, AddUser(name=name, role=role, groups=groups_of(groups), account=of))["name"]
-    typer.echo(f"{made}: added, {role.value}; a token: trimtab token new {made} NAME")
+    ways = f"a token: trimtab token new {made} NAME; a password: trimtab user password {made}"
+    typer.echo(f"{made}: added, {role.value}; {ways}")
 
 
 @user.command("list")
@@ -122,6 +124,38 @@ def disable(
 
     said = f"{name}: its tokens are accepted again" if off else f"{name}: its tokens are not accepted any more"
     act(state, json, DisableUser(user=name, disabled=not off), said=said)
+
+
+@user.command("password")
+def password(
+    name: Known,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete the password: no more logging in by one.")] = False,
+    from_input: Annotated[
+        bool, typer.Option("--stdin", help="Read it from standard input, one line, instead of asking.")
+    ] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Set the password with which a user logs in to the console; sessions of this user end."""
+    from handler.operations.user_operations import GivePassword, RemovePassword
+
+    if remove:
+        act(state, json, RemovePassword(user=name), said=f"{name}: the password is removed")
+        return
+    given = GivePassword(user=name, password=_typed(from_input=from_input, json=json))
+    act(state, json, given, said=f"{name}: the password is set; who was logged in as {name} no longer is")
+
+
+def _typed(*, from_input: bool, json: bool) -> str:
+    """Read a password without showing it; never from the command line, which every account can read."""
+    import sys
+
+    if from_input:
+        return sys.stdin.readline().rstrip("\r\n")
+    if json or not sys.stdin.isatty():
+        fail("no terminal to type a password at: pass it with --stdin", USAGE, json=json)
+    typed: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return typed
 
 
 @user.command("delete")

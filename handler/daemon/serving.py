@@ -165,11 +165,21 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     )
     port = tcp.getsockname()[1]
     known, attempts = operations.users.known, operations.attempts
-    access = Access(trusted=False, port=port, token=token, names=protection.names)
+    access = Access(
+        trusted=False, port=port, token=token, names=protection.names, secure=protection.listen.is_protected
+    )
     tls = None if protection.certificate is None else protection.certificate.context
     clock, tokens = asyncio.get_running_loop().time, Allowances(API_TOKEN)
     edge = Edge(
-        Gate(app, access, hooks, known, attempts, token_wait=lambda token: tokens.wait(token, clock())),
+        Gate(
+            app,
+            access,
+            hooks,
+            known,
+            attempts,
+            sessions=operations.users.sessions,
+            token_wait=lambda token: tokens.wait(token, clock()),
+        ),
         trusted=protection.listen.trusted,
         encrypted=tls is not None,
         rates=RequestRates(),

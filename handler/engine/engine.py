@@ -44,6 +44,9 @@ from handler.runtime.timekeeper import Timekeeper
 from handler.sealing.seal import Seal
 from handler.users.key_pairs import KnownKeyPairs
 from handler.users.known import KnownUsers
+from handler.users.login import Login
+from handler.users.passwords import KnownPasswords
+from handler.users.sessions import Sessions
 from handler.users.trail import AuditTrail
 
 _HEARTBEAT: Seconds = 0.1
@@ -100,6 +103,9 @@ class Engine:
         )
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall)
         self.seal = Seal(parts.seal_key(None))
+        self.passwords = KnownPasswords(parts.store, self.users, lambda: parts.clock().wall)
+        self.sessions = Sessions(lambda: parts.clock().steady)
+        self.login = Login(self.users, self.passwords, self.sessions, lambda: parts.clock().steady)
         self.key_pairs = KnownKeyPairs(parts.store, self.users, self.seal, lambda: parts.clock().wall)
         self.trail = AuditTrail(parts.store, parts.audit)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
@@ -175,6 +181,7 @@ class Engine:
         await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
         await self.key_pairs.load()
+        await self.passwords.load()
         self.reports.start()
         await self.ingest.start()
         self._chores = [

@@ -22,6 +22,8 @@ class Way(enum.Enum):
     SOCKET = "socket"
     """The unix socket of the state directory; its mode controls access."""
     TOKEN = "token"  # noqa: S105  # a word, no token
+    SESSION = "session"
+    """A browser in which a user has logged in."""
     SIGNATURE = "signature"
     """A request that is signed with a user's key pair."""
     WEBHOOK = "webhook"

@@ -12,6 +12,8 @@ from handler.identity.roles import UserRole
 from handler.operations.lookup import NoSuch, nearest, no_group
 from handler.ports.identity import StoredToken, StoredUser
 from handler.users.known import KnownUsers
+from handler.users.login import Login
+from handler.users.sessions import Sessions
 
 
 class UserAdmin:
@@ -24,6 +26,36 @@ class UserAdmin:
     def known(self) -> KnownUsers:
         """Return the users and tokens that requests are compared with."""
         return self._engine.users
+
+    @property
+    def login(self) -> Login:
+        """Return what makes sessions of names and passwords."""
+        return self._engine.login
+
+    @property
+    def sessions(self) -> Sessions:
+        """Return the sessions of browsers."""
+        return self._engine.sessions
+
+    async def give_password(self, user: str, password: str) -> None:
+        """Set a user's password.
+
+        Raises:
+            NoSuch: there is no such user.
+            Refused: the password is too short, too long or the user's name.
+        """
+        self._known(user)
+        await self._engine.passwords.give(user, password)
+
+    async def remove_password(self, user: str) -> None:
+        """Delete a user's password.
+
+        Raises:
+            NoSuch: there is no such user.
+            Refused: it has none.
+        """
+        self._known(user)
+        await self._engine.passwords.remove(user)
 
     def all(self, grants: Grants) -> tuple[StoredUser, ...]:
         """Return the users of the caller's accounts, by name."""

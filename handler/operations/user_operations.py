@@ -96,6 +96,32 @@ class DisableUser:
         return shown_user(await operations.users.disable(self.user, disabled=self.disabled))
 
 
+@over(
+    "PUT", "/users/{user}/password", "give_password", verb=Verb.USERS, on=its_user, body="PasswordBody",
+    tag="users", told=lambda _: "",
+)  # fmt: skip
+class GivePassword:
+    """Set the password with which a user logs in to the console. Whoever is logged in as this user no longer is."""
+
+    user: str
+    password: Annotated[str, Len(1, 1000)] = field(repr=False)
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.users.give_password(self.user, self.password)
+        return {"user": self.user, "password": True}
+
+
+@over("DELETE", "/users/{user}/password", "remove_password", verb=Verb.USERS, on=its_user, tag="users")
+class RemovePassword:
+    """Delete a user's password, so that it cannot log in by one. Whoever is logged in as this user no longer is."""
+
+    user: str
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.users.remove_password(self.user)
+        return {"user": self.user, "password": False}
+
+
 @over("DELETE", "/users/{user}", "delete_user", verb=Verb.USERS, on=its_user, tag="users")
 class DeleteUser:
     """Delete a user and its tokens."""
@@ -161,7 +187,17 @@ class RevokeToken:
 
 
 UserOperation = (
-    BeginUsers | AllowAnonymous | AddUser | GiveRole | DisableUser | DeleteUser | NewToken | RotateToken | RevokeToken
+    BeginUsers
+    | AllowAnonymous
+    | AddUser
+    | GiveRole
+    | DisableUser
+    | GivePassword
+    | RemovePassword
+    | DeleteUser
+    | NewToken
+    | RotateToken
+    | RevokeToken
 )
 
 

@@ -28,6 +28,7 @@ from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, Decla
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
 from handler.ports.key_pairs import KeyPairStore
+from handler.ports.passwords import PasswordStore
 from handler.ports.stored import (
     EVERY_KIND,
     Creates,
@@ -137,6 +138,7 @@ class Store(
     IdentityStore,
     KeyPairStore,
     OutsideStore,
+    PasswordStore,
     RollingStore,
     Protocol,
 ):

@@ -41,6 +41,14 @@ tokens = Table(
     Column("last_used_at", SECONDS),
 )
 
+passwords = Table(
+    "passwords",
+    METADATA,
+    Column("user_name", Text, ForeignKey("users.name", ondelete="CASCADE"), key="user", primary_key=True),
+    Column("hash", Text, nullable=False),
+    Column("changed_at", SECONDS, nullable=False),
+)
+
 key_pairs = Table(
     "key_pairs",
     METADATA,

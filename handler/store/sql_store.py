@@ -41,6 +41,7 @@ from handler.store.entity_rows import EntityRows, write_revision
 from handler.store.identity_rows import IdentityRows
 from handler.store.key_pair_rows import KeyPairRows
 from handler.store.member_rows import MemberRows
+from handler.store.password_rows import PasswordRows
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import claimed
@@ -61,6 +62,7 @@ class SqlStore(
     IdentityRows,
     KeyPairRows,
     MemberRows,
+    PasswordRows,
     RollingRows,
 ):
     """The store over one database."""

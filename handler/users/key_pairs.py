@@ -233,7 +233,7 @@ class KnownKeyPairs:
 
     def _forget_deleted(self, user: str) -> None:
         """Drop the pairs of a user that is no more: the store has dropped them with it."""
-        if all(each.name != user for each in self._users.users()):
+        if not self._users.has(user):
             self._pairs = {key: pair for key, pair in self._pairs.items() if key[0] != user}
             self._index()
 

@@ -90,14 +90,25 @@ class KnownUsers:
 
         Every credential of a user leads here.
         """
-        user = self._users.get(name)
-        if user is None or user.disabled_at is not None:
+        if not self.may_ask(name):
             return None
+        user = self._users[name]
         grants = grants_of(user, token, self._reach(user))
         return Actor(name=name, origin=origin, account=user.account, grants=grants, is_user=True)
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is such a user."""
+        return name in self._users
+
+    def may_ask(self, name: str) -> bool:
+        """Tell whether there is such a user and it is not disabled."""
+        return name in self._users and self._users[name].disabled_at is None
+
     def follow(self, follower: Callable[[str], None]) -> None:
-        """Call a function with the name of each user whose role, groups or state changed, or that was deleted."""
+        """Call a function with the name of each user whose role, groups, state or password has changed.
+
+        It is also called for one that was deleted.
+        """
         self._followers.append(follower)
 
     # Users
@@ -198,7 +209,7 @@ class KnownUsers:
             del self._users[name]
             self._tokens = {key: token for key, token in self._tokens.items() if key[0] != name}
             self._index()
-            self._tell(name)
+            self.tell(name)
         logs.say("user_deleted", user=name)
 
     # Tokens
@@ -271,7 +282,7 @@ class KnownUsers:
     async def _changed(self, user: StoredUser) -> StoredUser:
         self._refuse_last_admin(self._users[user.name], user)
         await self._save(user)
-        self._tell(user.name)
+        self.tell(user.name)
         logs.say("user_changed", user=user.name, role=user.role.value, disabled=user.disabled_at is not None)
         return user
 
@@ -303,7 +314,8 @@ class KnownUsers:
         self._tokens[token.user, token.name] = token
         self._index()
 
-    def _tell(self, name: str) -> None:
+    def tell(self, name: str) -> None:
+        """Call the followers: something of this user has changed."""
         for follower in self._followers:
             follower(name)
 

@@ -25,6 +25,7 @@ from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
+from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.routes import build_pages
 from handler.web.paging import BadCursor
 from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
@@ -47,6 +48,7 @@ def build(operations: Operations) -> FastAPI:
     for router in (_health(operations), build_discovery(operations)):
         app.include_router(router, responses=measuring())
     app.include_router(build_pages(operations))
+    app.include_router(build_login(operations))
     describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):
         app.add_exception_handler(kind, _refused)
@@ -62,9 +64,11 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
     return problem_response(problem_of_error(error), str(error))
 
 
-async def _forbidden(request: Request, error: Exception) -> JSONResponse:
-    """Answer 401 to a caller without a credential, which may have one, and 403 to others."""
+async def _forbidden(request: Request, error: Exception) -> Response:
+    """Answer 401 to a caller without a credential, which may have one, and 403 to others; browsers get the login."""
     if actor_of(request).origin.way is Way.NONE:
+        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(BASE):
+            return to_login(request)
         return problem_response(Problem.UNAUTHENTICATED, str(error))
     return problem_response(Problem.FORBIDDEN, str(error))
 

@@ -2,8 +2,9 @@
 
 It finds the actor (`callers`), and refuses a change without a credential; what an actor may do is decided before each
 operation and route (`needs`). Over TCP the Host header must name this machine,
-so that no web page can trick a browser into sending requests. Webhooks and pushed values have tokens of their own and a
-larger bound: the gate passes them on to their applications.
+so that no web page can trick a browser into sending requests; and a request of a browser's session that changes
+something must prove that a page of this daemon makes it (`session_cookie`). Webhooks and pushed values have tokens of
+their own and a larger bound: the gate passes them on to their applications.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import asyncio
 import contextlib
 import enum
 import re
-from collections.abc import Awaitable, Callable, Hashable, MutableMapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
 from handler.ingest.addresses import is_ingest, kinds_of
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
+from handler.users.sessions import Session, Sessions
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
 from handler.web.problems import Header, Problem, send_problem
+from handler.web.session_cookie import FORM, LOGIN, LOGOUT, is_foreign, shown_csrf
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -44,14 +48,23 @@ PAYLOAD_AT_MOST = 256 * 1024
 """For alerts, pushed values, and saved payloads that are checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
+_FORMS: Mapping[str, frozenset[str]] = MappingProxyType({LOGIN: frozenset({FORM}), LOGOUT: frozenset({FORM})})
+"""Paths whose bodies are forms."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems"})
-"""Routes that need nothing: whether the daemon is well, without names, files of pages, and the table of problems."""
+PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT})
+"""Routes that need nothing: whether the daemon is well, without names, files of pages, the table of problems, and how
+a person logs in and out."""
+SESSION = "trimtab.session"
+"""Key of the scope: the `Session` that the actor comes from; ``None``: it comes from none."""
+COOKIE = "trimtab.cookie"
+"""Key of the scope: the `SessionCookie` of the socket that the request came over; ``None``: the unix socket."""
 AGAIN = "trimtab.again"
 """Key of the scope: returns the actor as it is now, for answers that last; ``None``: its token is not accepted now."""
 DEPTH_AT_MOST = 32
 """Arrays and objects within each other in a body of the API."""
 _API = "/api/v1/"
+_STREAM = "/events"
+"""What pages ask for by themselves: no sign of a person."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
@@ -64,10 +77,26 @@ class _Unread(enum.Enum):
     TOO_LONG = "too long"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request's head, as it is judged."""
+
+    headers: Mapping[str, str]
+    """By lower-case names."""
+    hooked: bool
+    """It is for webhooks or pushed values, which have tokens of their own."""
+    kinds: frozenset[str] | None
+    """What its body may be; ``None``: anything."""
+    at_most: int
+    """Bytes of its body."""
+    session: Session | None
+    """That of its cookie."""
+
+
 class Gate:
     """ASGI middleware; refuses requests before the application sees them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what callers show, and what is known of them
         self,
         app: App,
         access: Access,
@@ -75,13 +104,14 @@ class Gate:
         users: KnownUsers | None = None,
         attempts: RefusedAttempts | None = None,
         *,
+        sessions: Sessions | None = None,
         token_wait: Callable[[Hashable], int | None] = lambda token: None,
     ) -> None:
         """Make a gate; ``token_wait`` takes a request of a token, and returns the seconds that it has to wait."""
         self._app = app
         self._access = access
         self._hooks = hooks
-        self._callers = Callers(access, users)
+        self._callers = Callers(access, users, sessions)
         self._attempts = attempts
         self._token_wait = token_wait
 
@@ -92,63 +122,83 @@ class Gate:
         if sum(key == b"host" for key, _ in scope["headers"]) > 1:
             await send_problem(send, Problem.MALFORMED, "more than one Host header")
             return
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        hooked = self._hooks is not None and is_ingest(scope["path"])
-        kinds = kinds_of(scope["path"], headers) if hooked else _JSON
-        at_most = PAYLOAD_AT_MOST if hooked or scope["path"] == CHECK else BODY_AT_MOST
-        actor = self._admitted(scope, headers, at_most, kinds, hooked=hooked)
+        asked = self._asked(scope)
+        actor = self._admitted(scope, asked)
         if not isinstance(actor, Actor):
-            if hooked:  # else an unfinished sender never reads the answer
+            if asked.hooked:  # else an unfinished sender never reads the answer
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(BODY_WITHIN):
                         await _read(receive, 0)
-            self._note(scope, actor)
-            await send_problem(send, *actor)
+            await self._refuse(scope, send, actor)
             return
-        body = await _wanted_body(scope, receive, at_most)
+        body = await _wanted_body(scope, receive, asked.at_most)
         if not isinstance(body, bytes):
             if body is not None:
                 await send_problem(send, *body)
             return
-        scope[AGAIN] = partial(self._actor, scope, headers.get("authorization", ""), hooked=hooked)
+        session = asked.session if actor.origin.way is Way.SESSION else None
+        forged = None if asked.hooked else _forged(scope, asked.headers, body, session)
+        if forged is not None:
+            await self._refuse(scope, send, forged)
+            return
+        scope[SESSION], scope[COOKIE] = session, None if self._access.trusted else self._access.cookie
+        scope[AGAIN] = partial(self._again, scope, asked)
         scope[BEARER] = actor.origin.way is not Way.NONE
-        scope[ACTOR] = replace(actor, because=headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
-        app = self._hooks if hooked and self._hooks is not None else self._app
+        scope[ACTOR] = replace(actor, because=asked.headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
+        app = self._hooks if asked.hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
-    def _admitted(
-        self, scope: Scope, headers: dict[str, str], at_most: int, kinds: frozenset[str] | None, *, hooked: bool
-    ) -> Actor | Refusal:
-        misdirected = self._misdirected(headers)
+    def _asked(self, scope: Scope) -> _Asked:
+        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        path, hooked = scope["path"], self._hooks is not None and is_ingest(scope["path"])
+        return _Asked(
+            headers=headers,
+            hooked=hooked,
+            kinds=kinds_of(path, headers) if hooked else _FORMS.get(path, _JSON),
+            at_most=PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST,
+            session=self._callers.session(headers.get("cookie", ""), by_person=path != _STREAM),
+        )
+
+    def _admitted(self, scope: Scope, asked: _Asked) -> Actor | Refusal:
+        misdirected = self._misdirected(asked.headers)
         if misdirected is not None:
             return misdirected
-        actor = self._actor(scope, headers.get("authorization", ""), hooked=hooked)
+        actor = self._actor(scope, asked, asked.session)
         if actor is None:
             return Problem.UNAUTHENTICATED, NOT_ACCEPTED
-        if actor.origin.way is Way.TOKEN:
-            wait = self._token_wait((actor.name, actor.origin.credential))
+        if actor.origin.way in {Way.TOKEN, Way.SESSION}:
+            wait = self._token_wait((actor.name, actor.origin.way, actor.origin.credential))
             if wait is not None:
                 return Problem.TOO_MANY, "too many requests with this token", (b"retry-after", str(wait).encode())
-        if scope["method"] in READING or scope["path"] in PUBLIC:
+        if scope["method"] in READING:
             return actor
-        if actor.origin.way is Way.NONE and not hooked:
+        if actor.origin.way is Way.NONE and not asked.hooked and scope["path"] not in PUBLIC:
             return Problem.UNAUTHENTICATED, self._callers.needs
-        return _unfit_body(headers, at_most, kinds) or actor
+        return _unfit_body(asked.headers, asked.at_most, asked.kinds) or actor
 
-    def _actor(self, scope: Scope, authorization: str, *, hooked: bool) -> Actor | None:
+    def _actor(self, scope: Scope, asked: _Asked, session: Session | None) -> Actor | None:
         """Return the actor; of a webhook's request one without a credential, since its token is no user's."""
         peer = _peer(scope)
-        if hooked and not self._access.trusted:
+        if asked.hooked and not self._access.trusted:
             return self._callers.unknown(peer)
-        return self._callers.actor(authorization, peer)
+        return self._callers.actor(asked.headers.get("authorization", ""), peer, session)
+
+    def _again(self, scope: Scope, asked: _Asked) -> Actor | None:
+        """Return the actor as it is now. An answer that lasts keeps no session alive."""
+        session = self._callers.session(asked.headers.get("cookie", ""), by_person=False)
+        return self._actor(scope, asked, session)
+
+    async def _refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        self._note(scope, refusal)
+        await send_problem(send, *refusal)
 
     def _note(self, scope: Scope, refusal: Refusal) -> None:
-        """Have the audit trail tell of a caller without an accepted credential."""
+        """Have the audit trail tell of a caller without an accepted credential, or a page of another origin."""
         problem, error, *_ = refusal
-        if problem is Problem.UNAUTHENTICATED and self._attempts is not None:
+        if problem in {Problem.UNAUTHENTICATED, Problem.FORBIDDEN} and self._attempts is not None:
             self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
-    def _misdirected(self, headers: dict[str, str]) -> Refusal | None:
+    def _misdirected(self, headers: Mapping[str, str]) -> Refusal | None:
         if self._access.trusted or self._access.serves(headers.get("host", "")):
             return None
         return (
@@ -157,12 +207,23 @@ class Gate:
         )
 
 
+def _forged(scope: Scope, headers: Mapping[str, str], body: bytes, session: Session | None) -> Refusal | None:
+    """Return why a browser's request that changes something may have been made by a page of another origin."""
+    if scope["method"] in READING or (session is None and scope["path"] not in _FORMS):
+        return None
+    if is_foreign(headers):
+        return Problem.FORBIDDEN, "a page of another origin made this request"
+    if session is not None and scope["path"] != LOGIN and not session.proves(shown_csrf(headers, body)):
+        return Problem.FORBIDDEN, "this request lacks its session's CSRF token (X-Trimtab-CSRF): load the page again"
+    return None
+
+
 def _peer(scope: Scope) -> str:
     client = scope.get("client")
     return "" if client is None else str(client[0])
 
 
-def _unfit_body(headers: dict[str, str], at_most: int, kinds: frozenset[str] | None) -> Refusal | None:
+def _unfit_body(headers: Mapping[str, str], at_most: int, kinds: frozenset[str] | None) -> Refusal | None:
     length = headers.get("content-length", "0")
     if kinds is not None and (length != "0" or "transfer-encoding" in headers):
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()

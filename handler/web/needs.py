@@ -16,7 +16,8 @@ from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, R
 from handler.operations.authorising import Authorising, Forbidden
 from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
-from handler.web.gate import ACTOR
+from handler.users.sessions import Session
+from handler.web.gate import ACTOR, SESSION
 
 BEARER, ANYONE = "bearer", "anyone"
 """Schemes of security: a credential is needed; or only if requests without one may not read (`trimtab user init`)."""
@@ -64,6 +65,12 @@ def actor_of(request: Request) -> Actor:
     """Return the actor that sent a request, as the gate knows it."""
     actor: Actor = request.scope[ACTOR]
     return actor
+
+
+def session_of(request: Request) -> Session | None:
+    """Return the session that a request's actor comes from; ``None``: it comes from none."""
+    session: Session | None = request.scope.get(SESSION)
+    return session
 
 
 def grants_of(request: Request) -> Grants:

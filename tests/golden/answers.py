@@ -58,6 +58,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/users": {"name": "bob", "role": "viewer"},
     "PUT /api/v1/users/{user}/role": {"role": "operator"},
     "POST /api/v1/users/{user}/disable": {},
+    "PUT /api/v1/users/{user}/password": {"password": "correct horse battery"},
     "POST /api/v1/users/{user}/tokens": {"name": "laptop"},
     "POST /api/v1/users/{user}/keys": {"name": "ci"},
 }

@@ -31,6 +31,7 @@ from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
 from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.notices import Filed
+from handler.ports.passwords import StoredPassword
 from handler.ports.store import Edited
 from handler.ports.stored import Event
 from handler.recording.events import RecordingSelection, write_events
@@ -120,6 +121,7 @@ def fill_users(store: SqliteStore) -> None:
     store.save_account(replace(filled(Account), domain=DomainId("shops")))
     store.begin_users(replace(filled(StoredUser), name="ada"), Anonymous.VIEWER)
     store.save_token(replace(filled(StoredToken), user="ada"))
+    store.save_password(replace(filled(StoredPassword), user="ada"))
     store.save_key_pairs((replace(filled(StoredKeyPair), user="ada"),))
 
 
@@ -175,6 +177,7 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "accounts": store.accounts(),
         "users": store.users(),
         "tokens": store.tokens(),
+        "passwords": store.passwords(),
         "key pairs": store.key_pairs(),
         "anonymous": store.anonymous(),
         "audit": store.audit_after(0, 10),

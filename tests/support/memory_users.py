@@ -12,6 +12,7 @@ from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
 from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey, user_caller
 from handler.ports.key_pairs import PairKey, StoredKeyPair
+from handler.ports.passwords import StoredPassword
 
 ROOTS = (
     Domain(id=ROOT_DOMAIN, uuid="u-domain", parent=None, created_at=Instant(0.0)),
@@ -26,6 +27,7 @@ class MemoryUsers:
     allowed: Anonymous | None = None
     people: dict[str, StoredUser] = field(default_factory=dict)
     bearers: dict[TokenKey, StoredToken] = field(default_factory=dict)
+    hashes: dict[str, StoredPassword] = field(default_factory=dict)
     pairs: dict[PairKey, StoredKeyPair] = field(default_factory=dict)
     full: bool = False
     trail: list[AuditRow] = field(default_factory=list)
@@ -56,6 +58,7 @@ class MemoryUsers:
         self.people.pop(name, None)
         self.keyed = {mark: call for mark, call in self.keyed.items() if mark[0] != user_caller(name)}
         self.bearers = {key: token for key, token in self.bearers.items() if key[0] != name}
+        self.hashes.pop(name, None)
         self.pairs = {key: pair for key, pair in self.pairs.items() if key[0] != name}
 
     def domains(self) -> tuple[Domain, ...]:
@@ -95,6 +98,17 @@ class MemoryUsers:
         self._refuse_if_full()
         for key in used.keys() & self.bearers.keys():
             self.bearers[key] = replace(self.bearers[key], last_used_at=used[key])
+
+    def passwords(self) -> tuple[StoredPassword, ...]:
+        return tuple(self.hashes[user] for user in sorted(self.hashes))
+
+    def save_password(self, password: StoredPassword) -> None:
+        self._refuse_if_full()
+        self.hashes[password.user] = password
+
+    def delete_password(self, user: str) -> None:
+        self._refuse_if_full()
+        self.hashes.pop(user, None)
 
     def key_pairs(self) -> tuple[StoredKeyPair, ...]:
         return tuple(self.pairs[key] for key in sorted(self.pairs))

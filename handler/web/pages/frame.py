@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -40,6 +40,21 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Who looks at a page."""
+
+    name: str = ""
+    """The user that is logged in; empty: none is."""
+    csrf: str = field(default="", repr=False)
+    """What a request of this page that changes something must show."""
+    may_log_in: bool = False
+
+
+NO_LOGIN = Visitor()
+"""There are no users to log in as."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFrame:
     """Everything around the content of a page."""
 
@@ -57,6 +72,7 @@ class PageFrame:
     """A digest that changes with style or script."""
     scripts: tuple[str, ...]
     """Names of its scripts, in their order."""
+    visitor: Visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,7 @@ def page_of(  # noqa: PLR0913  # what stands on every page
     stream: str,
     assets: str,
     scripts: tuple[str, ...],
+    visitor: Visitor = NO_LOGIN,
 ) -> PageFrame:
     """Return the frame of a page that is made now."""
     return PageFrame(
@@ -90,6 +107,7 @@ def page_of(  # noqa: PLR0913  # what stands on every page
         stream=stream,
         assets=assets,
         scripts=scripts,
+        visitor=visitor,
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -17,11 +15,13 @@ from config.units import GroupId
 from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
-from handler.web.needs import READS, READS_OWN, grants_of
+from handler.web.gate import COOKIE
+from handler.web.needs import READS, READS_OWN, grants_of, session_of
 from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
+from handler.web.pages.assets import read_assets
 from handler.web.pages.choosing import Choice, order
 from handler.web.pages.facts import PageGatherer
-from handler.web.pages.frame import Parts, banner, document, not_here, page_of
+from handler.web.pages.frame import NO_LOGIN, Parts, Visitor, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.messages import why
@@ -32,13 +32,12 @@ from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-_HEADERS = {
+PAGE_HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers hide the origin of our own forms
     "Cache-Control": "no-store",
 }
-_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FLEET = ("console.js", "fleet.js")
 _GROUP = ("uplot.js", "charts.js", "console.js")
 
@@ -49,11 +48,11 @@ def build_pages(operations: Operations) -> APIRouter:
 
     @routes.get("/", dependencies=[READS_OWN])
     async def first(request: Request, asked: Annotated[ChoiceAsked, Query()]) -> Response:
-        return await console.overview(grants_of(request), asked.choice)
+        return await console.overview(grants_of(request), asked.choice, console.visitor(request))
 
     @routes.get("/groups/{group}", dependencies=[READS_OWN])
     async def group(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
-        return await console.group(GroupId(group), grants_of(request), asked)
+        return await console.group(GroupId(group), grants_of(request), asked, console.visitor(request))
 
     @routes.get("/events", dependencies=[READS])
     async def events(request: Request, asked: Annotated[EventsAsked, Query()]) -> Response:
@@ -74,11 +73,17 @@ class Console:
         self._gatherer = PageGatherer(operations)
         self._rows = FleetRows(operations, self._gatherer)
         self._streams = PageStreams(operations)
-        self._assets = _read(Path(__file__).with_name("static"))
-        self._version = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
+        self._assets = read_assets()
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
-    async def overview(self, grants: Grants, choice: Choice) -> Response:
+    def visitor(self, request: Request) -> Visitor:
+        """Return who looks at a page."""
+        session = session_of(request)
+        if session is not None:
+            return Visitor(name=session.user, csrf=session.csrf)
+        return Visitor(may_log_in=request.scope.get(COOKIE) is not None and self._operations.users.known.exist)
+
+    async def overview(self, grants: Grants, choice: Choice, visitor: Visitor = NO_LOGIN) -> Response:
         """Return the page of all groups that are the caller's."""
         mark = self._rows.mark()
         rows = await self._rows.of(filter(grants.sees, self._operations.groups()))
@@ -86,23 +91,23 @@ class Console:
         ordered = [rows[group] for group in order(outlines, choice.sort)]
         shown = [(made.markup, choice.shows(made.outline, why(made.outline))) for made in ordered]
         main = await asyncio.to_thread(first_page, outlines, shown, choice)
-        return self._page("Trimtab", None, main, f"/events?since={mark}", _FLEET)
+        return self._page("Trimtab", main, f"/events?since={mark}", scripts=_FLEET, visitor=visitor)
 
-    async def group(self, group: GroupId, grants: Grants, asked: TimeAsked) -> Response:
+    async def group(self, group: GroupId, grants: Grants, asked: TimeAsked, visitor: Visitor = NO_LOGIN) -> Response:
         """Return one group's page, or a page that says that there is no such group, or no such time."""
         try:
             window = asked.window(self._operations.now())
         except Refused as error:
-            return self._page("Not a time", None, not_here(str(error)), "", status=422)
+            return self._page("Not a time", not_here(str(error)), "", status=422, visitor=visitor)
         try:
             if not grants.sees(group):
                 raise NoSuch(self._no_group(group, grants))
             facts = await self._gatherer.facts(group, window)
         except NoSuch as error:
-            return self._page("Not here", None, not_here(str(error)), "", status=404)
+            return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
         main = await asyncio.to_thread(group_page, facts)
         stream = "&".join(part for part in (f"/events?{urlencode({'group': group})}", window.query) if part)
-        return self._page(f"{group} · Trimtab", group, main, stream, _GROUP)
+        return self._page(f"{group} · Trimtab", main, stream, group=group, scripts=_GROUP, visitor=visitor)
 
     def events(self, request: Request, asked: EventsAsked) -> Response:
         """Return the stream of one group's page, or of the page of all groups since its mark."""
@@ -121,28 +126,37 @@ class Console:
 
     def asset(self, name: str) -> Response:
         """Return a file of the pages; its path changes with its content."""
-        if name not in self._assets:
+        if name not in self._assets.files:
             return problem_response(Problem.NOT_FOUND, f"there is no {name}")
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-        return Response(self._assets[name], headers=headers, media_type=_KINDS[Path(name).suffix])
+        return Response(self._assets.files[name], headers=headers, media_type=self._assets.kind_of(name))
 
     def _no_group(self, group: GroupId, grants: Grants) -> str:
         return no_group(group, [known for known in self._operations.groups() if grants.sees(known)])
 
-    def _page(
+    def _page(  # noqa: PLR0913  # what differs between pages
         self,
         title: str,
-        group: GroupId | None,
         main: Markup,
         stream: str,
+        *,
+        visitor: Visitor,
+        group: GroupId | None = None,
         scripts: tuple[str, ...] = ("console.js",),
         status: int = 200,
     ) -> Response:
         stopped, now = self._operations.fleet_pause(), self._operations.now()
         page = page_of(
-            title, group=group, stopped=stopped, now=now, stream=stream, assets=self._version, scripts=scripts
+            title,
+            group=group,
+            stopped=stopped,
+            now=now,
+            stream=stream,
+            assets=self._assets.version,
+            scripts=scripts if not visitor.name else (*scripts, "acting.js"),
+            visitor=visitor,
         )
-        return HTMLResponse(document(page, main), status, _HEADERS)
+        return HTMLResponse(document(page, main), status, PAGE_HEADERS)
 
     async def _group(self, group: GroupId) -> Told:
         """Render the last half hour of a group once for all who look."""
@@ -151,7 +165,3 @@ class Console:
             facts = await self._gatherer.facts(group, window_of(self._operations.now()))
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
         return {"parts": self._rendered[group][1] | {"fleet": banner(self._operations.fleet_pause())}}
-
-
-def _read(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in _KINDS}

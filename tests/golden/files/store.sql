@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0034');
+INSERT INTO "alembic_version" VALUES('0035');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -293,6 +293,14 @@ CREATE TABLE notices (
 	CONSTRAINT uq_notices_id UNIQUE (id)
 );
 INSERT INTO "notices" VALUES(1,'word.1500.warning.entered','word',1.5,'{"type":"Notice","group":"word","turn":"entered","severity":"warning","condition":"deleting","messages":["word"],"since":1.5,"at":1.5}','{"type":"NotifyCommand","command":["word"]}',7,1.5,NULL,'trouble');
+CREATE TABLE passwords (
+	user_name TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	changed_at REAL NOT NULL, 
+	CONSTRAINT pk_passwords PRIMARY KEY (user_name), 
+	CONSTRAINT fk_passwords_user_name_users FOREIGN KEY(user_name) REFERENCES users (name) ON DELETE CASCADE
+);
+INSERT INTO "passwords" VALUES('ada','word',1.5);
 CREATE TABLE pins (
 	group_id TEXT NOT NULL, 
 	revision INTEGER NOT NULL, 

@@ -125,6 +125,7 @@ _TABLE: dict[str, Row] = {
     "user key revoke": Row(done=None, refused="none ci", wrong=""),
     "user key rotate": Row(done=None, refused="none ci", wrong=""),
     "user list": Row(done="", refused="", wrong="more"),
+    "user password": Row(done=None, refused="none --remove", wrong="ada secret-words"),
     "user role": Row(done=None, refused="none viewer", wrong="ada king"),
     "why": Row(done="GROUP --at -1s", refused="none", wrong="GROUP --at yesterday"),
 }

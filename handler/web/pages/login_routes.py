@@ -1,0 +1,123 @@
+"""``/login`` and ``/logout``: a form's name and password become a session, whose cookie the browser keeps."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from handler.identity.actors import Actor
+from handler.identity.audit import AuditResult, entry_by
+from handler.ingest.request_rates import peer_key
+from handler.operations.facade import Operations
+from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries
+from handler.web.gate import COOKIE
+from handler.web.needs import actor_of, session_of
+from handler.web.pages.assets import read_assets
+from handler.web.pages.frame import document, page_of
+from handler.web.pages.login import LoginForm, login_form
+from handler.web.pages.routes import PAGE_HEADERS
+from handler.web.problems import Problem, problem_response
+from handler.web.session_cookie import LOGIN, LOGOUT, SessionCookie, form_of, own_path
+
+_SEE_OTHER = 303
+_WRONG = "Name or password is wrong, or the user is disabled."
+_BY_SOCKET = "a browser logs in over TCP; the unix socket needs no login"
+_NAME_AT_MOST = 64
+
+
+def build_login(operations: Operations) -> APIRouter:
+    """Make the routes."""
+    routes, desk = APIRouter(include_in_schema=False), _Desk(operations)
+
+    @routes.get(LOGIN)
+    async def form(request: Request, then: str = "/") -> Response:
+        if session_of(request) is not None:
+            return RedirectResponse(own_path(then), _SEE_OTHER)
+        return desk.page(LoginForm(there_are_users=operations.users.known.exist, then=own_path(then)))
+
+    @routes.post(LOGIN)
+    async def log_in(request: Request) -> Response:
+        return await desk.log_in(request, form_of(await request.body()))
+
+    @routes.post(LOGOUT)
+    async def log_out(request: Request) -> Response:
+        return desk.log_out(request)
+
+    return routes
+
+
+def to_login(request: Request) -> Response:
+    """Lead a browser to the login, and from there back to the page that it wants."""
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    there = LOGIN if wanted == "/" else f"{LOGIN}?then={quote(wanted, safe='')}"
+    return RedirectResponse(there, _SEE_OTHER, {"Cache-Control": "no-store"})
+
+
+class _Desk:
+    """Logs persons in and out; the audit trail has both, and who tried in vain."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._version = read_assets().version
+
+    async def log_in(self, request: Request, form: dict[str, str]) -> Response:
+        cookie: SessionCookie | None = request.scope.get(COOKIE)
+        if cookie is None:
+            return problem_response(Problem.REFUSED, _BY_SOCKET)
+        user, then = form.get("user", "").strip()[:_NAME_AT_MOST], own_path(form.get("then", "/"))
+        if not self._operations.users.known.exist:
+            return self.page(LoginForm(there_are_users=False))
+        caller = actor_of(request)
+        outcome = await self._operations.users.login.log_in(user, form.get("password", ""), _key(caller.origin.peer))
+        shown = LoginForm(there_are_users=True, user=user, then=then, message=_WRONG)
+        match outcome:
+            case LoggedIn(cookie=value):
+                self._tell(caller.called(user), "login")
+                return RedirectResponse(then, _SEE_OTHER, {"Set-Cookie": cookie.holding(value)})
+            case NotLoggedIn(known=known):
+                self._operations.attempts.note(caller, f"login as {user}" if known else "login", "wrong")
+                return self.page(shown, 403)
+            case TooManyTries(wait=wait):
+                seconds = math.ceil(wait)
+                message = f"Too many wrong passwords for this name or from here: wait {seconds} s."
+                return self.page(
+                    LoginForm(there_are_users=True, user=user, then=then, message=message),
+                    429,
+                    {"Retry-After": str(seconds)},
+                )
+
+    def log_out(self, request: Request) -> Response:
+        cookie: SessionCookie | None = request.scope.get(COOKIE)
+        if cookie is None:
+            return problem_response(Problem.REFUSED, _BY_SOCKET)
+        if session_of(request) is not None:
+            self._operations.users.sessions.end(cookie.value_in(request.headers.get("cookie", "")))
+            self._tell(actor_of(request), "logout")
+        return RedirectResponse(LOGIN, _SEE_OTHER, {"Set-Cookie": cookie.ended()})
+
+    def page(self, form: LoginForm, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+        frame = page_of(
+            "Log in · Trimtab",
+            group=None,
+            stopped=None,
+            now=self._operations.now(),
+            stream="",
+            assets=self._version,
+            scripts=(),
+        )
+        return HTMLResponse(document(frame, login_form(form)), status, PAGE_HEADERS | (headers or {}))
+
+    def _tell(self, actor: Actor, act: str) -> None:
+        self._operations.trail.post(entry_by(actor, self._operations.now(), act, AuditResult.DONE))
+
+
+def _key(peer: str) -> object:
+    """Return what the attempts of a peer are counted by: a network, where an address alone says little."""
+    try:
+        return peer_key(ipaddress.ip_address(peer))
+    except ValueError:
+        return peer

@@ -1,0 +1,104 @@
+"""The cookie of a browser's session, and the proof that a request comes from a page of this daemon.
+
+A browser sends a cookie along with requests that other pages make, too. So a request that changes something must show
+the session's CSRF token, which only a page of this origin can read, besides the cookie; and a browser's own account of
+where it comes from (``Origin``, ``Sec-Fetch-Site``) must not name another origin.
+
+Source: RFC 6265bis (SameSite, ``__Host-``), the Fetch standard (Sec-Fetch-Site).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from handler.users.sessions import ABSOLUTE
+
+CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
+FORM = "application/x-www-form-urlencoded"
+LOGIN, LOGOUT = "/login", "/logout"
+_FIELDS_AT_MOST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCookie:
+    """How one listening socket sets and reads the cookie. Browsers share cookies among ports: its name has the port."""
+
+    port: int | None
+    secure: bool
+    """What is sent is encrypted, by the daemon or by a proxy before it."""
+
+    @property
+    def name(self) -> str:
+        """The cookie's name. ``__Host-``: no other host of the domain can have set it."""
+        return f"{'__Host-' if self.secure else ''}trimtab-{self.port}"
+
+    def value_in(self, header: str) -> str:
+        """Return the cookie's value out of a Cookie header; empty: it has none."""
+        try:
+            found = SimpleCookie(header).get(self.name)
+        except CookieError:
+            return ""
+        return "" if found is None else found.value
+
+    def holding(self, value: str) -> str:
+        """Return the Set-Cookie header of a new session."""
+        return self._header(value, int(ABSOLUTE))
+
+    def ended(self) -> str:
+        """Return the Set-Cookie header that has the browser forget it."""
+        return self._header("", 0)
+
+    def _header(self, value: str, lasts: int) -> str:
+        secure = "; Secure" if self.secure else ""
+        return f"{self.name}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}"
+
+
+def is_foreign(headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser says that a page of another origin makes the request.
+
+    ``Sec-Fetch-Site`` says it best. A browser without it names the origin, or ``null`` where it hides it.
+
+    >>> is_foreign({"host": "a:1", "origin": "null", "sec-fetch-site": "same-origin"})
+    False
+    >>> is_foreign({"host": "a:1", "origin": "http://a:2"}), is_foreign({"host": "a:1", "origin": "null"})
+    (True, True)
+    >>> is_foreign({"host": "a:1", "sec-fetch-site": "same-site"})
+    True
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in {"same-origin", "none"}
+    origin = headers.get("origin")
+    return origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
+
+
+def shown_csrf(headers: Mapping[str, str], body: bytes) -> str:
+    """Return the CSRF token that a request shows, in its header or in the field of a form; empty: none."""
+    shown = headers.get(CSRF_HEADER, "")
+    if shown or headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        return shown
+    return form_of(body).get(CSRF_FIELD, "")
+
+
+def form_of(body: bytes) -> dict[str, str]:
+    """Return the fields of a form; of several with one name, the first. What is no form has none."""
+    try:
+        found = parse_qs(
+            body.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS_AT_MOST, strict_parsing=True
+        )
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}
+
+
+def own_path(text: str) -> str:
+    r"""Return a path of this daemon that a login may lead to; of anything else, the first page.
+
+    >>> own_path("/groups/web?span=1h"), own_path("https://evil.example/"), own_path("//evil.example")
+    ('/groups/web?span=1h', '/', '/')
+    """
+    is_own = text.startswith("/") and not text.startswith("//") and text.isascii() and text.isprintable()
+    return text if is_own and "\\" not in text and not text.startswith((LOGIN, LOGOUT)) else "/"

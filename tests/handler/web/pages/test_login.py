@@ -1,0 +1,245 @@
+"""Logging in over HTTP: what a browser gets, what its cookie allows, and what pages of other origins cannot do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from handler.web.callers import Access
+from handler.web.session_cookie import SessionCookie, form_of, is_foreign, own_path
+from tests.support.chromium import running_chromium
+from tests.support.daemon import Answer, Daemon, a_daemon
+
+GOOD = "correct horse battery"
+MODEL = """\
+clouds: {box: {process: {}}}
+profiles: {app: {cloud: box, command: [sleep, "3600"]}}
+groups:
+  web: {profile: app, min: 0, max: 2}
+  db: {profile: app, min: 0, max: 2}
+"""
+WEB = "/api/v1/groups/web"
+HTML = {"Accept": "text/html,*/*"}
+
+
+def set_password(daemon: Daemon, user: str, password: str = GOOD) -> None:
+    made = daemon.ask("PUT", f"/api/v1/users/{user}/password", {"password": password}, unix=True)
+    assert made.status == 200, made
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """ada is an admin, bob an operator of one group, eve a viewer; all have one password."""
+    with a_daemon(MODEL) as daemon:
+        daemon.start()
+        assert daemon.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+        for name, role, groups in (("bob", "operator", "web"), ("eve", "viewer", "")):
+            assert daemon.trimtab("user", "add", name, "--role", role, "--groups", groups).code == 0
+        for user in ("ada", "bob", "eve"):
+            set_password(daemon, user)
+        yield daemon
+
+
+def posted(daemon: Daemon, path: str, fields: dict[str, str], **headers: str) -> Answer:
+    sent = {"Content-Type": "application/x-www-form-urlencoded", **headers}
+    return daemon.ask("POST", path, urlencode(fields).encode(), headers=sent)
+
+
+@pytest.fixture(scope="module")
+def ada(daemon: Daemon) -> Browsing:
+    """A session of ada's that no test ends."""
+    return Browsing(daemon)
+
+
+class Browsing:
+    """A browser that is logged in."""
+
+    def __init__(self, daemon: Daemon, user: str = "ada") -> None:
+        self.daemon = daemon
+        answer = posted(daemon, "/login", {"user": user, "password": GOOD, "then": "/groups/web"})
+        assert (answer.status, answer.headers["location"]) == (303, "/groups/web"), answer
+        self.set_cookie = answer.headers["set-cookie"]
+        self.cookie = self.set_cookie.partition(";")[0]
+        page = self.get("/groups/web").text
+        self.csrf = re.findall(r'<meta name="csrf" content="([^"]+)">', page)[0]
+
+    def get(self, path: str) -> Answer:
+        return self.daemon.get(path, Cookie=self.cookie, **HTML)
+
+    def scale(self, size: int = 0, group: str = "web", **headers: str) -> int:
+        """The status of a change; with its session's CSRF token, unless another one is given."""
+        sent = {"Cookie": self.cookie, "X-Trimtab-CSRF": self.csrf, **headers}
+        return self.daemon.ask("PUT", f"/api/v1/groups/{group}/size", {"size": size}, headers=sent).status
+
+    def log_out(self) -> Answer:
+        return posted(self.daemon, "/logout", {"csrf": self.csrf}, Cookie=self.cookie)
+
+
+def test_without_a_session_a_browser_is_led_to_the_login_and_a_program_is_answered_401(daemon: Daemon) -> None:
+    led = daemon.get("/groups/web?span=1h", **HTML)
+    assert (led.status, led.headers["location"]) == (303, "/login?then=%2Fgroups%2Fweb%3Fspan%3D1h")
+    page = daemon.get("/login?then=/groups/web", **HTML)
+    assert (page.status, 'name="then" value="/groups/web"' in page.text) == (200, True)
+    assert daemon.get("/groups/web").status == 401
+    assert daemon.get(WEB, **HTML).status == 401, "the API leads no program to a page"
+
+
+def test_a_login_shows_the_console_and_acts_in_the_user_s_name_by_the_same_rights(
+    daemon: Daemon, ada: Browsing
+) -> None:
+    bob, eve = (Browsing(daemon, user) for user in ("bob", "eve"))
+    assert "ada</span>" in ada.get("/").text
+    assert [who.scale() for who in (ada, bob, eve)] == [200, 200, 403]
+    assert [who.scale(group="db") for who in (ada, bob)] == [200, 404]
+    assert "/groups/db" not in bob.get("/").text
+    assert {"person ada", "person bob"} <= {event["by"] for event in daemon.json("history", "web")}
+
+
+def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
+    daemon: Daemon, ada: Browsing
+) -> None:
+    assert ada.set_cookie == f"{ada.cookie}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict"
+    assert ada.cookie.startswith(f"trimtab-{daemon.port}=")
+    kept = daemon.log.read_text() + (daemon.state / "audit.jsonl").read_text()
+    assert not [secret for secret in (GOOD, ada.cookie.partition("=")[2], ada.csrf) if secret in kept]
+    done = [row["who"] for row in daemon.json("audit", "list") if row["act"] == "login"]
+    assert "ada" in done
+
+
+def test_with_encryption_the_cookie_is_for_this_host_and_never_sent_in_clear() -> None:
+    cookie = Access(trusted=False, port=443, secure=True).cookie
+    assert cookie.holding("v") == "__Host-trimtab-443=v; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure"
+    assert cookie.value_in("other=1; __Host-trimtab-443=v; trimtab-443=forged") == "v"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        pytest.param({"X-Trimtab-CSRF": ""}, id="no token"),
+        pytest.param({"X-Trimtab-CSRF": "x" * 43}, id="another token"),
+        pytest.param({"Origin": "http://evil.example"}, id="another origin"),
+        pytest.param({"Origin": "null"}, id="an origin that hides"),
+        pytest.param({"Sec-Fetch-Site": "cross-site"}, id="another site"),
+        pytest.param({"Sec-Fetch-Site": "same-site"}, id="another host of the site"),
+    ],
+)
+def test_a_page_of_another_origin_cannot_act_with_the_cookie(
+    daemon: Daemon, ada: Browsing, forged: dict[str, str]
+) -> None:
+    assert ada.scale(**forged) == 403
+    assert ada.scale(**{"Origin": f"http://127.0.0.1:{daemon.port}", "Sec-Fetch-Site": "same-origin"}) == 200
+
+
+def test_one_session_s_csrf_token_is_none_of_another_s(daemon: Daemon, ada: Browsing) -> None:
+    other = Browsing(daemon)
+    assert ada.cookie != other.cookie
+    assert ada.scale(**{"X-Trimtab-CSRF": other.csrf}) == 403
+
+
+def test_a_page_of_another_origin_can_log_no_one_in_or_out(daemon: Daemon, ada: Browsing) -> None:
+    fields = {"user": "eve", "password": GOOD}
+    assert posted(daemon, "/login", fields, Origin="http://evil.example").status == 403
+    assert posted(daemon, "/logout", {}, Cookie=ada.cookie).status == 403
+    assert ada.get("/").status == 200
+
+
+def test_a_logout_ends_the_session_and_has_the_browser_forget_the_cookie(daemon: Daemon, ada: Browsing) -> None:
+    again = Browsing(daemon)
+    out = again.log_out()
+    assert (out.status, out.headers["location"], "Max-Age=0" in out.headers["set-cookie"]) == (303, "/login", True)
+    assert again.get("/").status == 303
+    assert again.scale() == 401
+    assert ada.get("/").status == 200
+
+
+def test_sessions_end_when_the_password_the_role_or_the_state_of_a_user_changes(daemon: Daemon) -> None:
+    for change in (["user", "role", "eve", "viewer"], ["user", "disable", "eve"]):
+        eve = Browsing(daemon, "eve")
+        assert daemon.trimtab(*change).code == 0
+        assert eve.get("/").status == 303
+    refused = posted(daemon, "/login", {"user": "eve", "password": GOOD})
+    assert (refused.status, "Name or password is wrong, or the user is disabled." in refused.text) == (403, True)
+    assert daemon.trimtab("user", "disable", "eve", "--off").code == 0
+    eve = Browsing(daemon, "eve")
+    set_password(daemon, "eve")
+    assert eve.get("/").status == 303
+
+
+def test_a_token_counts_before_a_session_and_needs_no_csrf_token(daemon: Daemon, ada: Browsing) -> None:
+    made = daemon.trimtab("token", "new", "bob", "both")
+    assert ada.scale(group="db", Authorization=f"Bearer {made.out.strip()}") == 404
+    assert ada.scale(Authorization=f"Bearer {made.out.strip()}", **{"X-Trimtab-CSRF": ""}) == 200
+
+
+def test_wrong_tries_wait_and_are_told_for_how_long(daemon: Daemon) -> None:
+    tries = (posted(daemon, "/login", {"user": "mallory", "password": "wrong"}) for _ in range(15))
+    waits = next(answer for answer in tries if answer.status != 403)
+    assert (waits.status, f"wait {waits.headers['retry-after']} s" in waits.text) == (429, True)
+
+
+def test_over_the_unix_socket_there_is_nothing_to_log_in_to(daemon: Daemon) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = daemon.ask("POST", "/login", b"user=ada&password=x", headers=form, unix=True)
+    assert (answer.status, "over TCP" in answer.text) == (409, True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["https://evil.example/", "//evil.example/", "/\\evil.example", "evil", "", "/login?then=/", "/logout", "/a\nb"],
+)
+def test_a_login_leads_to_a_page_of_this_daemon_alone(path: str) -> None:
+    assert own_path(path) == "/"
+
+
+@pytest.mark.parametrize(
+    ("headers", "foreign"),
+    [
+        ({"host": "a:1"}, False),
+        ({"host": "A:1", "origin": "http://a:1"}, False),
+        ({"host": "a:1", "sec-fetch-site": "none"}, False),
+        ({"host": "a:1", "origin": "http://a:1.evil"}, True),
+        ({"host": "a:1", "origin": "http://[bad"}, True),
+        ({"origin": "http://a:1"}, True),
+    ],
+)
+def test_what_a_browser_says_of_an_origin_is_compared_whole(headers: dict[str, str], foreign: bool) -> None:
+    assert is_foreign(headers) is foreign
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff", b"a=" + b"1" * 9 + b"&b" * 20, b"&&&", b"novalue"])
+def test_what_is_no_form_has_no_fields(body: bytes) -> None:
+    assert form_of(body) == {}
+
+
+@pytest.mark.parametrize("header", ["", "trimtab-1", "a=b", "trimtab-12=x", '"; =', "trimtab-1=\x00"])
+def test_a_cookie_header_without_the_cookie_holds_nothing(header: str) -> None:
+    assert SessionCookie(port=1, secure=False).value_in(header) == ""
+
+
+@pytest.mark.real("chromium")
+def test_a_person_logs_in_acts_and_logs_out_in_a_real_browser(
+    daemon: Daemon, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = f"http://127.0.0.1:{daemon.port}"
+    with running_chromium(tmp_path_factory.mktemp("chromium")) as browser:
+        page = browser.page()
+        page.ask("Page.navigate", {"url": f"{here}/groups/web"})
+        page.until("location.pathname === '/login' && document.querySelector('#password')")
+        page.run(f"user.value = 'ada', password.value = {GOOD!r}, document.querySelector('form.login button').click()")
+        page.until("location.pathname === '/groups/web' && document.getElementById('live')?.textContent === 'live'")
+        assert "ada" in page.text()
+        assert page.run("document.cookie") == "", "no script can read the cookie"
+        acted = page.run("act('PUT', '/api/v1/groups/web/size', {size: 0}).then(({done, status}) => [done, status])")
+        assert acted == [True, 200]
+        problem = page.run(
+            "act('PUT', '/api/v1/groups/web/size', {size: 99}).then(({done, answer}) => [done, answer.detail])"
+        )
+        assert problem[0] is False
+        assert "max" in problem[1]
+        page.run("document.querySelector('form.visitor button').click()")
+        page.until("location.pathname === '/login'")
+        page.go(f"{here}/login")
+        assert page.run(f"fetch('{here}/api/v1/groups').then(reply => reply.status)") == 401
