@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from config.checks.references import users
 from config.document.entities import Entity, key_at
-from config.document.overlay import clashes, overlaid, told, trespasses
+from config.document.overlay import clashes, overlaid, place_of, trespasses
 from config.document.places import ParsedText
 from config.errors import DeclarationError, Problem
 from config.load import catalogue_of
@@ -102,8 +102,8 @@ def _refuse_reverse(catalogue: Catalogue, entities: Mapping[Where, Entity]) -> N
             if used in entities and user not in entities:
                 site = catalogue.sites.get(where) or catalogue.sites[user]
                 message = (
-                    f"{dotted(where)}: {dotted(used)} belongs to the API, at {told(entities[used].site)}: the file can "
-                    "use only what the file declares"
+                    f"{dotted(where)}: {dotted(used)} belongs to the API, at {place_of(entities[used].site)}: the file "
+                    "can use only what the file declares"
                 )
                 found.append(Problem(file=site.file, line=site.line, column=site.column, message=message))
     if found:
@@ -127,7 +127,7 @@ def losses(before: Catalogue, file: ParsedText, entities: Iterable[Entity]) -> I
         for user in by:
             if user in own and (site := before.sites.get(used)) is not None:
                 message = (
-                    f"{dotted(user)} uses {dotted(used)}, which stood at {told(site)} and is gone from the file: "
+                    f"{dotted(user)} uses {dotted(used)}, which stood at {place_of(site)} and is gone from the file: "
                     f"put it back, or change {dotted(user)} over the API first"
                 )
                 place = own[user].site

@@ -110,8 +110,8 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         BalancerId(name): balancer(BalancerId(name), entry, clouds) for name, entry in document.balancers.items()
     }
     profiles = {ProfileId(name): profile(ProfileId(name), entry) for name, entry in document.profiles.items()}
-    told = _notify(document.notify)
-    groups = {GroupId(name): _group(GroupId(name), entry, told, document) for name, entry in document.groups.items()}
+    notify = _notify(document.notify)
+    groups = {GroupId(name): _group(GroupId(name), entry, notify, document) for name, entry in document.groups.items()}
     alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
     by_conditions = (sources, counters, conditions, policies)
     return Catalogue(

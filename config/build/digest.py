@@ -37,18 +37,18 @@ def _canonical(value: object) -> object:
         case float():
             return value if value else 0.0
         case _ if type(value) in TAGS:
-            return {"type": TAGS[type(value)], **dict(_said(value))}
+            return {"type": TAGS[type(value)], **dict(_changed_fields(value))}
         case _:
             raise TypeError(
                 f"the model holds a {type(value).__name__}, which has no tag: give it one in config/build/wire.py"
             )
 
 
-def _said(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
+def _changed_fields(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
     for attribute, name, default in _written(type(value)):  # type: ignore[arg-type]  # a class can be hashed
-        said = getattr(value, attribute)
-        if said is not default and said != default:
-            yield name, _canonical(said)
+        held = getattr(value, attribute)
+        if held is not default and held != default:
+            yield name, _canonical(held)
 
 
 @cache

@@ -155,12 +155,12 @@ def elsewhere(catalogue: Catalogue) -> Iterator[Finding]:
 
 def late(catalogue: Catalogue) -> Iterator[Finding]:
     """The value of a period is there when the period has ended, and as old as it is long before the next one is."""
-    told: set[CounterId] = set()
+    reported: set[CounterId] = set()
     for group in catalogue.groups.values():
         for counter in (each for policy in group.policies for each in _counters(catalogue, policy)):
             stale = _stale(group, counter)
-            if stale is not None and counter.id not in told:
-                told.add(counter.id)
+            if stale is not None and counter.id not in reported:
+                reported.add(counter.id)
                 yield stale
 
 

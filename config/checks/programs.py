@@ -106,11 +106,11 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
             case ProcessCloud(id=cloud):
                 if not isinstance(profile.recipe, ProcessRecipe):
                     yield _missing(profile, ("command",), f"members on the cloud {cloud} are processes")
-                said = dict.fromkeys((*_OF_MACHINES, "parts"), f"members on the cloud {cloud} are processes")
-                yield from _meaningless(catalogue, profile, said)
+                reasons = dict.fromkeys((*_OF_MACHINES, "parts"), f"members on the cloud {cloud} are processes")
+                yield from _meaningless(catalogue, profile, reasons)
             case SimulatedCloud(id=cloud):
-                said = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
-                yield from _meaningless(catalogue, profile, said)
+                reasons = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
+                yield from _meaningless(catalogue, profile, reasons)
                 yield from _serving_nothing(catalogue, profile)
             case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() as cloud:
                 yield from _of_machines(catalogue, profile, _KINDS[type(cloud)])
@@ -125,12 +125,12 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
         yield _missing(profile, absent, what)
     runs = f"members on the cloud {profile.cloud} run the program of their {kind.holder}"
     others = (key for key in _OF_MACHINES if key not in kind.keys)
-    said = dict.fromkeys(PROGRAM, runs) | dict.fromkeys(others, what)
+    reasons = dict.fromkeys(PROGRAM, runs) | dict.fromkeys(others, what)
     if not kind.parts:
-        said["parts"] = (
+        reasons["parts"] = (
             f"members on the cloud {profile.cloud} have the disks and networks that their {kind.holder} says"
         )
-    yield from _meaningless(catalogue, profile, said)
+    yield from _meaningless(catalogue, profile, reasons)
     yield from _on_no_network(profile)
     yield from _out_of_reach(catalogue, profile)
 

@@ -115,14 +115,14 @@ def _finding(
     bounded = ", ".join(f"{name} lies in {ranges[name][0]:g} to {ranges[name][1]:g}" for name in names)
     works = _working(comparison, ranges, certain)
     where: Where = ("conditions", condition.id, "expression")
-    said, remedy = spelled(comparison), "leave it out" if works is None else f"{spelled(works)} works"
+    shown, remedy = spelled(comparison), "leave it out" if works is None else f"{spelled(works)} works"
     if isinstance(condition, Condition):
         where = ("conditions", condition.id, condition.compare.value)
-        said = f"{condition.threshold:g}"
+        shown = f"{condition.threshold:g}"
         remedy = remedy if works is None else f"{_threshold(works):g} works"
     if owner_of(condition.id) != condition.id:
-        said, remedy = f"{said}, with its tolerance,", "a value further inside works"
-    return Finding(where, f"{said} is {'always' if truth else 'never'} true, since {bounded}; {remedy}")
+        shown, remedy = f"{shown}, with its tolerance,", "a value further inside works"
+    return Finding(where, f"{shown} is {'always' if truth else 'never'} true, since {bounded}; {remedy}")
 
 
 def _working(comparison: Comparison, ranges: Ranges, certain: Certain) -> Comparison | None:

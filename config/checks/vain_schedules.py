@@ -37,10 +37,10 @@ def cancelled(catalogue: Catalogue) -> Iterator[Finding]:
     seen: set[PolicyId] = set()
     for group in catalogue.groups.values():
         for schedule in group.schedules:
-            told = None if schedule.id in seen else _cancelled(schedule, group)
-            if told is not None:
+            finding = None if schedule.id in seen else _cancelled(schedule, group)
+            if finding is not None:
                 seen.add(schedule.id)
-                yield told
+                yield finding
     for schedule in catalogue.schedules.values():
         yield from _endless(schedule)
 
@@ -52,9 +52,9 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
         comes_to = min(max(change.amount, group.minimum), group.maximum)
         if change.verb is not AdjustmentVerb.SET or change.percent or comes_to == change.amount:
             return None
-        key, said = "set", f"{change.amount:g} is outside the bounds of the group {group.id}, {bounds}"
+        key, problem = "set", f"{change.amount:g} is outside the bounds of the group {group.id}, {bounds}"
         return Finding(
-            ("policies", schedule.id, key), f"{said}, so the size is always {comes_to:g}: write that, or change them"
+            ("policies", schedule.id, key), f"{problem}, so the size is always {comes_to:g}: write that, or change them"
         )
     key = schedule.limit.value
     where = "policies", schedule.id, key
@@ -64,8 +64,8 @@ def _cancelled(schedule: Schedule, group: Group) -> Finding | None:
     if group.minimum <= schedule.size <= group.maximum:
         return None
     comes_to = min(max(schedule.size, group.minimum), group.maximum)
-    said = f"{schedule.size} is outside the bounds of the group {group.id}, {bounds}, which always hold"
-    return Finding(where, f"{said}: the effective limit is {comes_to}")
+    problem = f"{schedule.size} is outside the bounds of the group {group.id}, {bounds}, which always hold"
+    return Finding(where, f"{problem}: the effective limit is {comes_to}")
 
 
 def _endless(schedule: Schedule) -> Iterator[Finding]:

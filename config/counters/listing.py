@@ -53,8 +53,8 @@ def matching(entries: Iterable[Listed], word: str) -> Iterator[Listed]:
     """Those that have a word, in any capitals, in their group, name, unit or description."""
     wanted = word.lower()
     for entry in entries:
-        said = (entry.group, entry.key, entry.name, entry.shape.unit, entry.shape.description)
-        if any(wanted in part.lower() for part in said):
+        texts = (entry.group, entry.key, entry.name, entry.shape.unit, entry.shape.description)
+        if any(wanted in part.lower() for part in texts):
             yield entry
 
 
@@ -65,10 +65,10 @@ def _cloudstack() -> Iterator[Listed]:
             key, name = next(iter(shipped.keys.items()))
             known = WELL_KNOWN.resolve(name)
             shape = known.shape if known is not None else shapes[key][name]
-            told = ObjectShape(
+            documented = ObjectShape(
                 kind=shape.kind, unit=shipped.keys.get("unit", shape.unit), description=shipped.description
             )
-            yield Listed(group="CloudStack", key="builtin", name=shipped.name, per=(Per.MEMBER,), shape=told)
+            yield Listed(group="CloudStack", key="builtin", name=shipped.name, per=(Per.MEMBER,), shape=documented)
 
 
 def _module(entry: KnownObject) -> str:

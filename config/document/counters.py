@@ -65,14 +65,14 @@ class HttpCounterDocument(HttpAccessDocument):
     def _one_place_and_one_pick(self) -> Self:
         member = self.port is not None or self.path is not None
         if member == (self.url is not None):
-            said = "write port and path for an endpoint of every member, or url for one of the group"
-            raise PydanticCustomError("sentence", said, {"key": ""})
+            message = "write port and path for an endpoint of every member, or url for one of the group"
+            raise PydanticCustomError("sentence", message, {"key": ""})
         if member and (self.port is None or self.path is None):
             missing = "port" if self.port is None else "path"
             raise PydanticCustomError("sentence", "{missing} is missing", {"missing": missing, "key": ""})
         if (self.jsonpath is None) == (self.metric is None):
-            said = "write jsonpath or metric: one of them selects the value in the answer"
-            raise PydanticCustomError("sentence", said, {"key": ""})
+            message = "write jsonpath or metric: one of them selects the value in the answer"
+            raise PydanticCustomError("sentence", message, {"key": ""})
         if self.labels and self.metric is None:
             raise PydanticCustomError("sentence", "labels go with metric", {"key": "labels"})
         return self
@@ -234,8 +234,8 @@ class CounterDocument(Declared):
     def _fitting_source(self) -> Self:
         for rule in (_keys_of_source, _who_answers, _sharing, _instances, _columns, _rising_rows):
             if (wrong := rule(self)) is not None:
-                place, said = wrong
-                raise PydanticCustomError("sentence", "{said}", {"said": said, "key": place})
+                place, message = wrong
+                raise PydanticCustomError("sentence", "{message}", {"message": message, "key": place})
         return self
 
     @model_validator(mode="after")
@@ -316,16 +316,16 @@ _WHY_NO_PER: Mapping[str, str] = {
 def _who_answers(entry: CounterDocument) -> _Wrong | None:
     if entry.alert is not None and entry.kind is CounterKind.RISING:
         return "kind", "an alert brings a value, not a rising count: remove kind"
-    if entry.gnocchi is not None and (said := entry.gnocchi.misread(entry.kind)) is not None:
-        return "kind", said
+    if entry.gnocchi is not None and (message := entry.gnocchi.misread(entry.kind)) is not None:
+        return "kind", message
     if entry.per is None or entry.per is _natural(entry):
         return None
     if entry.prometheus is not None and entry.label is None:
         return "per", "one value per member needs label: the label that names the member"
     if entry.prometheus is not None:
         return "per", "one value for the group needs no label: remove label, or per"
-    said = next((said for source, said in _WHY_NO_PER.items() if getattr(entry, source) is not None), None)
-    return None if said is None else ("per", said)
+    message = next((message for source, message in _WHY_NO_PER.items() if getattr(entry, source) is not None), None)
+    return None if message is None else ("per", message)
 
 
 def _sharing(entry: CounterDocument) -> _Wrong | None:

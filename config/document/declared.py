@@ -106,11 +106,11 @@ class Declared(BaseModel):
         given = [key for key in self.choice if getattr(self, key) is not None]
         if len(given) == 1 or not self.choice:
             return self
-        said = {"what": self.choice_of, "keys": " or ".join(self.choice), "key": ""}
+        facts = {"what": self.choice_of, "keys": " or ".join(self.choice), "key": ""}
         if not given:
-            raise PydanticCustomError("sentence", "{what} is missing: write {keys}", said)
-        said |= {"keys": " and ".join(given), "key": given[-1]}
-        raise PydanticCustomError("sentence", "{what} is written more than once, as {keys}: keep one", said)
+            raise PydanticCustomError("sentence", "{what} is missing: write {keys}", facts)
+        facts |= {"keys": " and ".join(given), "key": given[-1]}
+        raise PydanticCustomError("sentence", "{what} is written more than once, as {keys}: keep one", facts)
 
     @model_validator(mode="after")
     def _all_or_none(self) -> Self:
@@ -118,8 +118,8 @@ class Declared(BaseModel):
         if len(given) in {0, len(self.together)}:
             return self
         missing = next(key for key in self.together if key not in given)
-        said = {"given": " and ".join(given), "missing": missing, "key": given[-1]}
-        raise PydanticCustomError("sentence", "{given} needs {missing} beside it", said)
+        facts = {"given": " and ".join(given), "missing": missing, "key": given[-1]}
+        raise PydanticCustomError("sentence", "{given} needs {missing} beside it", facts)
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -108,8 +108,8 @@ def suffixed(stem: str, joint: str, parts: Sequence[str], taken: Collection[str]
 
 
 def _suffix(parts: Sequence[str]) -> str:
-    said = "\0".join(parts)
-    number = int.from_bytes(hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    seed = "\0".join(parts)
+    number = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:8], "big")
     letters = ""
     for _ in range(_SUFFIX):
         number, rest = divmod(number, len(_LETTERS))

@@ -105,8 +105,8 @@ class ListenDocument(Declared):
             raise PydanticCustomError("sentence", "clients needs certificate beside it", {"key": "clients"})
         settings = self.settings
         if settings.is_exposed and not settings.is_protected:
-            said = _EXPOSED.format(address=f"{settings.host}:{settings.port}")
-            raise PydanticCustomError("sentence", "{said}", {"said": said, "key": "address"})
+            message = _EXPOSED.format(address=f"{settings.host}:{settings.port}")
+            raise PydanticCustomError("sentence", "{message}", {"message": message, "key": "address"})
         return self
 
     @property

@@ -23,8 +23,8 @@ _LONGEST = 255
 _SOME = Annotated[int, Field(ge=1, le=1000)]
 
 
-def _sentence(said: str, at: str) -> PydanticCustomError:
-    return PydanticCustomError("sentence", "{said}", {"said": said, "key": at})
+def _sentence(message: str, at: str) -> PydanticCustomError:
+    return PydanticCustomError("sentence", "{message}", {"message": message, "key": at})
 
 
 def read_cidr(value: object) -> str:
@@ -123,8 +123,10 @@ class HealthCheckDocument(Declared):
             if span != int(span) or not least <= span <= most:
                 raise _sentence(f"whole seconds, {least} to {most}, not {span:g}s", name)
         if self.timeout > self.interval:
-            said = f"a timeout of {format_span(self.timeout)} is longer than the interval, {format_span(self.interval)}"
-            raise _sentence(said, "timeout")
+            message = (
+                f"a timeout of {format_span(self.timeout)} is longer than the interval, {format_span(self.interval)}"
+            )
+            raise _sentence(message, "timeout")
         return self
 
     @property

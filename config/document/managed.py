@@ -34,8 +34,8 @@ _CODES = r"[1-5][0-9]{2}(-[1-5][0-9]{2}|(, ?[1-5][0-9]{2})*)"
 _COOKIE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}"
 
 
-def _sentence(said: str, at: str) -> PydanticCustomError:
-    return PydanticCustomError("sentence", "{said}", {"said": said, "key": at})
+def _sentence(message: str, at: str) -> PydanticCustomError:
+    return PydanticCustomError("sentence", "{message}", {"message": message, "key": at})
 
 
 def read_ip(value: object) -> str:
@@ -174,8 +174,8 @@ class PoolDocument(Declared):
     def _cookies_are_of_http(self) -> Self:
         kept = self.session_persistence
         if kept is not None and kept.type is not Persistence.SOURCE_IP and self.protocol is not Protocol.HTTP:
-            said = f"{kept.type.value} needs a pool that reads HTTP: write HTTP, not {self.protocol.value}"
-            raise _sentence(said, "session_persistence")
+            message = f"{kept.type.value} needs a pool that reads HTTP: write HTTP, not {self.protocol.value}"
+            raise _sentence(message, "session_persistence")
         return self
 
     @property
@@ -222,8 +222,10 @@ class HealthMonitorDocument(Declared):
             if span != int(span):
                 raise _sentence(f"{span:g}s is not a whole number of seconds", name)
         if self.timeout >= self.delay:
-            said = f"a timeout of {format_span(self.timeout)} is not shorter than the delay, {format_span(self.delay)}"
-            raise _sentence(said, "timeout")
+            message = (
+                f"a timeout of {format_span(self.timeout)} is not shorter than the delay, {format_span(self.delay)}"
+            )
+            raise _sentence(message, "timeout")
         return self
 
     @model_validator(mode="after")
@@ -251,7 +253,7 @@ class HealthMonitorDocument(Declared):
         )
 
 
-_SAID_BY_RULE = {
+_SET_BY_RULE = {
     "listener": "a rule of CloudStack is its own listener: write protocol and public_port in rule",
     "pool": "a rule of CloudStack is its own pool: write algorithm and stickiness in rule",
     "health_monitor": "CloudStack calls it a health check: write health_check in rule",
@@ -285,10 +287,10 @@ class ManagedDocument(Declared):
     )
 
     @model_validator(mode="after")
-    def _said_by_the_rule(self) -> Self:
-        given = [name for name in _SAID_BY_RULE if name in self.model_fields_set]
+    def _not_beside_a_rule(self) -> Self:
+        given = [name for name in _SET_BY_RULE if name in self.model_fields_set]
         if self.rule is not None and given:
-            raise _sentence(_SAID_BY_RULE[given[0]], given[0])
+            raise _sentence(_SET_BY_RULE[given[0]], given[0])
         return self
 
     @model_validator(mode="after")

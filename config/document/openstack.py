@@ -63,8 +63,8 @@ class OpenstackDocument(Declared):
     @model_validator(mode="after")
     def _config_of_a_cloud(self) -> Self:
         if self.config is not None and self.cloud is None:
-            said = "config has no meaning with an application credential: remove it"
-            raise PydanticCustomError("sentence", said, {"key": "config"})
+            message = "config has no meaning with an application credential: remove it"
+            raise PydanticCustomError("sentence", message, {"key": "config"})
         return self
 
     @property

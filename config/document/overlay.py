@@ -47,7 +47,7 @@ def clashes(file: ParsedText, entities: Iterable[Entity]) -> Iterator[tuple[Enti
         site = file.keys.get(entity.key)
         if site is not None:
             message = (
-                f"{dotted(entity.key)} belongs to the API, at {told(entity.site)}: "
+                f"{dotted(entity.key)} belongs to the API, at {place_of(entity.site)}: "
                 "use another name here, or delete that one over the API first"
             )
             yield entity, file.problem(site, message)
@@ -61,6 +61,6 @@ def trespasses(file: ParsedText, entities: Iterable[Entity]) -> Iterator[Problem
             yield file.problem(entity.site, f"{dotted(where)}: {message}")
 
 
-def told(site: Site) -> str:
+def place_of(site: Site) -> str:
     """Return a place as people read it."""
     return f"{site.file}:{site.line}"

@@ -93,8 +93,8 @@ def leading_somewhere(entries: dict[str, PartDocument]) -> dict[str, PartDocumen
         to = entries.get(entry.address.port)
         if to is None or to.port is None:
             ports = [other for other, part in entries.items() if part.port is not None]
-            told = f"the ports are {', '.join(ports)}" if ports else "there is no port among the parts: declare one"
-            sentence = "{name} leads to {port}, which is no port: {told}"
-            said = {"name": name, "port": entry.address.port, "told": told, "key": name}
-            raise PydanticCustomError("sentence", sentence, said)
+            hint = f"the ports are {', '.join(ports)}" if ports else "there is no port among the parts: declare one"
+            sentence = "{name} leads to {port}, which is no port: {hint}"
+            facts = {"name": name, "port": entry.address.port, "hint": hint, "key": name}
+            raise PydanticCustomError("sentence", sentence, facts)
     return entries

@@ -152,8 +152,8 @@ class _Unfolding:
     def _refuse_half(self, node: ScalarNode) -> None:
         r"""Refuse ``\ud800``: no file, answer or log can hold half of a character."""
         if not node.value.isascii() and _HALF.search(node.value):
-            said = "half of a character (a lone surrogate) stands in this text: write the whole character instead"
-            raise refusal(self.file, node.line, node.column, said)
+            message = "half of a character (a lone surrogate) stands in this text: write the whole character instead"
+            raise refusal(self.file, node.line, node.column, message)
 
     def _refuse_tag(self, node: Node) -> None:
         if not node.tag.startswith(STANDARD):

@@ -172,8 +172,8 @@ def _values_of(value: Schema) -> Iterator[Schema]:
 
 
 def bounds_of(value: Schema) -> str:
-    """Say what limits a value has, beside its form; empty: none."""
-    said = [
+    """Return the limits of a value, beside its form; empty: none."""
+    limits = [
         str(value.get(BOUNDS, "")),
         _between(value.get("minimum"), value.get("maximum"), ""),
         f"above {value['exclusiveMinimum']}" if "exclusiveMinimum" in value else "",
@@ -181,7 +181,7 @@ def bounds_of(value: Schema) -> str:
         _between(value.get("minProperties"), value.get("maxProperties"), " entries"),
         _between(value.get("minLength"), value.get("maxLength"), " characters"),
     ]
-    return "; ".join(each for each in said if each)
+    return "; ".join(each for each in limits if each)
 
 
 def _between(least: float | None, most: float | None, of_what: str) -> str:

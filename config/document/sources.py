@@ -128,9 +128,9 @@ class SnmpDocument(Declared):
         third = str(self.version) == SnmpVersion.V3.value
         stray = [name for name in (("community",) if third else ("user", "auth", "priv")) if getattr(self, name)]
         if stray:
-            said = "{name} has no meaning in version {version}: remove it, or write version: {other}"
+            message = "{name} has no meaning in version {version}: remove it, or write version: {other}"
             facts = {"name": stray[0], "version": str(self.version), "other": '"2c"' if third else '"3"'}
-            raise PydanticCustomError("sentence", said, facts | {"key": stray[0]})
+            raise PydanticCustomError("sentence", message, facts | {"key": stray[0]})
         if third and self.user is None:
             raise PydanticCustomError("sentence", "version 3 needs a user: write it beside version", {"key": "version"})
         if self.priv is not None and self.auth is None:
@@ -176,8 +176,8 @@ class TrustingDocument(Declared):
     @model_validator(mode="after")
     def _believing_somebody(self) -> Self:
         if self.ca is not None and self.insecure is not None:
-            said = "insecure skips the check of certificates, so ca has no meaning: keep one"
-            raise PydanticCustomError("sentence", said, {"key": "insecure"})
+            message = "insecure skips the check of certificates, so ca has no meaning: keep one"
+            raise PydanticCustomError("sentence", message, {"key": "insecure"})
         return self
 
     @property
@@ -209,8 +209,8 @@ class HttpAccessDocument(TrustingDocument):
     @model_validator(mode="after")
     def _one_identity(self) -> Self:
         if self.user is not None and self.bearer is not None:
-            said = "a user and a bearer token are two identities: keep one"
-            raise PydanticCustomError("sentence", said, {"key": "bearer"})
+            message = "a user and a bearer token are two identities: keep one"
+            raise PydanticCustomError("sentence", message, {"key": "bearer"})
         return self
 
     @property
@@ -266,8 +266,8 @@ class NetscalerDocument(TrustingDocument):
     @model_validator(mode="after")
     def _something_to_ask(self) -> Self:
         if self.virtual_server is None and self.service_group is None:
-            said = "write virtual_server, service_group or both, to select the appliance's objects"
-            raise PydanticCustomError("sentence", said, {"key": ""})
+            message = "write virtual_server, service_group or both, to select the appliance's objects"
+            raise PydanticCustomError("sentence", message, {"key": ""})
         return self
 
 

@@ -24,7 +24,7 @@ HIDDEN: Final = "(hidden)"
 _MASK = "\0"
 _LONGEST = 60
 """Characters; a longer value is no help to a reader."""
-_UNTOLD = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "user_data"})
+_HIDDEN_KEYS = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "user_data"})
 """Keys that people put secrets into, beside those that the document hides."""
 _WITHOUT_ENTRIES = frozenset({"mibs", "notify", "record"})
 """Sections that have no entries of their own."""
@@ -76,7 +76,7 @@ def _leaves(value: Plain, where: Where) -> Iterator[tuple[Where, str]]:
             yield from _leaves(each, (*where, str(number)))
     elif where:
         text = _text(value)
-        yield where, (text if _may_be_told(where, text) else _masked(text))
+        yield where, (text if _may_be_shown(where, text) else _masked(text))
 
 
 def _text(value: Plain) -> str:
@@ -97,7 +97,7 @@ def _masked(text: str) -> str:
     return _MASK + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _may_be_told(where: Where, text: str) -> bool:
+def _may_be_shown(where: Where, text: str) -> bool:
     return len(text) <= _LONGEST and text.isprintable() and not _may_be_secret(where, text)
 
 
@@ -115,4 +115,4 @@ def _kind_of_place(where: Where) -> Where:
 def _is_secret(where: Where) -> bool:
     if mapping_at(where[:-1]) is SecretDocument:
         return False  # says where the secret is kept
-    return bool(_UNTOLD & {*where[1:]}) or any(is_hidden(where[:length]) for length in range(2, len(where) + 1))
+    return bool(_HIDDEN_KEYS & {*where[1:]}) or any(is_hidden(where[:length]) for length in range(2, len(where) + 1))

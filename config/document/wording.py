@@ -92,9 +92,9 @@ def _unknown_key(where: Where, reading: ParsedText) -> Problem:
     head = f"{dotted(where[:-1])}: " if where[:-1] else ""
     if owner and where[-1] in owner.refused:
         return reading.problem(reading.key_site(where), f"{head}no {where[-1]} here: {owner.refused[where[-1]]}")
-    said = f"takes no keys, so not {where[-1]!a}" if owner and not known else f"unknown key {where[-1]!a}"
+    message = f"takes no keys, so not {where[-1]!a}" if owner and not known else f"unknown key {where[-1]!a}"
     tail = "" if owner and not known else hint(where[-1], known)
-    return reading.problem(reading.key_site(where), f"{head}{said}{tail}")
+    return reading.problem(reading.key_site(where), f"{head}{message}{tail}")
 
 
 def _wrong_value(error: ErrorDetails, reading: ParsedText) -> Problem:

@@ -133,16 +133,16 @@ def _not_yaml(error: Exception, file: str) -> DeclarationError:
     begun_at, context = getattr(error, "context_mark", None), getattr(error, "context", None)
     mark = getattr(error, "problem_mark", None) or begun_at
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    said = (
+    message = (
         str(getattr(error, "problem", None) or context or error)
         .removeprefix("but ")
         .replace("\x00", "")
         .replace("<stream end>", "the end of the file")
     )
-    if r"'\t'" in said:
+    if r"'\t'" in message:
         return refusal(file, line, column, "a tab cannot indent YAML: use spaces")
     begun = f" ({context}, begun on line {begun_at.line + 1})" if begun_at and context else ""
-    return refusal(file, line, column, f"not YAML: {said}{begun}")
+    return refusal(file, line, column, f"not YAML: {message}{begun}")
 
 
 class _NotOneDocument(Exception):
@@ -186,8 +186,8 @@ class _Graph:
         if not isinstance(node, ScalarNode):
             self.begun.append(node)
             if len(self.begun) > DEEPEST_VALUE:
-                said = f"nested too deeply: {DEEPEST_VALUE} levels are allowed"
-                raise refusal(self.file, node.line, node.column, said)
+                message = f"nested too deeply: {DEEPEST_VALUE} levels are allowed"
+                raise refusal(self.file, node.line, node.column, message)
 
     def follow(self, event: _Event) -> None:
         if event.anchor not in self.anchors:

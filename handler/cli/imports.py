@@ -104,7 +104,7 @@ def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
     from config.importers.oneflow.imported import imported
     from config.importers.oneflow.json_text import read_json
     from config.importers.oneflow.reading import read_template
-    from config.importers.oneflow.template import Fate
+    from config.importers.oneflow.template import NoteKind
     from config.importers.oneflow.writing import declaration
     from config.load import load
 
@@ -114,7 +114,7 @@ def _import(file: Path, base: Path | None, options: ImportOptions) -> _Done:
     reading = read_json(_content(file), str(file))
     made = imported(read_template(reading), options)
     text = declaration(made, base.read_text("utf-8-sig") if base else "")
-    notes = {fate.value: [_plain(note, reading) for note in made.of(fate)] for fate in Fate}
+    notes = {kind.value: [_plain(note, reading) for note in made.of(kind)] for kind in NoteKind}
     return _Done(declaration=text, missing=_missing(text), **notes)
 
 
@@ -182,13 +182,13 @@ def _plain(note: Note, reading: ParsedText) -> dict[str, Any]:
         "line": None if site is None else site.line,
         "column": None if site is None else site.column,
         "where": dotted(note.where),
-        "said": note.said,
+        "said": note.text,
     }
 
 
 def _report(done: _Done) -> Iterator[str]:
-    for fate, heading in _HEADINGS.items():
-        notes = getattr(done, fate)
+    for kind, heading in _HEADINGS.items():
+        notes = getattr(done, kind)
         if notes:
             yield f"{heading}:"
             yield from (f"  {_placed(note)}{note['said']}" for note in notes)

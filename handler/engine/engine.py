@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from config.document.overlay import told
+from config.document.overlay import place_of
 from config.errors import Refused, StoreError
 from config.model.catalogue import Catalogue, Mode
 from config.model.edits import Edit
@@ -227,13 +227,13 @@ class Engine:
         entity = self.declared().entities.get(("groups", runtime.id))
         if entity is not None:
             raise Refused(
-                f"group {runtime.id} is declared over the API, at {told(entity.site)}: delete it there "
+                f"group {runtime.id} is declared over the API, at {place_of(entity.site)}: delete it there "
                 f"(trimtab declare delete groups {runtime.id})"
             )
         if runtime.state.orphaned:
             return
         site = self.catalogue().sites.get(("groups", runtime.id))
-        where = told(site) if site else str(self.parts.file)
+        where = place_of(site) if site else str(self.parts.file)
         raise Refused(f"group {runtime.id} is declared at {where}: remove it there, reload, then delete it")
 
     async def empty(self, runtime: GroupRuntime) -> None:

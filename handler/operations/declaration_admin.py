@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from config.checks.references import users
 from config.document.entities import Entity
-from config.document.overlay import overlaid, told
+from config.document.overlay import overlaid, place_of
 from config.document.places import Plain
 from config.model.sections import Section
 from config.model.where import Where, dotted
@@ -189,7 +189,7 @@ def _shown(declared: Declared, key: Where, used_by: Mapping[Where, Mapping[Where
         id=name,
         name=name if entity is None else entity.name,
         owner="file" if entity is None else "api",
-        at=told(site),
+        at=place_of(site),
         revision=None if entity is None else entity.revision,
         declared=found,
         quarantined=tuple(map(str, declared.merged.quarantined.get(key, ()))),

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 from config.checks.references import users
 from config.document.entities import Entity, canonical, checked_name, derived_id
 from config.document.naming import with_ids
-from config.document.overlay import told
+from config.document.overlay import place_of
 from config.document.places import Plain
 from config.errors import Refused
 from config.model.sections import Section
@@ -63,7 +63,7 @@ def owned(declared: Declared, section: Section, id: str) -> Entity:
 def _refuse_of_file(declared: Declared, section: Section, id: str, remedy: str) -> None:
     site = declared.file.keys.get((section.value, id))
     if site is not None:
-        raise Refused(f"{section.value}.{id} belongs to the file, at {told(site)}: {remedy}")
+        raise Refused(f"{section.value}.{id} belongs to the file, at {place_of(site)}: {remedy}")
 
 
 def made(declared: Declared, section: Section, name: str, body: Body, reserved: Collection[str]) -> Entities:
@@ -90,7 +90,7 @@ def unchanged(entity: Entity, if_match: str | None) -> Entity:
     """
     if not matches_revision(if_match, entity.revision):
         raise ChangedSince(
-            f"{dotted(entity.key)} has changed since the caller read it: {told(entity.site)} wrote it now"
+            f"{dotted(entity.key)} has changed since the caller read it: {place_of(entity.site)} wrote it now"
         )
     return entity
 
@@ -121,7 +121,7 @@ def deleted(declared: Declared, entity: Entity) -> Entities:
     )  # else the users are those of the file's, if it took the id
     users_of = users(declared.catalogue).get(entity.key, {}) if in_force else {}
     if users_of:
-        named = ", ".join(f"{dotted(user)} ({told(declared.catalogue.sites[user])})" for user in sorted(users_of))
+        named = ", ".join(f"{dotted(user)} ({place_of(declared.catalogue.sites[user])})" for user in sorted(users_of))
         raise Refused(f"{dotted(entity.key)} is used by {named}: change or delete that first")
     return {key: each for key, each in declared.entities.items() if key != entity.key}
 
@@ -178,7 +178,7 @@ def _refuse_taken(declared: Declared, entities: Entities, section: Section, name
     _refuse_of_file(declared, section, name, "use another name")
     holder = _known(entities, section, name)
     if holder is not None:
-        raise Refused(f"the name {name!r} is taken, by {told(holder.site)}: use another name, or replace that one")
+        raise Refused(f"the name {name!r} is taken, by {place_of(holder.site)}: use another name, or replace that one")
 
 
 def _text(entities: Entities, section: Section, body: Body, declared: Declared) -> str:

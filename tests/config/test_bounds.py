@@ -77,7 +77,7 @@ def _problems(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (DECLARATION + 'odd: "\\ud800"\n', "half of a character"),
         (DECLARATION + '"\\udfff": 1\n', "half of a character"),
@@ -98,10 +98,12 @@ def _problems(text: str) -> list[str]:
     ],
     ids=range(16),
 )
-def test_a_value_too_deep_too_large_or_with_half_a_character_is_one_problem_with_its_line(text: str, said: str) -> None:
+def test_a_value_too_deep_too_large_or_with_half_a_character_is_one_problem_with_its_line(
+    text: str, message: str
+) -> None:
     (problem,) = _problems(text)
     assert problem.startswith("web.yaml:")
-    assert said in problem
+    assert message in problem
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,11 @@ def test_a_secret_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) 
 def test_secrets_that_cannot_be_read_are_reported_at_their_entries_and_never_shown(tmp_path: Path) -> None:
     file, missing = secret_file(tmp_path / "s", mode=0o600), tmp_path / "missing"
 
-    def told(file: Path, environ: dict[str, str]) -> list[tuple[int, str]]:
+    def problems(file: Path, environ: dict[str, str]) -> list[tuple[int, str]]:
         return [(each.line, each.message) for each in unread_secrets(parse(MODEL % file, "model.yaml"), environ)]
 
-    assert told(file, {"COMMUNITY": "public"}) == []
-    assert told(missing, {}) == [
+    assert problems(file, {"COMMUNITY": "public"}) == []
+    assert problems(missing, {}) == [
         (3, f"the secret's file {missing} cannot be read: No such file or directory (as seen here)"),
         (
             4,

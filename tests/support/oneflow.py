@@ -10,7 +10,7 @@ from aggregator.frames import Aggregate, Cell, Insufficient
 from config.importers.oneflow.imported import Imported, ImportOptions, imported
 from config.importers.oneflow.json_text import read_json
 from config.importers.oneflow.reading import read_template
-from config.importers.oneflow.template import Fate, Template
+from config.importers.oneflow.template import NoteKind, Template
 from config.importers.oneflow.writing import declaration
 from config.load import parse
 from config.model.catalogue import Catalogue
@@ -122,8 +122,8 @@ def catalogue_of(service: Object | str) -> Catalogue:
     return parse(declaration(imported_from(service, profile="web", counters=["Cpu"]), BASE), "shop.yaml")
 
 
-def said(made: Imported, fate: Fate) -> list[str]:
-    return [note.said for note in made.of(fate)]
+def notes(made: Imported, kind: NoteKind) -> list[str]:
+    return [note.text for note in made.of(kind)]
 
 
 def sizes(service: Object | str, start: int, values: Sequence[Mapping[str, float | Cell]]) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
 from config.importers.oneflow.policies import Entry
-from config.importers.oneflow.template import Fate, Note
+from config.importers.oneflow.template import Note, NoteKind
 from config.model.counters import CounterKind
 
 _RISES = (
@@ -56,7 +56,7 @@ def _looked_up(name: str) -> Entry:
     return {"opennebula": name, "unit": "KiB"} if name == "MEMORY" else {"opennebula": name}
 
 
-def remarks(counters: Mapping[str, Entry]) -> Iterator[Note]:
+def notes_on(counters: Mapping[str, Entry]) -> Iterator[Note]:
     """Say which values come from where from now on."""
     for name, entry in counters.items():
         yield _of_opennebula(name, entry) if "opennebula" in entry else _pushed(name, str(entry["push"]))
@@ -65,19 +65,19 @@ def remarks(counters: Mapping[str, Entry]) -> Iterator[Note]:
 def _of_opennebula(name: str, entry: Entry) -> Note:
     attribute = str(entry["opennebula"])
     if "kind" in entry:
-        said = (
+        text = (
             f"{attribute} → counters.{name}: the count itself is compared; without kind: gauge it is a rate per second"
         )
-        return Note(fate=Fate.KEPT, where=(), said=said)
-    said = f"{attribute} → counters.{name}: read from OpenNebula, where guests and hypervisors leave it"
-    return Note(fate=Fate.MAPPED, where=(), said=said)
+        return Note(kind=NoteKind.KEPT, where=(), text=text)
+    text = f"{attribute} → counters.{name}: read from OpenNebula, where guests and hypervisors leave it"
+    return Note(kind=NoteKind.MAPPED, where=(), text=text)
 
 
 def _pushed(name: str, attribute: str) -> Note:
     if attribute in _MEASURED:
-        said = (
+        text = (
             f"{attribute}: {_MEASURED[attribute]}. No member pushes it yet: push it, or give counters.{name} a source"
         )
-        return Note(fate=Fate.UNMAPPED, where=(), said=said)
-    said = f"{attribute} → counters.{name}: pushed by members, as to OneGate, at least once in an interval"
-    return Note(fate=Fate.MAPPED, where=(), said=said)
+        return Note(kind=NoteKind.UNMAPPED, where=(), text=text)
+    text = f"{attribute} → counters.{name}: pushed by members, as to OneGate, at least once in an interval"
+    return Note(kind=NoteKind.MAPPED, where=(), text=text)

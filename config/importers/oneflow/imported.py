@@ -9,15 +9,15 @@ from config.importers.oneflow import counters, roles
 from config.importers.oneflow.names import group_names, service_name
 from config.importers.oneflow.policies import Entry
 from config.importers.oneflow.roles import ImportedGroup
-from config.importers.oneflow.template import Fate, Note, OneflowRole, Template
+from config.importers.oneflow.template import Note, NoteKind, OneflowRole, Template
 from config.model.adjustments import AdjustmentVerb
 from config.units import Seconds
 
 
 def readings(groups: Sequence[ImportedGroup], timezone: str | None) -> Iterator[Note]:
     """Say both, of what the groups have and of nothing else; ``timezone``: where schedules are read."""
-    yield from (Note(fate=Fate.KEPT, where=(), said=said) for said in _kept(groups))
-    yield from (Note(fate=Fate.DIFFERS, where=(), said=said) for said in _differs(groups, timezone))
+    yield from (Note(kind=NoteKind.KEPT, where=(), text=text) for text in _kept(groups))
+    yield from (Note(kind=NoteKind.DIFFERS, where=(), text=text) for text in _differs(groups, timezone))
 
 
 def _kept(groups: Sequence[ImportedGroup]) -> Iterator[str]:
@@ -107,9 +107,9 @@ class Imported:
     """Profiles that the groups name → the VM template that a role was made of, if it says."""
     notes: tuple[Note, ...]
 
-    def of(self, fate: Fate) -> tuple[Note, ...]:
+    def of(self, kind: NoteKind) -> tuple[Note, ...]:
         """The notes of one kind, in the order of the template."""
-        return tuple(note for note in self.notes if note.fate is fate)
+        return tuple(note for note in self.notes if note.kind is kind)
 
 
 def imported(template: Template, options: ImportOptions = ImportOptions()) -> Imported:
@@ -123,7 +123,7 @@ def imported(template: Template, options: ImportOptions = ImportOptions()) -> Im
     measured = counters.counters_for(attributes, options.counters, on_opennebula=options.on_opennebula)
     notes = [
         *(note for group in groups for note in group.notes),
-        *counters.remarks(measured),
+        *counters.notes_on(measured),
         *readings(groups, options.timezone),
         *_left(template),
     ]
@@ -151,8 +151,8 @@ def _left(template: Template) -> Iterator[Note]:
         if role.type != "vm":
             yield _unmapped(role, f"the role {role.name} is of virtual routers, which do not scale")
     for leftover in template.leftovers:
-        yield Note(fate=Fate.UNMAPPED, where=leftover.where, said=leftover.why)
+        yield Note(kind=NoteKind.UNMAPPED, where=leftover.where, text=leftover.why)
 
 
-def _unmapped(role: OneflowRole, said: str) -> Note:
-    return Note(fate=Fate.UNMAPPED, where=role.where, said=said)
+def _unmapped(role: OneflowRole, text: str) -> Note:
+    return Note(kind=NoteKind.UNMAPPED, where=role.where, text=text)

@@ -38,8 +38,8 @@ def read_json(content: bytes, file: str) -> ParsedText:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        said = f"byte 0x{content[error.start]:02x} is not UTF-8: save the file as UTF-8"
-        raise DeclarationError((Problem(file=file, line=line, column=1, message=said),)) from error
+        message = f"byte 0x{content[error.start]:02x} is not UTF-8: save the file as UTF-8"
+        raise DeclarationError((Problem(file=file, line=line, column=1, message=message),)) from error
     reader = _Reader(text, file)
     if len(text) > _LONGEST:
         raise reader.refusal(0, f"longer than {_LONGEST} characters: is this a service template?")
@@ -69,9 +69,9 @@ class _Reader:
             raise self._expected("the end")
         return data
 
-    def refusal(self, place: int, said: str) -> DeclarationError:
+    def refusal(self, place: int, text: str) -> DeclarationError:
         site = self._site(place)
-        message = f"column {site.column}: {said}"
+        message = f"column {site.column}: {text}"
         return DeclarationError((Problem(file=self._file, line=site.line, column=site.column, message=message),))
 
     def _expected(self, what: str) -> DeclarationError:

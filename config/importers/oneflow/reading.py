@@ -51,7 +51,7 @@ def read_template(reading: ParsedText) -> Template:
     roles = tuple(_role(part, leftovers) for part in service.parts("roles"))
     if not roles and not service.problems:
         service.wrong((), "roles is missing: a service has one role at least")
-    _told_apart(roles, service)
+    _refuse_same_names(roles, service)
     name = service.text("name") or "service"
     if service.problems:
         raise DeclarationError(tuple(sorted(set(service.problems)))[:_MOST_PROBLEMS])
@@ -70,7 +70,7 @@ def _body(reading: ParsedText) -> tuple[Where, Mapping[str, Plain]]:
     return where, data
 
 
-def _told_apart(roles: tuple[OneflowRole, ...], service: _Part) -> None:
+def _refuse_same_names(roles: tuple[OneflowRole, ...], service: _Part) -> None:
     seen: set[str] = set()
     for role in roles:
         if role.name and role.name in seen:
@@ -174,10 +174,10 @@ class _Part:
         self.problems: list[Problem] = [] if problems is None else problems
         self._reading = reading
 
-    def wrong(self, key: Where, said: str, *, absolute: bool = False) -> None:
+    def wrong(self, key: Where, message: str, *, absolute: bool = False) -> None:
         where = key if absolute else (*self.where, *key)
         head = f"{dotted(where)}: " if where else ""
-        self.problems.append(self._reading.problem(self._reading.site(where), f"{head}{said}"))
+        self.problems.append(self._reading.problem(self._reading.site(where), f"{head}{message}"))
 
     def leftovers(self, why: Mapping[str, str], read: Set[str]) -> Iterator[Leftover]:
         for key, value in self.data.items():

@@ -11,7 +11,7 @@ from config.importers.oneflow import schedules
 from config.importers.oneflow.dialects import other_readings
 from config.importers.oneflow.names import numbered
 from config.importers.oneflow.policies import Entry, Unmappable, action, condition, in_a_row, quiet_time
-from config.importers.oneflow.template import ElasticityPolicy, Fate, Note, OneflowRole, ScheduledPolicy
+from config.importers.oneflow.template import ElasticityPolicy, Note, NoteKind, OneflowRole, ScheduledPolicy
 from config.model.adjustments import AdjustmentVerb
 from config.model.catalogue import OnVanish
 from config.model.expressions import names_of
@@ -79,7 +79,7 @@ class Manner:
 
 def group(role: OneflowRole, name: str, manner: Manner) -> ImportedGroup:
     """Translate a role, one that may scale, to a group of this name."""
-    notes = [Note(fate=Fate.MAPPED, where=role.where, said=f"the role {role.name} → groups.{name}")]
+    notes = [Note(kind=NoteKind.MAPPED, where=role.where, text=f"the role {role.name} → groups.{name}")]
     scheduled = tuple(_all_scheduled(role, name, manner.timezone, notes))
     policies = tuple(_policies(role, name, notes))
     low, high = _bounds(role)
@@ -105,11 +105,13 @@ def _all_scheduled(role: OneflowRole, group: str, timezone: str | None, notes: l
     for written in role.scheduled:
         made = _scheduled(written, role, numbered(f"{group}-schedule", number + 1), timezone)
         if isinstance(made, Unmappable):
-            notes.append(Note(fate=Fate.UNMAPPED, where=written.where, said=made.why))
+            notes.append(Note(kind=NoteKind.UNMAPPED, where=written.where, text=made.why))
             continue
         number += 1
-        notes.append(Note(fate=Fate.MAPPED, where=written.where, said=f"→ policies.{made.name}"))
-        notes += (Note(fate=Fate.KEPT, where=written.where, said=said) for said in schedules.other_readings(written))
+        notes.append(Note(kind=NoteKind.MAPPED, where=written.where, text=f"→ policies.{made.name}"))
+        notes += (
+            Note(kind=NoteKind.KEPT, where=written.where, text=text) for text in schedules.other_readings(written)
+        )
         yield made
 
 
@@ -128,9 +130,9 @@ def _policies(role: OneflowRole, group: str, notes: list[Note]) -> Iterator[Impo
     for written in role.elasticity:
         made = _policy(written, role, group, endings)
         if isinstance(made, Unmappable):
-            notes.append(Note(fate=Fate.UNMAPPED, where=written.where, said=made.why))
+            notes.append(Note(kind=NoteKind.UNMAPPED, where=written.where, text=made.why))
         else:
-            notes += _told(written, made)
+            notes += _notes_on(written, made)
             yield made
 
 
@@ -153,10 +155,10 @@ def _policy(
     )
 
 
-def _told(written: ElasticityPolicy, made: ImportedPolicy) -> Iterator[Note]:
-    yield Note(fate=Fate.MAPPED, where=written.where, said=f"→ policies.{made.name}")
+def _notes_on(written: ElasticityPolicy, made: ImportedPolicy) -> Iterator[Note]:
+    yield Note(kind=NoteKind.MAPPED, where=written.where, text=f"→ policies.{made.name}")
     where = (*written.where, "expression")
-    yield from (Note(fate=Fate.KEPT, where=where, said=said) for said in other_readings(written.expression))
+    yield from (Note(kind=NoteKind.KEPT, where=where, text=text) for text in other_readings(written.expression))
 
 
 def _bounds(role: OneflowRole) -> tuple[int, int]:
@@ -168,7 +170,7 @@ def _bounds(role: OneflowRole) -> tuple[int, int]:
 
 def _sizes(role: OneflowRole, name: str, low: int, high: int) -> Iterator[Note]:
     if role.min_vms is None or role.max_vms is None:
-        said = f"it has no bounds, a group must: {low} to {high} hold it where it is, so widen them to scale by hand"
-        yield Note(fate=Fate.DIFFERS, where=role.where, said=said)
+        text = f"it has no bounds, a group must: {low} to {high} hold it where it is, so widen them to scale by hand"
+        yield Note(kind=NoteKind.DIFFERS, where=role.where, text=text)
     if role.cardinality > low:
-        yield Note(fate=Fate.MAPPED, where=(*role.where, "cardinality"), said=f"→ groups.{name}.initial")
+        yield Note(kind=NoteKind.MAPPED, where=(*role.where, "cardinality"), text=f"→ groups.{name}.initial")

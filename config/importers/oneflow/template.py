@@ -92,7 +92,7 @@ class Template:
     """Of the service, of its roles and their policies, in the order of the text."""
 
 
-class Fate(enum.Enum):
+class NoteKind(enum.Enum):
     """What became of something; in the order in which people want to know it."""
 
     MAPPED = "mapped"
@@ -109,7 +109,7 @@ class Fate(enum.Enum):
 class Note:
     """One sentence about one part."""
 
-    fate: Fate
+    kind: NoteKind
     where: Where
     """Which part of the template; empty: all of it."""
-    said: str
+    text: str

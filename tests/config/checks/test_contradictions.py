@@ -22,8 +22,8 @@ def refused(*changes: tuple[str, str]) -> list[str]:
 
 
 def warned(*changes: tuple[str, str]) -> list[str]:
-    said = lint(declared(_PUSHED, *changes), resized, certain)
-    return [problem.message for problem in said if "at once" in problem.message]
+    problems = lint(declared(_PUSHED, *changes), resized, certain)
+    return [problem.message for problem in problems if "at once" in problem.message]
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def warned(*changes: tuple[str, str]) -> list[str]:
 )
 def test_where_some_conditions_suffice_every_way_is_looked_at(out: str, in_: str, at_once: bool) -> None:
     spare = ("above: 80}\n", "above: 80}\n  hot: {counter: cpu, above: 75}\n  calm: {counter: cpu, below: 90}\n")
-    said = refused(MORE, spare, ("[busy]", out), ("[idle]", in_))
-    assert bool(said) is at_once
-    assert all("would add and remove at once" in message for message in said)
+    messages = refused(MORE, spare, ("[busy]", out), ("[idle]", in_))
+    assert bool(messages) is at_once
+    assert all("would add and remove at once" in message for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_expressions_that_exclude_each_other_or_cannot_be_compared_are_not(busy:
 LOW = ("below: 30}\n", "below: 30}\n  low: {counter: cpu, below: 20}\n  slow: {counter: cpu, below: 9, window: 5m}\n")
 
 
-def said(when: str, *, busy: str = "counter: cpu, above: 80") -> list[str]:
+def messages_of(when: str, *, busy: str = "counter: cpu, above: 80") -> list[str]:
     changes = LOW, ("counter: cpu, above: 80", busy), ("[busy]", when), ("[out, in]", "[out]")
     return [p.message for p in lint(declared(*changes), resized, certain) if p.message.startswith("policies.out.when")]
 
@@ -112,23 +112,23 @@ def said(when: str, *, busy: str = "counter: cpu, above: 80") -> list[str]:
     [("[busy, low]", "write match: any"), ("[busy, low, idle], match: {at_least: 3}", "leave one out")],
 )
 def test_conditions_that_no_value_meets_together_never_hold(when: str, remedy: str) -> None:
-    (message,) = said(when)
+    (message,) = messages_of(when)
     assert message == f"policies.out.when: no value of cpu is above 80 (busy) and below 20 (low): {remedy}"
 
 
 def test_the_proposed_change_works() -> None:
-    assert said("[busy, low], match: any") == []
-    assert said("[busy]") == []
+    assert messages_of("[busy, low], match: any") == []
+    assert messages_of("[busy]") == []
 
 
 @pytest.mark.parametrize(
     "when", ["[low, idle]", "[busy, slow]", "[busy, low, idle], match: {at_least: 2}", "[busy, low], match: any"]
 )
 def test_those_that_some_value_or_some_way_meets_may(when: str) -> None:
-    assert said(when) == []
+    assert messages_of(when) == []
 
 
 def test_an_expression_may_exclude_itself() -> None:
-    (message,) = said("[busy]", busy="expression: 'cpu > 80 && cpu < 30'")
+    (message,) = messages_of("[busy]", busy="expression: 'cpu > 80 && cpu < 30'")
     assert message.endswith("no value of cpu is above 80 (busy) and below 30 (busy): leave one out")
-    assert said("[busy]", busy="expression: 'cpu > 80 || cpu < 30'") == []
+    assert messages_of("[busy]", busy="expression: 'cpu > 80 || cpu < 30'") == []

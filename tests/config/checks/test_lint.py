@@ -170,14 +170,14 @@ _HAPROXY = "haproxy: {socket: /run/haproxy.sock, backend: web}"
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "warning"),
     [
         pytest.param(_HAPROXY, None, id="it may check"),
         pytest.param("shared_listener: {listen: '127.0.0.1:8080'}", "(edge), so no failure is ever", id="it does not"),
         pytest.param(None, "the group has no balancer, so no failure is ever detected", id="there is none"),
     ],
 )
-def test_health_is_waited_for_only_where_a_balancer_checks_it(kind: str | None, said: str | None) -> None:
+def test_health_is_waited_for_only_where_a_balancer_checks_it(kind: str | None, warning: str | None) -> None:
     behind = "" if kind is None else "balancers: [{use: edge, port: 8080}], "
     balancers = "balancers: {}\n" if kind is None else f"balancers:\n  edge: {{{kind}}}\n"
     changes = (
@@ -187,8 +187,8 @@ def test_health_is_waited_for_only_where_a_balancer_checks_it(kind: str | None, 
         ("max: 8", f"max: 8, {behind}repair: {{unhealthy: true}}"),
     )
     messages = [problem.message for problem in lint(declared(*changes), resized, certain)]
-    assert len(messages) == (said is not None)
-    assert said is None or (said in messages[0] and messages[0].startswith("groups.web.repair.unhealthy: "))
+    assert len(messages) == (warning is not None)
+    assert warning is None or (warning in messages[0] and messages[0].startswith("groups.web.repair.unhealthy: "))
 
 
 _PROD = "openstack: {cloud: prod}"
@@ -209,8 +209,10 @@ def test_a_balancer_that_is_made_should_have_its_address_written(cloud: str, mad
         (_SOUND[1][0], f"  edge: {{managed: {{cloud: prod, {made}}}}}\n"),
         ("clouds:\n", f"clouds:\n  prod: {{{cloud}}}\n"),
     )
-    said = [problem.message for problem in lint(declared(*changes), resized, certain)]
-    found = [message.partition(": no address is written")[0] for message in said if "no address is written" in message]
+    messages = [problem.message for problem in lint(declared(*changes), resized, certain)]
+    found = [
+        message.partition(": no address is written")[0] for message in messages if "no address is written" in message
+    ]
     assert found == ([] if at is None else [f"balancers.edge.managed.{at}"])
 
 
@@ -218,8 +220,10 @@ def test_a_balancer_that_is_made_should_have_its_address_written(cloud: str, mad
     ("size", "comes_to"), [("1", "2"), ("9", "8"), ("2", None), ("8", None), ("300%", None)]
 )  # fmt: skip
 def test_a_size_that_bounds_always_change(size: str, comes_to: str | None) -> None:
-    said = warned(("add: 2", f"set: {size}"))
-    assert [message.partition(": write")[0].rpartition(" ")[2] for message in said] == ([comes_to] if comes_to else [])
+    messages = warned(("add: 2", f"set: {size}"))
+    assert [message.partition(": write")[0].rpartition(" ")[2] for message in messages] == (
+        [comes_to] if comes_to else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,19 +255,23 @@ def test_balancers_and_servers_that_no_entry_names() -> None:
 
 
 def test_an_alert_with_a_value_that_no_counter_takes() -> None:
-    told = "alerts:\n  told: {match: {a: b}, groups: [web], value: depth, ttl: 5m}\ngroups:\n"
-    (message,) = warned(("groups:\n", told))
-    assert message.startswith("alerts.told.value: no counter takes the value")
+    alerts = "alerts:\n  deep: {match: {a: b}, groups: [web], value: depth, ttl: 5m}\ngroups:\n"
+    (message,) = warned(("groups:\n", alerts))
+    assert message.startswith("alerts.deep.value: no counter takes the value")
     taken = (
-        ("counters:\n", "counters:\n  depth: {alert: told}\n"),
+        ("counters:\n", "counters:\n  depth: {alert: deep}\n"),
         ("idle: {", "deep: {counter: depth, above: 9}\n  idle: {"),
     )
-    assert warned(("groups:\n", told), *taken, ("[busy]", "[busy, deep]")) == []
+    assert warned(("groups:\n", alerts), *taken, ("[busy]", "[busy, deep]")) == []
 
 
 def test_warnings_stand_in_the_order_of_the_file_with_their_lines() -> None:
-    said = lint(declared(("max: 8", "max: 2")), resized, certain)
-    assert [(problem.file, problem.line) for problem in said] == [("web.yaml", 3), ("web.yaml", 13), ("web.yaml", 17)]
+    messages = lint(declared(("max: 8", "max: 2")), resized, certain)
+    assert [(problem.file, problem.line) for problem in messages] == [
+        ("web.yaml", 3),
+        ("web.yaml", 13),
+        ("web.yaml", 17),
+    ]
 
 
 def test_a_very_large_group_is_looked_at_quickly() -> None:
@@ -280,5 +288,5 @@ def test_a_very_large_group_is_looked_at_quickly() -> None:
 
 def test_an_initial_size_outside_the_bounds_is_warned_of() -> None:
     assert warned(("min: 2", "min: 2, initial: 4")) == []
-    (said,) = warned(("min: 2", "min: 2, initial: 90"))
-    assert said.startswith("groups.web.initial: 90 is outside the bounds, 2 to 8, so a new group begins with 8")
+    (message,) = warned(("min: 2", "min: 2, initial: 90"))
+    assert message.startswith("groups.web.initial: 90 is outside the bounds, 2 to 8, so a new group begins with 8")

@@ -9,7 +9,7 @@ _SMALL = ("groups:\n", "groups:\n  small: {profile: web, min: 1, max: 2, policie
 """A second group that asks for the same, of which there are fewer members."""
 
 
-def said(*changes: tuple[str, str]) -> list[str]:
+def messages_of(*changes: tuple[str, str]) -> list[str]:
     """What a change of the small declaration brings up."""
     try:
         declared(*changes)
@@ -43,7 +43,7 @@ def said(*changes: tuple[str, str]) -> list[str]:
     ],
 )
 def test_ranks_that_can_be_reached(changes: list[tuple[str, str]]) -> None:
-    assert said(*changes) == []
+    assert messages_of(*changes) == []
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_ranks_that_can_be_reached(changes: list[tuple[str, str]]) -> None:
     ids=["members", "members-of-the-largest-group", "ticks", "the-tick-of-a-condition-without-a-window"],
 )
 def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[str, str]], remedy: str) -> None:
-    (message,) = said(*changes)
+    (message,) = messages_of(*changes)
     (written, _), *others = changes
     working = changes[0][1].replace(message.split(": ")[1].split(" needs")[0], remedy)
     assert remedy in message
-    assert said((written, working), *others) == []
+    assert messages_of((written, working), *others) == []
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_a_rank_out_of_reach_is_refused_with_one_that_works(changes: list[tuple[
 )
 def test_ranks_of_expressions_are_looked_at(condition: str, remedy: str) -> None:
     pushed = ("sessions: {haproxy: scur}", "sessions: {push: sessions}")
-    (message,) = said(pushed, ("counter: cpu, above: 80", condition))
+    (message,) = messages_of(pushed, ("counter: cpu, above: 80", condition))
     written = message.split(": ")[1].split(" needs")[0]
     assert remedy in message
-    assert said(pushed, ("counter: cpu, above: 80", condition.replace(written, remedy))) == []
+    assert messages_of(pushed, ("counter: cpu, above: 80", condition.replace(written, remedy))) == []
 
 
 def test_a_rank_of_an_expression_needs_a_counter_of_members() -> None:
@@ -86,19 +86,20 @@ def test_a_rank_of_an_expression_needs_a_counter_of_members() -> None:
         ("counters:\n", "sources: {prom: {prometheus: {url: 'http://p:9090'}}}\ncounters:\n"),
         ("sessions: {haproxy: scur}", "sessions: {prometheus: 'depth', per: group}"),
     )
-    (message,) = said(*group, ("counter: cpu, above: 80", "expression: 'sessions > 80', across: highest 3"))
+    (message,) = messages_of(*group, ("counter: cpu, above: 80", "expression: 'sessions > 80', across: highest 3"))
     assert "sessions has one value for the whole group, and no highest 3" in message
     mixed = "expression: 'sessions > 80 || cpu > 80', across: highest 3"
-    assert said(*group, ("counter: cpu, above: 80", mixed)) == []
+    assert messages_of(*group, ("counter: cpu, above: 80", mixed)) == []
 
 
 def test_the_message_of_a_window_too_short_for_its_rank_names_the_least_window() -> None:
-    (message,) = said(("above: 80", "window: 60s, aggregate: highest 3, above: 80"))
+    (message,) = messages_of(("above: 80", "window: 60s, aggregate: highest 3, above: 80"))
     assert message.endswith("needs a window of 1m30s")
-    assert said(("above: 80", "window: 1m30s, aggregate: highest 3, above: 80")) == []
+    assert messages_of(("above: 80", "window: 1m30s, aggregate: highest 3, above: 80")) == []
 
 
 def test_a_rank_is_no_problem_while_a_group_that_might_have_enough_is_refused() -> None:
     assert [
-        message.split(": ")[0] for message in said(("above: 80", "across: highest 9, above: 80"), ("max: 8", "max: x"))
+        message.split(": ")[0]
+        for message in messages_of(("above: 80", "across: highest 9, above: 80"), ("max: 8", "max: x"))
     ] == ["groups.web.max"]

@@ -16,7 +16,7 @@ _ALONE = ("[out, in]", "[out]")
 _PUSHED = ("sessions: {haproxy: scur}", "sessions: {push: sessions}")
 
 
-def said(condition: str) -> list[str]:
+def messages_of(condition: str) -> list[str]:
     """The warnings about one condition, over a counter from 0 to 50 and one without a range."""
     return [
         problem.message
@@ -37,16 +37,16 @@ def said(condition: str) -> list[str]:
     ],
 )
 def test_a_threshold_at_the_end_of_the_range_leaves_no_choice(condition: str, expected: str) -> None:
-    (message,) = said(f"counter: cpu, {condition}")
+    (message,) = messages_of(f"counter: cpu, {condition}")
     compare = condition.partition(":")[0]
     assert message == f"conditions.busy.{compare}: {expected}"
     works = message.rpartition("; ")[2].removesuffix(" works")
-    assert said(f"counter: cpu, {compare}: {works}") == []
+    assert messages_of(f"counter: cpu, {compare}: {works}") == []
 
 
 @pytest.mark.parametrize("condition", ["above: 0", "below: 50", "at_least: 50", "at_most: 0", "equals: 50"])
 def test_the_other_ends_do(condition: str) -> None:
-    assert said(f"counter: cpu, {condition}") == []
+    assert messages_of(f"counter: cpu, {condition}") == []
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_the_other_ends_do(condition: str) -> None:
 def test_so_do_comparisons_of_an_expression_beyond_the_range(
     expression: str, comparison: str, truth: str, works: str
 ) -> None:
-    (message,) = said(f"expression: '{expression}'")
+    (message,) = messages_of(f"expression: '{expression}'")
     name = comparison.replace("60 > ", "").split()[0]
     assert message == (
         f"conditions.busy.expression: {comparison} is {truth} true, since {name} lies in 0 to 50; {works} works"
     )
-    assert said(f"expression: '{expression.replace(comparison, works)}'") == []
+    assert messages_of(f"expression: '{expression.replace(comparison, works)}'") == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_so_do_comparisons_of_an_expression_beyond_the_range(
     ],
 )
 def test_what_is_calculated_is_judged_and_left_out(expression: str, comparison: str) -> None:
-    (message,) = said(f"expression: '{expression}'")
+    (message,) = messages_of(f"expression: '{expression}'")
     assert f": {comparison} is " in message
     assert message.endswith("leave it out")
 
@@ -91,16 +91,16 @@ def test_what_is_calculated_is_judged_and_left_out(expression: str, comparison: 
     ["cpu > 30", "sessions > 800", "cpu.sum > 800", "cpu.count > 51", "(cpu ?? 99) > 60", "cpu * sessions > 9000"],
 )
 def test_an_expression_with_a_choice_has_no_warning(expression: str) -> None:
-    assert said(f"expression: '{expression}'") == []
+    assert messages_of(f"expression: '{expression}'") == []
 
 
 def test_a_reduction_across_members_that_outgrows_the_range_is_not_judged() -> None:
-    assert said("expression: 'cpu > 800', across: sum") == []
-    assert said("counter: cpu, across: sum, above: 800") == []
+    assert messages_of("expression: 'cpu > 800', across: sum") == []
+    assert messages_of("counter: cpu, across: sum, above: 800") == []
 
 
 def test_a_threshold_per_member_is_not_judged() -> None:
-    assert said("counter: cpu, across: sum, per_member: true, above: 50") == []
+    assert messages_of("counter: cpu, across: sum, per_member: true, above: 50") == []
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,12 @@ def found(when: str, *, expression: str | None = None, expressions: bool = True)
     catalogue = declared(*odd, *spare, ("when: [busy]", f"when: {when}"), ("[out, in]", "[in]"))
     policy = catalogue.policies[PolicyId("out")]
     return [
-        ([said(one) for one in way.thresholds], way.whole) for way in ways(catalogue, policy, expressions=expressions)
+        ([text_of(one) for one in way.thresholds], way.whole)
+        for way in ways(catalogue, policy, expressions=expressions)
     ]
 
 
-def said(condition: Condition) -> str:
+def text_of(condition: Condition) -> str:
     return f"{condition.counter}.{condition.aggregate.value} {condition.compare.value} {condition.threshold:g}"
 
 

@@ -24,8 +24,8 @@ def test_the_message_of_a_stabilisation_window_shorter_than_the_interval_names_o
 
 
 def warned(*changes: tuple[str, str]) -> list[str]:
-    said = lint(declared(*changes), resized, certain)
-    return [problem.message for problem in said if "freeze" in problem.message or "in_a_row" in problem.message]
+    problems = lint(declared(*changes), resized, certain)
+    return [problem.message for problem in problems if "freeze" in problem.message or "in_a_row" in problem.message]
 
 
 def frozen(cron: str, duration: str) -> tuple[str, str]:

@@ -24,8 +24,8 @@ def scheduled(**policies: str) -> Catalogue:
 
 
 def warned(**policies: str) -> list[str]:
-    said = [problem.message for problem in lint(scheduled(**policies), resized, certain)]
-    return [message for message in said if message.partition(".")[2].partition(".")[0] in policies]
+    messages = [problem.message for problem in lint(scheduled(**policies), resized, certain)]
+    return [message for message in messages if message.partition(".")[2].partition(".")[0] in policies]
 
 
 def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
@@ -33,7 +33,7 @@ def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("does", "said"),
+    ("does", "warning"),
     [
         pytest.param("until: 8h, floor: 3", None, id="a floor within"),
         pytest.param("until: 8h, floor: 8", None, id="a floor of max"),
@@ -50,10 +50,10 @@ def warned_at(now: Instant = NEW_YEAR, **policies: str) -> list[str]:
         pytest.param("add: 20", None, id="many"),
     ],
 )
-def test_only_a_schedule_that_bounds_cancel_has_a_warning(does: str, said: str | None) -> None:
+def test_only_a_schedule_that_bounds_cancel_has_a_warning(does: str, warning: str | None) -> None:
     messages = warned(days=f'{{schedule: "0 9 * * *", {does}}}')
-    assert len(messages) == (said is not None)
-    assert said is None or said in messages[0]
+    assert len(messages) == (warning is not None)
+    assert warning is None or warning in messages[0]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_only_a_schedule_that_bounds_cancel_has_a_warning(does: str, said: str |
     ],
 )
 def test_only_a_schedule_that_is_past_has_a_warning(policy: str, past: bool) -> None:
-    said = warned_at(days=policy)
-    assert [message.partition(" and ")[0] for message in said] == (
+    messages = warned_at(days=policy)
+    assert [message.partition(" and ")[0] for message in messages] == (
         ["policies.days: it is past since 2025-12-31 00:00 UTC"] if past else []
     )
 
@@ -93,11 +93,11 @@ def test_only_a_schedule_that_is_past_has_a_warning(policy: str, past: bool) -> 
     ],
 )
 def test_a_floor_that_meets_a_lower_ceiling(floor: str, ceiling: str, met: str | None) -> None:
-    said = [message for message in warned_at(days=floor, nights=ceiling) if "is in force together" in message]
-    assert len(said) == (met is not None)
-    assert met is None or f"{met} UTC" in said[0]
+    messages = [message for message in warned_at(days=floor, nights=ceiling) if "is in force together" in message]
+    assert len(messages) == (met is not None)
+    assert met is None or f"{met} UTC" in messages[0]
     assert all(
-        message.startswith("policies.nights.ceiling: 4 is in force together with the floor 6") for message in said
+        message.startswith("policies.nights.ceiling: 4 is in force together with the floor 6") for message in messages
     )
 
 

@@ -33,8 +33,8 @@ def test_a_counter_of_cloudstacks_measures_the_same_here(name: str, source: str,
     counter = cpu(f"{{builtin: {name}}}")
 
     match counter.source:
-        case SnmpObject(oid=said) | NetscalerField(field=said) | HaproxyField(field=said):
-            assert said == source
+        case SnmpObject(oid=read) | NetscalerField(field=read) | HaproxyField(field=read):
+            assert read == source
     assert counter.unit == unit
     assert counter.scale == pytest.approx(scale)
 

@@ -143,7 +143,7 @@ def test_a_file_with_the_name_of_a_mib_that_is_none_is_a_problem(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("imports", "definitions", "said"),
+    ("imports", "definitions", "message"),
     [
         (
             "enterprises\n  FROM SNMPv2-SMI\n  acmeRoot FROM ACME-SMI",
@@ -174,11 +174,11 @@ def test_a_file_with_the_name_of_a_mib_that_is_none_is_a_problem(tmp_path: Path)
     ids=["import-of-a-place", "import-of-a-type", "import-of-another-age", "no-import", "circle"],
 )
 def test_an_import_that_is_needed_and_missing_is_a_problem(
-    tmp_path: Path, imports: str, definitions: str, said: str
+    tmp_path: Path, imports: str, definitions: str, message: str
 ) -> None:
     folder = folder_of(tmp_path, queue=QUEUE_MIB, x=a_mib("X-MIB", definitions, imports))
 
-    assert faults_of(folder) == [f"{tmp_path}/x{said.format(folder=folder)}"]
+    assert faults_of(folder) == [f"{tmp_path}/x{message.format(folder=folder)}"]
 
 
 def test_an_import_that_is_not_needed_may_be_missing(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_a_counter_reads_a_column_of_a_mib(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_cache")
 @pytest.mark.parametrize(
-    ("counter", "said"),
+    ("counter", "message"),
     [
         ("snmp: queueDelai.0", f"'queueDelai.0' is not {UNKNOWN}; the nearest known: ACME-QUEUE-MIB::queueDelay.0"),
         ("snmp: laneDeph, rows: sum", f"'laneDeph' is not {UNKNOWN}; the nearest known: ACME-QUEUE-MIB::laneDepth"),
@@ -337,13 +337,13 @@ def test_a_counter_reads_a_column_of_a_mib(tmp_path: Path) -> None:
     ],
     ids=["object", "column", "two-mibs"],
 )  # fmt: skip
-def test_an_unknown_name_is_a_problem_that_shows_the_nearest(tmp_path: Path, counter: str, said: str) -> None:
+def test_an_unknown_name_is_a_problem_that_shows_the_nearest(tmp_path: Path, counter: str, message: str) -> None:
     more = a_mib("MORE-MIB", a_gauge("sysUpTime", "enterprises 5"))
     folder = folder_of(tmp_path / "mibs", queue=QUEUE_MIB, more=more)
 
     (only,) = problems(with_mibs(folder, counter))
 
-    assert only.startswith(f"web.yaml:3: counters.cpu.snmp: {said}")
+    assert only.startswith(f"web.yaml:3: counters.cpu.snmp: {message}")
 
 
 @pytest.mark.usefixtures("_cache")

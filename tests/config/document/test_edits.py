@@ -54,13 +54,13 @@ alerts:
 ALERT = "  slow: {match: {alertname: Slow}, groups: [web], fire: out, ttl: 15m}\n"
 
 
-def said(catalogue: Catalogue) -> Statement:
+def statement_of(catalogue: Catalogue) -> Statement:
     return Statement(values=catalogue.written, used=used(catalogue))
 
 
 def found(before: str, after: str) -> tuple[Edit, ...]:
     old, new = parse(before, "model.yaml"), parse(after, "model.yaml")
-    return edits(said(old), said(new), new.sites, "model.yaml")
+    return edits(statement_of(old), statement_of(new), new.sites, "model.yaml")
 
 
 CASES = (
@@ -160,13 +160,13 @@ def test_no_value_that_may_be_a_secret_is_kept_or_shown() -> None:
     secret = "hunter2"
     after = FILE.replace(secret, "hunter3").replace("[sleep, ", f"[sleep, {secret}, ")
     catalogue = parse(after, "model.yaml")
-    assert "hunter" not in repr(said(catalogue))
+    assert "hunter" not in repr(statement_of(catalogue))
     assert "hunter" not in repr(found(FILE, after))
 
 
 def test_every_example_can_be_stated() -> None:
     for file in sorted(Path("config/examples").glob("*.yaml")):
-        statement = said(load(file))
+        statement = statement_of(load(file))
         assert statement.values
         assert edits(statement, statement, {}, str(file)) == ()
 
@@ -176,6 +176,6 @@ def test_an_edit_that_touches_five_hundred_groups_is_found_within_a_second() -> 
     text = FILE.partition("groups:\n")[0] + "groups:\n" + "".join(row.format(number) for number in range(500))
     old, new = (parse(each, "model.yaml") for each in (text, text.replace("above: 80", "above: 85")))
     began = time.process_time()
-    (edit,) = edits(said(old), said(new), new.sites, "model.yaml")
+    (edit,) = edits(statement_of(old), statement_of(new), new.sites, "model.yaml")
     assert len(edit.groups) == 500
     assert time.process_time() - began < 1.0

@@ -14,7 +14,7 @@ CLOUDSTACK = "cloudstack: {endpoint: 'https://c.example.org/client/api', api_key
 NEBULA = "opennebula: {endpoint: 'http://one.example.org:2633/RPC2', user: fleet, password: {env: P}}"
 
 
-def told(cloud: str, profile: str) -> list[str]:
+def problems(cloud: str, profile: str) -> list[str]:
     text = f"clouds:\n  prod: {{{cloud}}}\nprofiles:\n  web: {{cloud: prod, {profile}}}\n"
     with pytest.raises(DeclarationError) as refused:
         parse(text, "model.yaml")
@@ -34,18 +34,18 @@ def told(cloud: str, profile: str) -> list[str]:
     ],
 )
 def test_the_hint_is_about_this_kind_of_cloud(cloud: str, profile: str, nearest: str | None) -> None:
-    (problem,) = told(cloud, profile)
+    (problem,) = problems(cloud, profile)
     assert problem.endswith(f"; the nearest is {nearest}") if nearest else "; known are " in problem
 
 
 def test_a_misspelt_key_that_is_needed_is_one_problem() -> None:
-    assert told(OPENSTACK, "imag: i, flavor: f") == ["4: profiles.web: unknown key 'imag'; the nearest is image"]
+    assert problems(OPENSTACK, "imag: i, flavor: f") == ["4: profiles.web: unknown key 'imag'; the nearest is image"]
 
 
 @pytest.mark.parametrize("cloud", ["openstack: {cloud: lab}, process: {}", "opnestack: {cloud: lab}"])
 def test_while_the_kind_of_cloud_is_unknown_every_key_is_accepted(cloud: str) -> None:
-    said = [line for line in told(cloud, "image: i, flavor: f, templat: a") if "profiles.web" in line]
-    assert said == ["4: profiles.web: unknown key 'templat'; the nearest is template"]
+    found = [line for line in problems(cloud, "image: i, flavor: f, templat: a") if "profiles.web" in line]
+    assert found == ["4: profiles.web: unknown key 'templat'; the nearest is template"]
 
 
 def test_every_key_that_is_named_is_one_of_a_profile() -> None:

@@ -55,7 +55,7 @@ def test_by_default_a_group_replaces_lost_members_and_none_for_health() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         pytest.param("on", "'on' is not a mapping with keys such as vanished, broken, unbuilt, unhealthy", id="a word"),
         pytest.param("{unhealthy: off}", "'off' is not true, false, or how such as {after: 2m}", id="off inside"),
@@ -65,7 +65,7 @@ def test_by_default_a_group_replaces_lost_members_and_none_for_health() -> None:
         pytest.param("{broken: 1}", "1 is not true or false", id="no switch"),
     ],
 )
-def test_each_wrong_repair_has_its_message(written: str, said: str) -> None:
+def test_each_wrong_repair_has_its_message(written: str, message: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         read(written)
-    assert said in str(refused.value)
+    assert message in str(refused.value)

@@ -20,7 +20,7 @@ def utc(text: str) -> Instant:
     return Instant(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
-def said(instant: Instant | None, timezone: str = "UTC") -> str | None:
+def local_time(instant: Instant | None, timezone: str = "UTC") -> str | None:
     return None if instant is None else f"{datetime.fromtimestamp(instant, ZoneInfo(timezone)):%Y-%m-%dT%H:%M%z}"
 
 
@@ -69,7 +69,7 @@ def test_common_calendars_have_the_right_next_time(cron: str, after: str, then: 
     ],
 )
 def test_clocks_that_change(cron: str, after: str, then: str) -> None:
-    assert said(next_after(Calendar(cron=cron, timezone=PARIS), utc(after)), PARIS) == then
+    assert local_time(next_after(Calendar(cron=cron, timezone=PARIS), utc(after)), PARIS) == then
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_an_invalid_time_zone_is_refused(text: object) -> None:
     ],
 )
 def test_a_moment_is_read_as_a_calendar_reads_it(wall: str, then: str) -> None:
-    assert said(instant_at(datetime.fromisoformat(wall), PARIS), PARIS) == then
+    assert local_time(instant_at(datetime.fromisoformat(wall), PARIS), PARIS) == then
 
 
 # A second opinion: look at every minute.

@@ -78,12 +78,12 @@ groups:
 
 
 def test_a_file_says_when_a_group_is_frozen() -> None:
-    told = 'schedule: "0 22 * * fri", duration: 58h, timezone: Europe/Paris'
-    assert parse(FILE.format(told), "f.yaml").groups[GroupId("web")].freezes == (WEEKEND,)
+    content = 'schedule: "0 22 * * fri", duration: 58h, timezone: Europe/Paris'
+    assert parse(FILE.format(content), "f.yaml").groups[GroupId("web")].freezes == (WEEKEND,)
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("content", "message"),
     [
         ('schedule: "0 0 30 2 *", duration: 1h', "no such month has a day 30"),
         ('schedule: "0 22 * * fry", duration: 1h', "'fry' is no day of the week"),
@@ -93,8 +93,8 @@ def test_a_file_says_when_a_group_is_frozen() -> None:
         ('schedule: "@daily"', "duration"),
     ],
 )
-def test_a_file_with_other_content_is_a_problem_at_its_line(told: str, message: str) -> None:
+def test_a_file_with_other_content_is_a_problem_at_its_line(content: str, message: str) -> None:
     with pytest.raises(DeclarationError, match=r"^f\.yaml:9: .*") as refused:
-        parse(FILE.format(told), "f.yaml")
+        parse(FILE.format(content), "f.yaml")
     assert message in str(refused.value)
     assert len(refused.value.problems) == 1

@@ -91,12 +91,12 @@ def read(text: str) -> Expression | ExpressionError:
 
 @given(st.text(alphabet="ab19.<>=!&|()+-*/?, \"'", max_size=30))
 def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
-    said = read(text)
+    result = read(text)
 
-    if isinstance(said, ExpressionError):
-        assert 1 <= said.column <= len(text) + 1
+    if isinstance(result, ExpressionError):
+        assert 1 <= result.column <= len(text) + 1
     else:
-        assert repr(parse(text).tree) == repr(said.tree)
+        assert repr(parse(text).tree) == repr(result.tree)
 
 
 @pytest.mark.parametrize("text", ["(" * 5000 + "a > 1", "!" * 5000 + "a > 1", "-" * 5000 + "a > 1", "abs(" * 5000])

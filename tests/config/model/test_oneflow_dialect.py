@@ -105,12 +105,12 @@ def read(text: str) -> Expression | ExpressionError:
 
 @given(st.text(alphabet="AB19.<>=!&|() \"'-_\t", max_size=30))
 def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
-    said = read(text)
+    result = read(text)
 
-    if isinstance(said, ExpressionError):
-        assert 1 <= said.column <= len(text) + 1
+    if isinstance(result, ExpressionError):
+        assert 1 <= result.column <= len(text) + 1
     else:
-        assert judge(said, {}).value in {"true", "false"}
+        assert judge(result, {}).value in {"true", "false"}
 
 
 def test_nesting_has_an_end() -> None:

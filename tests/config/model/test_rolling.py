@@ -9,8 +9,8 @@ from tests.support.config import declared
 
 
 def web(**keys: str) -> Group:
-    told = "".join(f", {key}: {value}" for key, value in keys.items())
-    return declared(("max: 8", f"max: 8{told}")).groups[GroupId("web")]
+    written = "".join(f", {key}: {value}" for key, value in keys.items())
+    return declared(("max: 8", f"max: 8{written}")).groups[GroupId("web")]
 
 
 def budgets(surge: float, unavailable: float, *, percent: bool = False) -> RollBudgets:

@@ -9,7 +9,7 @@ from config.model import native_dialect, oneflow_dialect
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "notes"),
     [
         pytest.param("ATT > 50", (), id="the same"),
         pytest.param("A > 1 && B > 1 && C > 1", (), id="a chain groups the other way, and comes to the same"),
@@ -51,8 +51,8 @@ from config.model import native_dialect, oneflow_dialect
         ),
     ],
 )
-def test_other_readings_are_reported(text: str, said: tuple[str, ...]) -> None:
-    assert tuple(other_readings(oneflow_dialect.parse(text))) == said
+def test_other_readings_are_reported(text: str, notes: tuple[str, ...]) -> None:
+    assert tuple(other_readings(oneflow_dialect.parse(text))) == notes
 
 
 operands = st.sampled_from(["A", "not", "B_2", "7", "-5.25", "min", "0.004"])

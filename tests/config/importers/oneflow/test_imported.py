@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.importers.oneflow.template import Fate
-from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
+from config.importers.oneflow.template import NoteKind
+from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, notes
 
 
 def test_a_role_becomes_a_group_with_its_bounds_and_oneflows_reading_of_vanishing() -> None:
@@ -14,7 +14,7 @@ def test_a_role_becomes_a_group_with_its_bounds_and_oneflows_reading_of_vanishin
     assert dict(made.document["groups"]["db-slave"]) == {
         "profile": "db-slave", "min": 1, "max": 100, "quiet_time": "1m30s", "on_vanish": "shrink",
     }  # fmt: skip
-    assert said(made, Fate.MAPPED) == ["the role db_slave → groups.db-slave"]
+    assert notes(made, NoteKind.MAPPED) == ["the role db_slave → groups.db-slave"]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_role_without_bounds_is_held_where_it_is(role: Object, bounds: tuple[i
 
     group = made.document["groups"]["web"]
     assert (group["min"], group["max"]) == bounds
-    assert len(made.of(Fate.DIFFERS)) == 1
+    assert len(made.of(NoteKind.DIFFERS)) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_policy_that_cannot_be_expressed_is_left_out_and_reported(policy: Obje
     made = imported_from(a_service(a_role(elastic(adjust=3), policy)))
 
     assert [*made.document["policies"]] == ["web-out"]
-    (note,) = [note for note in made.of(Fate.UNMAPPED) if note.where[-1] == "1"]
-    assert note.said.startswith(why)
+    (note,) = [note for note in made.of(NoteKind.UNMAPPED) if note.where[-1] == "1"]
+    assert note.text.startswith(why)
 
 
 def test_several_policies_of_one_kind_are_numbered() -> None:
@@ -104,7 +104,7 @@ def test_attributes_become_pushed_counters_once_and_those_that_are_declared_do_n
 def test_a_value_that_opennebula_measured_from_outside_is_reported_as_without_a_source() -> None:
     made = imported_from(a_service(a_role(elastic("CPU > 80"), elastic("NETRX > 5"))))
 
-    assert [line.split(":")[0] for line in said(made, Fate.UNMAPPED)] == ["CPU", "NETRX"]
+    assert [line.split(":")[0] for line in notes(made, NoteKind.UNMAPPED)] == ["CPU", "NETRX"]
 
 
 def test_on_opennebula_attributes_are_read_where_oneflow_reads_them_and_with_its_numbers() -> None:
@@ -117,22 +117,22 @@ def test_on_opennebula_attributes_are_read_where_oneflow_reads_them_and_with_its
         "nettx": {"opennebula": "NETTX", "kind": "gauge"},
         "memory": {"opennebula": "MEMORY", "unit": "KiB"},
     }
-    assert said(made, Fate.UNMAPPED) == []
-    assert "NETTX → counters.nettx" in said(made, Fate.KEPT)[0]
+    assert notes(made, NoteKind.UNMAPPED) == []
+    assert "NETTX → counters.nettx" in notes(made, NoteKind.KEPT)[0]
 
 
 def test_virtual_routers_are_reported_and_left_out() -> None:
     made = imported_from(a_service(a_role(), a_role(name="router", type="vr")))
 
     assert [*made.document["groups"]] == ["web"]
-    assert said(made, Fate.UNMAPPED) == ["the role router is of virtual routers, which do not scale"]
+    assert notes(made, NoteKind.UNMAPPED) == ["the role router is of virtual routers, which do not scale"]
 
 
 def test_initial_is_written_for_a_role_that_begins_above_min() -> None:
     made = imported_from(a_service(a_role(cardinality=4)))
 
-    assert said(made, Fate.UNMAPPED) == []
-    assert "→ groups.web.initial" in said(made, Fate.MAPPED)
+    assert notes(made, NoteKind.UNMAPPED) == []
+    assert "→ groups.web.initial" in notes(made, NoteKind.MAPPED)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_only_readings_that_matter_are_reported() -> None:
     quiet = imported_from(a_service(a_role()))
     two_ways = imported_from(a_service(a_role(elastic(adjust=-1), elastic("B < 1", "CARDINALITY", 2))))
 
-    assert said(quiet, Fate.DIFFERS) == []
-    assert "web loses members only when all of these are ready, not one: web-in, web-set" in said(
-        two_ways, Fate.DIFFERS
+    assert notes(quiet, NoteKind.DIFFERS) == []
+    assert "web loses members only when all of these are ready, not one: web-in, web-set" in notes(
+        two_ways, NoteKind.DIFFERS
     )
-    assert not any("rounding" in line for line in said(two_ways, Fate.KEPT))
+    assert not any("rounding" in line for line in notes(two_ways, NoteKind.KEPT))
 
 
 def test_an_expression_that_the_native_dialect_reads_otherwise_is_reported_at_its_place() -> None:
     made = imported_from(a_service(a_role(elastic("A = 1 && B = 1 || C = 1"))))
 
-    (note,) = [note for note in made.of(Fate.KEPT) if note.where]
+    (note,) = [note for note in made.of(NoteKind.KEPT) if note.where]
     assert note.where == ("roles", "0", "elasticity_policies", "0", "expression")
-    assert note.said == "it is A = 1 && (B = 1 || C = 1); by usual precedence it would be (A = 1 && B = 1) || C = 1"
+    assert note.text == "it is A = 1 && (B = 1 || C = 1); by usual precedence it would be (A = 1 && B = 1) || C = 1"
 
 
 roles = st.from_regex(r"[A-Za-z0-9_]{1,80}", fullmatch=True)

@@ -50,7 +50,7 @@ def test_keys_and_values_know_their_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         pytest.param(b"", 1, "column 1: not JSON: expected an object: {, found the end of the file", id="empty"),
         pytest.param(b"[]", 1, "column 1: not JSON: expected an object: {, found '['", id="a list"),
@@ -72,12 +72,12 @@ def test_keys_and_values_know_their_places() -> None:
         pytest.param(b'{\n"a": "\xff"}', 2, "byte 0xff is not UTF-8", id="other letters"),
     ],
 )
-def test_a_fault_is_reported_with_line_and_column(text: bytes, line: int, said: str) -> None:
+def test_a_fault_is_reported_with_line_and_column(text: bytes, line: int, message: str) -> None:
     with pytest.raises(DeclarationError) as raised:
         read_json(text, "f")
 
     (problem,) = raised.value.problems
-    assert (problem.line, problem.message[: len(said)]) == (line, said)
+    assert (problem.line, problem.message[: len(message)]) == (line, message)
 
 
 def test_a_key_that_stands_twice_is_a_problem_that_leaves_the_rest_readable() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from config.importers.oneflow.template import Fate
+from config.importers.oneflow.template import NoteKind
 from config.model.adjustments import Adjustment, AdjustmentVerb, Rounding
 from config.model.catalogue import InARow, OnVanish
 from config.model.schedules import ScheduledChange
@@ -18,7 +18,7 @@ from tests.support.oneflow import (
     catalogue_of,
     elastic,
     imported_from,
-    said,
+    notes,
     sizes,
 )
 from tests.support.trigger import a_fleet, at, missing
@@ -149,4 +149,4 @@ def test_no_member_is_removed_because_a_value_is_absent() -> None:
     service = a_service(a_role(elastic("!(ATT > 5)", adjust=-1)))
 
     assert sizes(service, 3, [{"ATT": missing()}, {"ATT": 1.0}]) == [3, 2]
-    assert any("absent" in line for line in said(imported_from(service), Fate.DIFFERS))
+    assert any("absent" in line for line in notes(imported_from(service), NoteKind.DIFFERS))

@@ -59,7 +59,7 @@ def test_an_empty_value_is_as_good_as_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "said"),
+    ("role", "expected"),
     [
         pytest.param(a_role(name=""), "roles[1].name: '' is not a role's name", id="no name"),
         pytest.param(a_role(name="a b"), "roles[1].name: 'a b' is not a role's name", id="a blank in a name"),
@@ -106,10 +106,10 @@ def test_an_empty_value_is_as_good_as_none() -> None:
         ),
     ],
 )
-def test_a_role_that_oneflow_would_refuse_is_refused_once(role: Object, said: str) -> None:
+def test_a_role_that_oneflow_would_refuse_is_refused_once(role: Object, expected: str) -> None:
     (message,) = refusals(a_service(role))
 
-    assert message.startswith(said)
+    assert message.startswith(expected)
 
 
 def test_all_problems_are_reported_at_once_and_each_with_its_line() -> None:

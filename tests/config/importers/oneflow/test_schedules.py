@@ -4,8 +4,8 @@ import pytest
 
 from config.errors import DeclarationError
 from config.importers.oneflow.schedules import read_start_time, refusal
-from config.importers.oneflow.template import Fate
-from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, said
+from config.importers.oneflow.template import NoteKind
+from tests.support.oneflow import Object, a_role, a_service, catalogue_of, elastic, imported_from, notes
 
 
 def scheduled(type: str = "CARDINALITY", adjust: object = 6, **more: object) -> Object:
@@ -55,12 +55,12 @@ def test_a_time_without_a_zone_is_read_in_that_of_the_server(policy: Object, ent
 
 
 def test_the_note_that_times_are_utc_appears_only_where_it_matters() -> None:
-    def told(policy: Object, **options: object) -> bool:
+    def assumes_utc(policy: Object, **options: object) -> bool:
         made = imported_from(a_service(a_role(scheduled_policies=[policy])), **options)
-        return any(line.startswith("times are UTC") for line in said(made, Fate.DIFFERS))
+        return any(line.startswith("times are UTC") for line in notes(made, NoteKind.DIFFERS))
 
     local, with_offset = scheduled(recurrence="0 9 * * *"), scheduled(start_time="2027-10-02 15:45Z")
-    assert (told(local), told(local, timezone="UTC"), told(with_offset)) == (True, False, False)
+    assert (assumes_utc(local), assumes_utc(local, timezone="UTC"), assumes_utc(with_offset)) == (True, False, False)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_schedule_that_cannot_be_expressed_is_left_out_and_reported(policy: Ob
     made = imported_from(a_service(a_role(scheduled_policies=[policy])))
 
     assert not made.document["policies"]
-    (line,) = said(made, Fate.UNMAPPED)
+    (line,) = notes(made, NoteKind.UNMAPPED)
     assert line.startswith(why)
 
 
@@ -91,8 +91,8 @@ def test_a_schedule_that_cannot_be_expressed_is_left_out_and_reported(policy: Ob
 def test_a_schedule_that_oneflow_reads_unexpectedly_is_reported_at_its_place(policy: Object, surprise: str) -> None:
     made = imported_from(a_service(a_role(scheduled_policies=[policy])))
 
-    (note,) = [note for note in made.of(Fate.KEPT) if note.where]
-    assert note.said.startswith(surprise)
+    (note,) = [note for note in made.of(NoteKind.KEPT) if note.where]
+    assert note.text.startswith(surprise)
 
 
 def test_schedules_come_before_conditions_as_oneflow_looks_at_them() -> None:
