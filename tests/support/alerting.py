@@ -49,8 +49,8 @@ class Outside:
         headers: dict[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """The status and JSON that come back; bytes are sent as they are."""
-        status, told, _ = await self.exchange(payload, token=token, method=method, path=path, headers=headers)
-        return status, told
+        status, answer, _ = await self.exchange(payload, token=token, method=method, path=path, headers=headers)
+        return status, answer
 
     async def exchange(
         self,

@@ -11,7 +11,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb, Policy
 from config.model.effects import Alert, Effect, FirePolicy
 from config.units import AlertId, GroupId, Instant, PolicyId, Seconds
 from handler.ingest.alerts.mapping import Rules
-from handler.ingest.alerts.notifications import ToldAlert
+from handler.ingest.alerts.notifications import ReceivedAlert
 from handler.ports.alerts import AlertStatus
 from tests.support.trigger import NOON
 
@@ -20,7 +20,7 @@ NEVER = "0001-01-01T00:00:00Z"
 FINGERPRINT = "5ef77f1f8a3ecf8d"
 
 
-def told(
+def firing(
     status: AlertStatus = AlertStatus.FIRING,
     *,
     starts: float | None = 0.0,
@@ -29,9 +29,9 @@ def told(
     values: Mapping[str, float] | None = None,
     annotations: Mapping[str, str] | None = None,
     **labels: str,
-) -> ToldAlert:
+) -> ReceivedAlert:
     """An alert as read; instants in seconds after noon."""
-    return ToldAlert(
+    return ReceivedAlert(
         status=status,
         labels=labels or {"alertname": "WebSlow"},
         annotations=annotations or {},
@@ -42,8 +42,8 @@ def told(
     )
 
 
-def resolved(*, ends: float | None = 60.0, **rest: Any) -> ToldAlert:
-    return told(AlertStatus.RESOLVED, ends=ends, **rest)
+def resolved(*, ends: float | None = 60.0, **rest: Any) -> ReceivedAlert:
+    return firing(AlertStatus.RESOLVED, ends=ends, **rest)
 
 
 def declared(

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from handler.ingest.alerts.json_shapes import WrongShape, numbers, shown, text
-from handler.ingest.alerts.notifications import ToldAlert
+from handler.ingest.alerts.notifications import ReceivedAlert
 from handler.ports.alerts import AlertStatus
 
 REQUEST_ID = "x-openstack-request-id"
@@ -30,24 +30,24 @@ _BLIND = "b"
 """Ends the fingerprint of the alert of missing data."""
 
 
-def is_aodh(told: object) -> bool:
+def is_aodh(document: object) -> bool:
     """Tell whether JSON is a notification of Aodh."""
-    return isinstance(told, dict) and {"alarm_id", "alarm_name", "current", "previous"} <= told.keys()
+    return isinstance(document, dict) and {"alarm_id", "alarm_name", "current", "previous"} <= document.keys()
 
 
-def read(told: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[ToldAlert, ...]:
+def read(document: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[ReceivedAlert, ...]:
     """Return the alerts of one notification: the alarm's, that of its missing data, or both.
 
     Raises:
         WrongShape: it is not as Aodh words it.
     """
-    name, alarm = text(told.get("alarm_name"), "alarm_name"), text(told.get("alarm_id"), "alarm_id")
-    before, after = state(told.get("previous"), "previous"), state(told.get("current"), "current")
-    severity, data = told.get("severity"), told.get("reason_data")
-    alert = ToldAlert(
+    name, alarm = text(document.get("alarm_name"), "alarm_name"), text(document.get("alarm_id"), "alarm_id")
+    before, after = state(document.get("previous"), "previous"), state(document.get("current"), "current")
+    severity, data = document.get("severity"), document.get("reason_data")
+    alert = ReceivedAlert(
         status=AlertStatus.RESOLVED if after == OK else AlertStatus.FIRING,
         labels={"alertname": name, "alarm_id": alarm} | ({"severity": severity} if isinstance(severity, str) else {}),
-        annotations={"reason": reason} if isinstance(reason := told.get("reason"), str) else {},
+        annotations={"reason": reason} if isinstance(reason := document.get("reason"), str) else {},
         values=numbers(data if isinstance(data, dict) else None, "reason_data"),
         starts_at=None,
         ends_at=None,
@@ -60,11 +60,11 @@ def read(told: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[ToldAlert
     return (replace(blind, status=AlertStatus.RESOLVED), alert) if before == NO_DATA else (alert,)
 
 
-def state(told: object, at: str) -> str:
+def state(value: object, at: str) -> str:
     """Read an alarm's state. Raises `WrongShape`."""
-    if isinstance(told, str) and told in _STATES:
-        return told
-    raise WrongShape(f'expected "ok", "alarm" or "insufficient data" at {at}, found {shown(told)}')
+    if isinstance(value, str) and value in _STATES:
+        return value
+    raise WrongShape(f'expected "ok", "alarm" or "insufficient data" at {at}, found {shown(value)}')
 
 
 def _digest(alarm: str) -> str:

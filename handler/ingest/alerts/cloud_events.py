@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from config.units import Instant
 from handler.ingest.alerts import json_shapes
 from handler.ingest.alerts.json_shapes import WrongShape, shown
-from handler.ingest.alerts.notifications import ToldAlert
+from handler.ingest.alerts.notifications import ReceivedAlert
 from handler.ports.alerts import AlertStatus
 
 STRUCTURED = "application/cloudevents+json"
@@ -32,7 +32,7 @@ _REQUIRED = ("specversion", "id", "source", "type")
 _BESIDE = frozenset({"specversion", "id", "time", "datacontenttype", "dataschema", "data", "data_base64"})
 """What is no label: it differs from event to event, or describes the data."""
 
-Contents = Callable[[object], tuple[ToldAlert, ...] | None]
+Contents = Callable[[object], tuple[ReceivedAlert, ...] | None]
 """Reads data as a payload of another sender; ``None``: it is none."""
 
 
@@ -66,10 +66,10 @@ def events(body: bytes, headers: Mapping[str, str]) -> tuple[CloudEvent, ...]:
     if kind == STRUCTURED:
         return (_structured(json_shapes.parsed(body), "the event"),)
     if kind == BATCHED:
-        told = json_shapes.parsed(body)
-        if not isinstance(told, list):
-            raise WrongShape(f"expected an array of events, found {shown(told)}")
-        return tuple(_structured(each, f"events[{index}]") for index, each in enumerate(told))
+        document = json_shapes.parsed(body)
+        if not isinstance(document, list):
+            raise WrongShape(f"expected an array of events, found {shown(document)}")
+        return tuple(_structured(each, f"events[{index}]") for index, each in enumerate(document))
     attributes = {
         name.removeprefix(_PREFIX): unquote(value.strip('"'))
         for name, value in headers.items()
@@ -79,7 +79,7 @@ def events(body: bytes, headers: Mapping[str, str]) -> tuple[CloudEvent, ...]:
     return (CloudEvent(attributes=attributes, data=json_shapes.parsed(body) if body and is_json(kind) else None),)
 
 
-def read(body: bytes, headers: Mapping[str, str], contents: Contents) -> tuple[ToldAlert, ...]:
+def read(body: bytes, headers: Mapping[str, str], contents: Contents) -> tuple[ReceivedAlert, ...]:
     """Return the alerts of all events of a request. Raises as `events`."""
     found = events(body, headers)
     if not found:
@@ -87,7 +87,7 @@ def read(body: bytes, headers: Mapping[str, str], contents: Contents) -> tuple[T
     return tuple(alert for event in found for alert in _alerts(event, contents))
 
 
-def _alerts(event: CloudEvent, contents: Contents) -> tuple[ToldAlert, ...]:
+def _alerts(event: CloudEvent, contents: Contents) -> tuple[ReceivedAlert, ...]:
     carried = contents(event.data)
     at = json_shapes.instant(event.attributes.get("time"), "time")
     if carried is None:
@@ -95,14 +95,14 @@ def _alerts(event: CloudEvent, contents: Contents) -> tuple[ToldAlert, ...]:
     return tuple(each if _is_known(each) else replace(each, episode=event.key) for each in carried)
 
 
-def _is_known(alert: ToldAlert) -> bool:
+def _is_known(alert: ReceivedAlert) -> bool:
     return alert.starts_at is not None or alert.episode is not None
 
 
-def _alert(event: CloudEvent, at: Instant | None) -> ToldAlert:
+def _alert(event: CloudEvent, at: Instant | None) -> ReceivedAlert:
     labels = {name: value for name, value in event.attributes.items() if name not in _BESIDE and isinstance(value, str)}
     named = {**labels, "alertname": event.attributes["type"]}
-    return ToldAlert(
+    return ReceivedAlert(
         status=AlertStatus.FIRING,
         labels=named,
         annotations={},
@@ -114,14 +114,14 @@ def _alert(event: CloudEvent, at: Instant | None) -> ToldAlert:
     )
 
 
-def _structured(told: object, at: str) -> CloudEvent:
-    if not isinstance(told, dict):
-        raise WrongShape(f"expected an object at {at}, found {shown(told)}")
-    _check(told, at)
-    data = told.get("data")
-    if data is None and "data_base64" in told and is_json(str(told.get("datacontenttype", ""))):
-        data = json_shapes.parsed(_decoded(told["data_base64"]))
-    return CloudEvent(attributes=told, data=data)
+def _structured(document: object, at: str) -> CloudEvent:
+    if not isinstance(document, dict):
+        raise WrongShape(f"expected an object at {at}, found {shown(document)}")
+    _check(document, at)
+    data = document.get("data")
+    if data is None and "data_base64" in document and is_json(str(document.get("datacontenttype", ""))):
+        data = json_shapes.parsed(_decoded(document["data_base64"]))
+    return CloudEvent(attributes=document, data=data)
 
 
 def _check(attributes: Mapping[str, Any], at: str) -> None:
@@ -132,9 +132,9 @@ def _check(attributes: Mapping[str, Any], at: str) -> None:
         raise WrongShape(f'expected specversion "1.0" in {at}, found {shown(attributes["specversion"])}')
 
 
-def _decoded(told: object) -> bytes:
+def _decoded(encoded: object) -> bytes:
     try:
-        return base64.b64decode(told if isinstance(told, str) else "", validate=True)
+        return base64.b64decode(encoded if isinstance(encoded, str) else "", validate=True)
     except binascii.Error:
         raise WrongShape("expected base64 at data_base64") from None
 

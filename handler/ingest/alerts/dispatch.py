@@ -30,7 +30,7 @@ MORE = "more"
 """The key that all beyond those share. It ends by its time to live alone."""
 
 
-def told(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> GroupState:
+def applied(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> GroupState:
     """Have meanings of one group, in their order, begin and end what lasts."""
     for meaning in meanings:
         match meaning.act:
@@ -38,7 +38,7 @@ def told(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> GroupS
                 for signal in signals:
                     state = signalled(state, _bounded(state, signal), now)
             case EndAlert():
-                state = ended(state, meaning.alert, meaning.told.fingerprint, now)
+                state = ended(state, meaning.alert, meaning.received.fingerprint, now)
             case _:
                 pass
     return state
@@ -122,7 +122,7 @@ class AlertDispatcher:
         """Put a value on the board, or take it away. Nothing of the board is on disk."""
         if meaning.group is None:
             return
-        key = meaning.told.fingerprint
+        key = meaning.received.fingerprint
         if isinstance(meaning.act, Bring):
             value, until = meaning.act.value, meaning.act.until
             brought = Brought(group=meaning.group, alert=meaning.alert, key=key, value=value, at=now, until=until)
@@ -148,13 +148,15 @@ def timely(episodes: Episodes, meaning: Meaning, now: Instant) -> Meaning:
     """The meaning, or nothing if it came out of order."""
     if isinstance(meaning.act, Nothing):
         return meaning
-    if meaning.told.status is AlertStatus.FIRING:
-        why = None if episodes.fires(meaning.alert, meaning.told, now) else Why.OVER
+    if meaning.received.status is AlertStatus.FIRING:
+        why = None if episodes.fires(meaning.alert, meaning.received, now) else Why.OVER
     else:
-        why = None if episodes.resolves(meaning.alert, meaning.told, now) else Why.BEGUN_AGAIN
+        why = None if episodes.resolves(meaning.alert, meaning.received, now) else Why.BEGUN_AGAIN
     if why is None:
         return meaning
-    return Meaning(id=meaning.id, group=meaning.group, alert=meaning.alert, told=meaning.told, act=Nothing(why=why))
+    return Meaning(
+        id=meaning.id, group=meaning.group, alert=meaning.alert, received=meaning.received, act=Nothing(why=why)
+    )
 
 
 def by_group(meanings: Sequence[Meaning]) -> Mapping[GroupId, list[Meaning]]:
@@ -179,7 +181,7 @@ def question_of(
     lasting = [meaning for meaning in meanings if isinstance(meaning.act, Begin | EndAlert)]
 
     def change(state: GroupState) -> GroupState:
-        return told(state, lasting, now.wall)
+        return applied(state, lasting, now.wall)
 
     begins = any(isinstance(meaning.act, Begin) for meaning in lasting)  # or renews: either way the state changes
     if not requests and not begins and change(runtime.state) == runtime.state:
@@ -233,15 +235,15 @@ def done_of(meaning: Meaning, answers: Answers, decisions: Mapping[GroupId, Deci
 
 
 def _delivery(meaning: Meaning, now: Instant) -> Delivery:
-    start = meaning.told.starts_at
+    start = meaning.received.starts_at
     if start is None:  # an episode without a start is another row each time
-        start = Instant(0.0) if meaning.told.episode is None else now
+        start = Instant(0.0) if meaning.received.episode is None else now
     return Delivery(
         group=meaning.group or GroupId(""),
         alert=meaning.alert,
-        fingerprint=meaning.told.fingerprint,
+        fingerprint=meaning.received.fingerprint,
         starts_at=start,
-        status=meaning.told.status,
+        status=meaning.received.status,
         at=now,
         decision=meaning.id,
     )

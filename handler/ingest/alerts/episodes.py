@@ -1,11 +1,11 @@
 """Notifications out of order: which of them are late.
 
-Two senders of one highly available pair, or a retry, may tell that an alert is resolved before they tell that it
-fires, or after it fires again. Each telling says when its episode began, and "resolved" when it ended:
+Two senders of one highly available pair, or a retry, may report that an alert is resolved before they report
+that it fires, or after it fires again. Each notification says when its episode began, and "resolved" when it ended:
 
-* a "firing" that began no later than the last end is late, if it comes within `LATE` of being told of that end. Later
-  than that it counts again: Alertmanager resolves what it no longer hears of, and on hearing of it again says that it
-  fires since the same instant as before;
+* a "firing" that began no later than the last end is late, if it comes within `LATE` of the notification of that end.
+  Later than that it counts again: Alertmanager resolves an alert that is no longer reported to it, and once it is
+  reported again, sends the same start as before;
 * a "resolved" that ended before the latest start is late: it is of an earlier episode.
 
 Kept in memory for as many alerts as fit. What is forgotten, also by a restart, costs at most one time to live.
@@ -17,7 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from config.units import AlertId, Instant, Seconds
-from handler.ingest.alerts.notifications import ToldAlert
+from handler.ingest.alerts.notifications import ReceivedAlert
 
 LATE: Seconds = 300.0
 _KEPT = 20_000
@@ -29,7 +29,7 @@ class _Known:
     """The latest start in a delivery."""
     ended: Instant | None = None
     """The latest end in a delivery."""
-    ended_told: Instant | None = None
+    end_received: Instant | None = None
 
 
 class Episodes:
@@ -39,9 +39,9 @@ class Episodes:
         self._kept = kept
         self._known: OrderedDict[tuple[AlertId, str], _Known] = OrderedDict()
 
-    def fires(self, alert: AlertId, told: ToldAlert, now: Instant) -> bool:
+    def fires(self, alert: AlertId, received: ReceivedAlert, now: Instant) -> bool:
         """Take a "firing"; whether it counts."""
-        known, start = self._of(alert, told), told.starts_at
+        known, start = self._of(alert, received), received.starts_at
         if start is None:
             return True
         late = _recent(known, now) and known.ended is not None and start <= known.ended
@@ -49,20 +49,20 @@ class Episodes:
             known.started = max(start, known.started or start)
         return not late
 
-    def resolves(self, alert: AlertId, told: ToldAlert, now: Instant) -> bool:
+    def resolves(self, alert: AlertId, received: ReceivedAlert, now: Instant) -> bool:
         """Take a "resolved"; whether it counts."""
-        known = self._of(alert, told)
-        end = told.ends_at if told.ends_at is not None else told.starts_at
+        known = self._of(alert, received)
+        end = received.ends_at if received.ends_at is not None else received.starts_at
         if end is None:
             return True
         if known.started is not None and end < known.started:
             return False
         known.ended = max(end, known.ended or end)
-        known.ended_told = now
+        known.end_received = now
         return True
 
-    def _of(self, alert: AlertId, told: ToldAlert) -> _Known:
-        key = (alert, told.fingerprint)
+    def _of(self, alert: AlertId, received: ReceivedAlert) -> _Known:
+        key = (alert, received.fingerprint)
         known = self._known.setdefault(key, _Known())
         self._known.move_to_end(key)
         while len(self._known) > self._kept:
@@ -71,4 +71,4 @@ class Episodes:
 
 
 def _recent(known: _Known, now: Instant) -> bool:
-    return known.ended_told is not None and now - known.ended_told < LATE
+    return known.end_received is not None and now - known.end_received < LATE

@@ -32,12 +32,12 @@ def parsed(body: bytes) -> object:
         WrongShape: it is not JSON, or nested more than `DEPTH_AT_MOST` deep.
     """
     try:
-        told = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         raise WrongShape(f"understood {len(body)} bytes that are not JSON") from None
-    if body.count(b"{") + body.count(b"[") > DEPTH_AT_MOST and _deeper(told, DEPTH_AT_MOST):
+    if body.count(b"{") + body.count(b"[") > DEPTH_AT_MOST and _deeper(value, DEPTH_AT_MOST):
         raise WrongShape(f"understood JSON that is nested more than {DEPTH_AT_MOST} deep")
-    return told
+    return value
 
 
 def instant_of(text: str) -> Instant | None:
@@ -54,17 +54,17 @@ def instant_of(text: str) -> Instant | None:
     return None if text.startswith(_NEVER) else Instant(datetime.fromisoformat(text.upper()).timestamp())
 
 
-def outline(told: object) -> str:
+def outline(value: object) -> str:
     """Describe the shape of unknown JSON, briefly."""
-    match told:
+    match value:
         case {"version": version, **rest}:
             org = "with" if "orgId" in rest else "without"
             return f"a JSON object of version {shown(version)} {org} orgId"
         case dict():
-            keys = ", ".join(shown(key) for key in sorted(told)[:5]) or "nothing"
+            keys = ", ".join(shown(key) for key in sorted(value)[:5]) or "nothing"
             return f"a JSON object with {keys}"
         case _:
-            return f"JSON {shown(told)}"
+            return f"JSON {shown(value)}"
 
 
 def shown(value: object) -> str:
@@ -73,100 +73,100 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def status(told: object, at: str) -> AlertStatus:
+def status(value: object, at: str) -> AlertStatus:
     """Read the status of an alert."""
-    match told:
+    match value:
         case "firing":
             return AlertStatus.FIRING
         case "resolved":
             return AlertStatus.RESOLVED
         case _:
-            raise WrongShape(f'expected "firing" or "resolved" at {at}, found {shown(told)}')
+            raise WrongShape(f'expected "firing" or "resolved" at {at}, found {shown(value)}')
 
 
-def alerts(told: object, at: str) -> list[object]:
+def alerts(value: object, at: str) -> list[object]:
     """Read an array with at least one alert."""
-    if not isinstance(told, list):
-        raise WrongShape(f"expected an array at {at}, found {shown(told)}")
-    if not told:
+    if not isinstance(value, list):
+        raise WrongShape(f"expected an array at {at}, found {shown(value)}")
+    if not value:
         raise WrongShape(f"expected at least one alert at {at}, found none")
-    return told
+    return value
 
 
-def text(told: object, at: str) -> str:
+def text(value: object, at: str) -> str:
     """Read text that is not empty."""
-    if not isinstance(told, str) or not told:
-        raise WrongShape(f"expected text at {at}, found {shown(told)}")
-    return told
+    if not isinstance(value, str) or not value:
+        raise WrongShape(f"expected text at {at}, found {shown(value)}")
+    return value
 
 
-def texts(told: object, at: str) -> Mapping[str, str]:
+def texts(value: object, at: str) -> Mapping[str, str]:
     """Read an object of texts; empty if it is left out."""
-    if told is None:
+    if value is None:
         return {}
-    if not isinstance(told, dict):
-        raise WrongShape(f"expected an object at {at}, found {shown(told)}")
-    for key, value in told.items():
-        if not isinstance(value, str):
-            raise WrongShape(f"expected text at {at}.{shown(key)}, found {shown(value)}")
-    return told
+    if not isinstance(value, dict):
+        raise WrongShape(f"expected an object at {at}, found {shown(value)}")
+    for key, entry in value.items():
+        if not isinstance(entry, str):
+            raise WrongShape(f"expected text at {at}.{shown(key)}, found {shown(entry)}")
+    return value
 
 
-def numbers(told: object, at: str) -> Mapping[str, float]:
+def numbers(value: object, at: str) -> Mapping[str, float]:
     """Read the finite numbers of an object, and leave out its other values."""
-    if told is None:
+    if value is None:
         return {}
-    if not isinstance(told, dict):
-        raise WrongShape(f"expected an object at {at}, found {shown(told)}")
+    if not isinstance(value, dict):
+        raise WrongShape(f"expected an object at {at}, found {shown(value)}")
     found: dict[str, float] = {}
-    for key, value in told.items():
-        number = _finite(value)
+    for key, entry in value.items():
+        number = _finite(entry)
         if number is not None:
             found[key] = number
     return found
 
 
-def count(told: object, at: str) -> int:
+def count(value: object, at: str) -> int:
     """Read a count; 0 if it is left out."""
-    if told is None:
+    if value is None:
         return 0
-    if isinstance(told, bool) or not isinstance(told, int) or told < 0:
-        raise WrongShape(f"expected a count at {at}, found {shown(told)}")
-    return told
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise WrongShape(f"expected a count at {at}, found {shown(value)}")
+    return value
 
 
-def instant(told: object, at: str) -> Instant | None:
+def instant(value: object, at: str) -> Instant | None:
     """Read an RFC 3339 instant; ``None`` if it is left out or the year is 1."""
-    if told is None:
+    if value is None:
         return None
     try:
-        if isinstance(told, str):
-            return instant_of(told)
+        if isinstance(value, str):
+            return instant_of(value)
     except ValueError:
         pass
-    raise WrongShape(f"expected an RFC 3339 instant at {at}, found {shown(told)}")
+    raise WrongShape(f"expected an RFC 3339 instant at {at}, found {shown(value)}")
 
 
-def fingerprint(told: object, labels: Mapping[str, str]) -> str:
+def fingerprint(value: object, labels: Mapping[str, str]) -> str:
     """Return the sender's fingerprint, or one of the labels."""
-    if isinstance(told, str) and _FINGERPRINT.fullmatch(told):
-        return told
+    if isinstance(value, str) and _FINGERPRINT.fullmatch(value):
+        return value
     return hashlib.sha256(json.dumps(sorted(labels.items())).encode()).hexdigest()[:16]
 
 
-def _finite(told: object) -> float | None:
-    if isinstance(told, bool) or not isinstance(told, int | float):
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        number = float(told)
+        number = float(value)
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _deeper(told: object, limit: int) -> bool:
+def _deeper(value: object, limit: int) -> bool:
     """Tell whether JSON is nested deeper than ``limit``; looks at one level after another, so it needs no stack."""
-    level: list[object] = [told]
+    level: list[object] = [value]
     for _ in range(limit + 1):
         level = [
             value

@@ -4,7 +4,7 @@
 * ``DatasourceNoData`` and ``DatasourceError``, and whatever Grafana says it fires for want of data, mean that the
   source is blind: no scale-in, and never a policy, a floor or a value. Such an alert lacks the labels that its query
   would have given, so what it lacks is taken to fit: blind are all groups that it may be about.
-* Grafana resolves an alert for want of data, too, if told to. That ends nothing: what lasts ends by its time to live.
+* Grafana resolves an alert for want of data, too, if configured to. That ends nothing: what lasts ends by its time to live.
 
 Source: the mapping table of docs/alerts.md.
 """
@@ -21,7 +21,7 @@ from typing import assert_never
 from config.model.catalogue import AdjustmentVerb, Catalogue, Policy
 from config.model.effects import Alert, BringValue, EffectKind, FirePolicy, Freeze, RaiseFloor, Shield, kind_of
 from config.units import AlertId, GroupId, Instant, PolicyId
-from handler.ingest.alerts.notifications import ToldAlert
+from handler.ingest.alerts.notifications import ReceivedAlert
 from handler.ports.alerts import AlertStatus, StoredHook
 from trigger.policies.signals import blinded, signals_of
 from trigger.requests import Signal
@@ -124,7 +124,7 @@ class Meaning:
     group: GroupId | None
     """``None`` only with NO_SUCH_GROUP."""
     alert: AlertId
-    told: ToldAlert
+    received: ReceivedAlert
     act: Act
 
 
@@ -158,12 +158,14 @@ class Rules:
         return cls(policies=catalogue.policies, alerts=catalogue.alerts, by_label=by_label)
 
 
-def mapped(rules: Rules, alerts: Sequence[ToldAlert], may: Permissions, now: Instant) -> Mapped:
+def mapped(rules: Rules, alerts: Sequence[ReceivedAlert], may: Permissions, now: Instant) -> Mapped:
     """Return the meanings of alerts, in their order. Total; depends on nothing else."""
     meanings: list[Meaning] = []
     unmatched = 0
-    for told in alerts:
-        found = [meaning for alert in _fitting(rules, told) for meaning in _meanings(rules, alert, told, may, now)]
+    for received in alerts:
+        found = [
+            meaning for alert in _fitting(rules, received) for meaning in _meanings(rules, alert, received, may, now)
+        ]
         unmatched += not found
         meanings += found
         if len(meanings) > MEANINGS_AT_MOST:
@@ -178,24 +180,24 @@ def permissions_of(hook: StoredHook) -> Permissions:
     )
 
 
-def is_blind(told: ToldAlert) -> bool:
+def is_blind(received: ReceivedAlert) -> bool:
     """Return whether it is about missing data, not about values."""
     return (
-        told.no_data
-        or told.labels.get(_NAME) in _NO_DATA
-        or (told.status is AlertStatus.FIRING and told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS)
+        received.no_data
+        or received.labels.get(_NAME) in _NO_DATA
+        or (received.status is AlertStatus.FIRING and received.annotations.get(_STATE_REASON) in _NO_DATA_REASONS)
     )
 
 
-def _labels(told: ToldAlert) -> Mapping[str, str]:
+def _labels(received: ReceivedAlert) -> Mapping[str, str]:
     """Its labels; a ``DatasourceNoData`` goes by the name of its rule."""
-    if told.labels.get(_NAME) not in _NO_DATA or _RULE_NAME not in told.labels:
-        return told.labels
-    return {**told.labels, _NAME: told.labels[_RULE_NAME]}
+    if received.labels.get(_NAME) not in _NO_DATA or _RULE_NAME not in received.labels:
+        return received.labels
+    return {**received.labels, _NAME: received.labels[_RULE_NAME]}
 
 
-def _fitting(rules: Rules, told: ToldAlert) -> Iterator[Alert]:
-    labels, lenient = _labels(told), is_blind(told) and not told.no_data
+def _fitting(rules: Rules, received: ReceivedAlert) -> Iterator[Alert]:
+    labels, lenient = _labels(received), is_blind(received) and not received.no_data
     for pair in labels.items():
         for alert in rules.by_label.get(pair, ()):
             if all(
@@ -205,32 +207,32 @@ def _fitting(rules: Rules, told: ToldAlert) -> Iterator[Alert]:
                 yield alert
 
 
-def _meanings(rules: Rules, alert: Alert, told: ToldAlert, may: Permissions, now: Instant) -> Iterator[Meaning]:
-    known = meaning_id(alert.id, told)
-    groups = _groups(alert, told)
+def _meanings(rules: Rules, alert: Alert, received: ReceivedAlert, may: Permissions, now: Instant) -> Iterator[Meaning]:
+    known = meaning_id(alert.id, received)
+    groups = _groups(alert, received)
     if not groups:
-        yield Meaning(id=known, group=None, alert=alert.id, told=told, act=Nothing(why=Why.NO_SUCH_GROUP))
+        yield Meaning(id=known, group=None, alert=alert.id, received=received, act=Nothing(why=Why.NO_SUCH_GROUP))
         return
-    act = _act(alert, told, now)
-    permitted = is_blind(told) or _permitted(rules, alert, may)
+    act = _act(alert, received, now)
+    permitted = is_blind(received) or _permitted(rules, alert, may)
     for group in groups:
         allowed = permitted and (not may.groups or group in may.groups)
         done = act if allowed else Nothing(why=Why.NOT_PERMITTED)
-        yield Meaning(id=known, group=group, alert=alert.id, told=told, act=done)
+        yield Meaning(id=known, group=group, alert=alert.id, received=received, act=done)
 
 
-def meaning_id(alert: AlertId, told: ToldAlert) -> str:
+def meaning_id(alert: AlertId, received: ReceivedAlert) -> str:
     """The id that all repetitions of one alert, start (or episode) and status share."""
-    began = repr(told.starts_at) if told.episode is None else told.episode
-    text = f"{told.fingerprint} {began} {told.status.value}"
+    began = repr(received.starts_at) if received.episode is None else received.episode
+    text = f"{received.fingerprint} {began} {received.status.value}"
     return f"{alert}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
-def _groups(alert: Alert, told: ToldAlert) -> Sequence[GroupId]:
+def _groups(alert: Alert, received: ReceivedAlert) -> Sequence[GroupId]:
     if alert.group_label is None:
         return alert.groups
-    named = told.labels.get(alert.group_label)
-    if named is None and is_blind(told):
+    named = received.labels.get(alert.group_label)
+    if named is None and is_blind(received):
         return alert.groups
     return (alert.groups[alert.groups.index(GroupId(named))],) if named in alert.groups else ()
 
@@ -248,28 +250,28 @@ def _permitted(rules: Rules, alert: Alert, may: Permissions) -> bool:
     return kind_of(alert.effect) in may.effects and ways <= may.directions
 
 
-def _act(alert: Alert, told: ToldAlert, now: Instant) -> Act:
-    if told.status is AlertStatus.RESOLVED:
-        for_want_of_data = told.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
-        return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(told) else EndAlert()
+def _act(alert: Alert, received: ReceivedAlert, now: Instant) -> Act:
+    if received.status is AlertStatus.RESOLVED:
+        for_want_of_data = received.annotations.get(_STATE_REASON) in _NO_DATA_REASONS
+        return Nothing(why=Why.RESOLVED_BLIND) if for_want_of_data and not is_blind(received) else EndAlert()
     match alert.effect:
-        case FirePolicy(policy=policy) if not is_blind(told):
-            known = told.starts_at is not None or told.episode is not None
+        case FirePolicy(policy=policy) if not is_blind(received):
+            known = received.starts_at is not None or received.episode is not None
             return Fire(policy=policy) if known else Nothing(why=Why.NO_START)
-        case BringValue(field=name) if not is_blind(told):
-            value = _number(told, name)
+        case BringValue(field=name) if not is_blind(received):
+            value = _number(received, name)
             if value is None:
                 return Nothing(why=Why.NO_NUMBER)
             return Bring(value=value, until=Instant(now + alert.ttl))
         case _:
-            since = told.starts_at if told.starts_at is not None else now
-            if is_blind(told):
-                return Begin(signals=(blinded(alert, told.fingerprint, since=since, now=now),))
-            return Begin(signals=signals_of(alert, told.fingerprint, since=since, now=now))
+            since = received.starts_at if received.starts_at is not None else now
+            if is_blind(received):
+                return Begin(signals=(blinded(alert, received.fingerprint, since=since, now=now),))
+            return Begin(signals=signals_of(alert, received.fingerprint, since=since, now=now))
 
 
-def _number(told: ToldAlert, name: str) -> float | None:
-    if name in told.values:
-        return told.values[name]
-    text = told.annotations.get(name, told.labels.get(name, ""))
+def _number(received: ReceivedAlert, name: str) -> float | None:
+    if name in received.values:
+        return received.values[name]
+    text = received.annotations.get(name, received.labels.get(name, ""))
     return float(text) if _NUMBER.fullmatch(text) else None

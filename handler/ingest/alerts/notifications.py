@@ -24,7 +24,7 @@ class Sender(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldAlert:
+class ReceivedAlert:
     """One alert of a payload. Its own status counts, not that of the payload."""
 
     status: AlertStatus
@@ -38,8 +38,8 @@ class ToldAlert:
     fingerprint: str
     """Lower-case hex; derived from the labels if the sender gives none."""
     episode: str | None = None
-    """What repetitions of one telling share, where the sender gives that instead of a start: the id of its request or
-    event; ``None``: the start tells."""
+    """What repetitions of one notification share, where the sender gives that instead of a start: the id of its request
+    or event; ``None``: they share the start."""
     no_data: bool = False
     """The sender says that it has no data to judge; the labels are complete all the same."""
 
@@ -49,7 +49,7 @@ class Payload:
     """One notification."""
 
     sender: Sender
-    alerts: tuple[ToldAlert, ...]
+    alerts: tuple[ReceivedAlert, ...]
     truncated: int
     """Alerts that the sender left out."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from handler.ingest.alerts import aodh, cloud_events, json_shapes, plain_form
 from handler.ingest.alerts.json_shapes import WrongShape, outline, shown
-from handler.ingest.alerts.notifications import ALERTS_AT_MOST, Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.notifications import ALERTS_AT_MOST, Payload, ReceivedAlert, Sender, UnreadablePayload
 
 EXPECTED = (
     'Alertmanager\'s webhook payload (version "4"), Grafana\'s (version "1", with orgId) without a template, '
@@ -39,12 +39,14 @@ def read(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> Payload | Unr
         if cloud_events.is_event(headers):
             sender = Sender.CLOUDEVENTS
             return _bounded(sender, cloud_events.read(body, headers, _contents))
-        told = json_shapes.parsed(body)
-        sender = _sender(told)
-        if sender is None or not isinstance(told, dict):
-            return UnreadablePayload(message=f"understood {outline(told)}; expected {EXPECTED}")
+        document = json_shapes.parsed(body)
+        sender = _sender(document)
+        if sender is None or not isinstance(document, dict):
+            return UnreadablePayload(message=f"understood {outline(document)}; expected {EXPECTED}")
         return _bounded(
-            sender, _alerts(sender, told, headers), json_shapes.count(told.get("truncatedAlerts"), "truncatedAlerts")
+            sender,
+            _alerts(sender, document, headers),
+            json_shapes.count(document.get("truncatedAlerts"), "truncatedAlerts"),
         )
     except _TooMany as error:
         message = f"understood {error.count} alerts; expected at most {ALERTS_AT_MOST}: set max_alerts (maxAlerts)"
@@ -63,40 +65,40 @@ class _TooMany(Exception):
         self.count = count
 
 
-def _bounded(sender: Sender, alerts: tuple[ToldAlert, ...], truncated: int = 0) -> Payload:
+def _bounded(sender: Sender, alerts: tuple[ReceivedAlert, ...], truncated: int = 0) -> Payload:
     if len(alerts) > ALERTS_AT_MOST:
         raise _TooMany(len(alerts))
     return Payload(sender=sender, alerts=alerts, truncated=truncated)
 
 
-def _sender(told: object) -> Sender | None:
-    match told:
+def _sender(document: object) -> Sender | None:
+    match document:
         case {"version": "1", "orgId": int()}:
             return Sender.GRAFANA
         case {"version": "4", **rest} if "orgId" not in rest:
             return Sender.ALERTMANAGER
-        case _ if aodh.is_aodh(told):
+        case _ if aodh.is_aodh(document):
             return Sender.AODH
-        case _ if plain_form.is_plain(told):
+        case _ if plain_form.is_plain(document):
             return Sender.PLAIN
         case _:
             return None
 
 
-def _alerts(sender: Sender, told: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[ToldAlert, ...]:
+def _alerts(sender: Sender, document: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[ReceivedAlert, ...]:
     match sender:
         case Sender.AODH:
-            return aodh.read(told, headers)
+            return aodh.read(document, headers)
         case Sender.PLAIN:
-            return (plain_form.read(told),)
+            return (plain_form.read(document),)
         case _:
-            alerts = json_shapes.alerts(told.get("alerts"), "alerts")
+            alerts = json_shapes.alerts(document.get("alerts"), "alerts")
             if len(alerts) > ALERTS_AT_MOST:
                 raise _TooMany(len(alerts))
             return tuple(_alert(alert, f"alerts[{index}]") for index, alert in enumerate(alerts))
 
 
-def _contents(data: object) -> tuple[ToldAlert, ...] | None:
+def _contents(data: object) -> tuple[ReceivedAlert, ...] | None:
     """Return the alerts that an event carries, if its data is a payload of another sender."""
     sender = _sender(data)
     return _alerts(sender, data, _NO_HEADERS) if sender is not None and isinstance(data, dict) else None
@@ -106,16 +108,16 @@ def _titled(sender: Sender) -> str:
     return {Sender.CLOUDEVENTS: "CloudEvents", Sender.PLAIN: "Trimtab's own form"}.get(sender, sender.value.title())
 
 
-def _alert(told: object, at: str) -> ToldAlert:
-    if not isinstance(told, dict):
-        raise WrongShape(f"expected an object at {at}, found {shown(told)}")
-    labels = json_shapes.texts(told.get("labels"), f"{at}.labels")
-    return ToldAlert(
-        status=json_shapes.status(told.get("status"), f"{at}.status"),
+def _alert(document: object, at: str) -> ReceivedAlert:
+    if not isinstance(document, dict):
+        raise WrongShape(f"expected an object at {at}, found {shown(document)}")
+    labels = json_shapes.texts(document.get("labels"), f"{at}.labels")
+    return ReceivedAlert(
+        status=json_shapes.status(document.get("status"), f"{at}.status"),
         labels=labels,
-        annotations=json_shapes.texts(told.get("annotations"), f"{at}.annotations"),
-        values=json_shapes.numbers(told.get("values"), f"{at}.values"),
-        starts_at=json_shapes.instant(told.get("startsAt"), f"{at}.startsAt"),
-        ends_at=json_shapes.instant(told.get("endsAt"), f"{at}.endsAt"),
-        fingerprint=json_shapes.fingerprint(told.get("fingerprint"), labels),
+        annotations=json_shapes.texts(document.get("annotations"), f"{at}.annotations"),
+        values=json_shapes.numbers(document.get("values"), f"{at}.values"),
+        starts_at=json_shapes.instant(document.get("startsAt"), f"{at}.startsAt"),
+        ends_at=json_shapes.instant(document.get("endsAt"), f"{at}.endsAt"),
+        fingerprint=json_shapes.fingerprint(document.get("fingerprint"), labels),
     )

@@ -136,13 +136,13 @@ def refusal(payload: Payload, mapped: Mapped, rules: Rules) -> AlertReply | None
 
 def accepted(payload: Payload, mapped: Mapped, done: Sequence[AlertEffect]) -> AlertReply:
     """All that can be done of it is decided and on disk."""
-    body = {**_head(payload, mapped), "effects": [told(each) for each in done[:_SHOWN]]}
+    body = {**_head(payload, mapped), "effects": [effect_body(each) for each in done[:_SHOWN]]}
     if len(done) > _SHOWN:
         body["more_effects"] = len(done) - _SHOWN
     return AlertReply(status=202, result=AlertResult.ACCEPTED, sender=payload.sender, body=body)
 
 
-def told(done: AlertEffect) -> dict[str, object]:
+def effect_body(done: AlertEffect) -> dict[str, object]:
     """One effect as JSON."""
     meaning = done.meaning
     shown: dict[str, object] = {

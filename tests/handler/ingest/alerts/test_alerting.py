@@ -38,23 +38,23 @@ def notice(name: str, status: str = "firing", **rest: Any) -> dict[str, Any]:
     return alertmanager(alert(name, status, **rest))
 
 
-def effects(told: dict[str, Any]) -> list[tuple[str, str | None, str, str | None]]:
-    return [(each["alert"], each["group"], each["effect"], each["reason"]) for each in told["effects"]]
+def effects(answer: dict[str, Any]) -> list[tuple[str, str | None, str, str | None]]:
+    return [(each["alert"], each["group"], each["effect"], each["reason"]) for each in answer["effects"]]
 
 
 # What alerts do
 
 
-def test_a_firing_alert_carries_out_its_policy_once_however_often_it_is_told(tmp_path: Path) -> None:
+def test_a_firing_alert_carries_out_its_policy_once_however_often_it_is_sent(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        status, told = await outside.send(notice("WebSlow"))
+        status, answer = await outside.send(notice("WebSlow"))
         assert status == 202
-        assert effects(told) == [("slow", "web", "fire:out", "advised")]
+        assert effects(answer) == [("slow", "web", "fire:out", "advised")]
         status, again = await outside.send(notice("WebSlow"))
         assert status == 202
-        assert effects(again) == effects(told)
+        assert effects(again) == effects(answer)
         assert again["effects"][0]["repeated"]
-        assert again["effects"][0]["id"] == told["effects"][0]["id"]
+        assert again["effects"][0]["id"] == answer["effects"][0]["id"]
         history = await outside.daemon.operations.history(WEB, before=None, limit=10)
         assert [event.by for event in history if event.by.startswith("alarm")] == ["alarm slow"]
 
@@ -83,9 +83,9 @@ def test_two_tellings_of_one_alert_at_the_same_moment_fire_once(tmp_path: Path) 
 
 def test_what_lasts_survives_a_restart_and_ends_when_it_is_resolved(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        status, told = await outside.send(alertmanager(alert("Loaded"), alert("Failing")))
+        status, answer = await outside.send(alertmanager(alert("Loaded"), alert("Failing")))
         assert status == 202
-        assert {each[:3] for each in effects(told)} == {
+        assert {each[:3] for each in effects(answer)} == {
             ("loaded", "web", "floor"), ("loaded", "api", "floor"), ("failing", "web", "shield"),
         }  # fmt: skip
         assert outside.signals() == [("failing", "shield"), ("loaded", "floor")]
@@ -115,9 +115,9 @@ def test_a_repetition_renews_what_lasts(tmp_path: Path) -> None:
 def test_a_firing_that_comes_after_its_end_begins_nothing(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         assert (await outside.send(notice("Failing", "resolved")))[0] == 202
-        status, told = await outside.send(alertmanager(alert("Failing"), alert("WebSlow")))
+        status, answer = await outside.send(alertmanager(alert("Failing"), alert("WebSlow")))
         assert status == 202
-        assert effects(told)[0] == ("failing", "web", "nothing", "over")
+        assert effects(answer)[0] == ("failing", "web", "nothing", "over")
         assert outside.signals() == []
 
     play(tmp_path, scene)
@@ -128,8 +128,8 @@ def test_a_value_is_on_the_board_while_its_alert_fires(tmp_path: Path) -> None:
         board, clock = outside.daemon.engine.parts.inbox.board, outside.daemon.engine.parts.clock
         await outside.send(notice("Deep", annotations={"depth": "120.5"}))
         assert board.value(WEB, AlertId("deep"), clock()) == 120.5
-        status, told = await outside.send(notice("Deep", annotations={"depth": "lots"}))
-        assert (status, effects(told)) == (202, [("deep", "web", "nothing", "no_number")])
+        status, answer = await outside.send(notice("Deep", annotations={"depth": "lots"}))
+        assert (status, effects(answer)) == (202, [("deep", "web", "nothing", "no_number")])
         await outside.send(notice("Deep", "resolved"))
         assert board.value(WEB, AlertId("deep"), clock()) is None
 
@@ -140,9 +140,9 @@ def test_missing_data_blind_a_group_and_fire_nothing(tmp_path: Path) -> None:
     labels = {"alertname": "DatasourceNoData", "rulename": "WebSlow", "datasource_uid": "P1", "ref_id": "A"}
 
     async def scene(outside: Outside) -> None:
-        status, told = await outside.send(grafana(an_alert(labels=labels)))
+        status, answer = await outside.send(grafana(an_alert(labels=labels)))
         assert status == 202
-        assert [(each["group"], each["effect"]) for each in told["effects"]] == [("web", "blind"), ("api", "blind")]
+        assert [(each["group"], each["effect"]) for each in answer["effects"]] == [("web", "blind"), ("api", "blind")]
         assert outside.signals() == [("slow", "blind")]
         await outside.send(grafana(an_alert("resolved", labels=labels)))
         assert outside.signals() == []
@@ -152,16 +152,16 @@ def test_missing_data_blind_a_group_and_fire_nothing(tmp_path: Path) -> None:
 
 def test_alerts_that_mean_nothing_here_are_refused_with_what_was_understood(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        status, told = await outside.send(notice("Else"))
+        status, answer = await outside.send(notice("Else"))
         assert status == 400
-        assert '"Else"' in told["error"]
-        assert "slow: alertname" in told["error"]
-        status, told = await outside.send(notice("WebSlow", labels={"service": "db"}))
+        assert '"Else"' in answer["error"]
+        assert "slow: alertname" in answer["error"]
+        status, answer = await outside.send(notice("WebSlow", labels={"service": "db"}))
         assert status == 400
-        assert '"service" names none of its groups' in told["error"]
-        status, told = await outside.send(alertmanager(alert("Else"), alert("Failing"), truncatedAlerts=3))
+        assert '"service" names none of its groups' in answer["error"]
+        status, answer = await outside.send(alertmanager(alert("Else"), alert("Failing"), truncatedAlerts=3))
         assert status == 202
-        assert (told["unmatched"], told["truncated"]) == (1, 3)
+        assert (answer["unmatched"], answer["truncated"]) == (1, 3)
         assert outside.counted("alertmanager", "unmatched") == 2
         assert outside.counted("alertmanager", "accepted") == 1
 
@@ -173,13 +173,13 @@ def test_alerts_that_mean_nothing_here_are_refused_with_what_was_understood(tmp_
 
 def test_a_webhook_does_only_what_it_may(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        status, told = await outside.send(notice("WebSlow"))
+        status, answer = await outside.send(notice("WebSlow"))
         assert status == 403
-        assert "slow" in told["error"]
-        status, told = await outside.send(notice("Loaded"))
+        assert "slow" in answer["error"]
+        status, answer = await outside.send(notice("Loaded"))
         assert status == 202
-        assert {each[1:] for each in effects(told)} == {
-            ("web", "floor", told["effects"][0]["reason"]), ("api", "nothing", "not_permitted"),
+        assert {each[1:] for each in effects(answer)} == {
+            ("web", "floor", answer["effects"][0]["reason"]), ("api", "nothing", "not_permitted"),
         }  # fmt: skip
 
     wanted = NewWebhook(name="floors", groups=(WEB,), effects=(EffectKind.FLOOR,), directions=(Direction.OUT,))
@@ -191,9 +191,9 @@ def test_an_unknown_token_is_not_found_and_not_repeated(tmp_path: Path, token: s
     async def scene(outside: Outside) -> None:
         stream = io.StringIO()
         logs.configure(stream=stream)
-        status, told = await outside.send(notice("WebSlow"), token=token)
+        status, answer = await outside.send(notice("WebSlow"), token=token)
         assert status == 404
-        assert not token or token not in json.dumps(told)
+        assert not token or token not in json.dumps(answer)
         assert stream.getvalue() == ""
         assert outside.counted("unknown", "unknown_token") == 1
 
@@ -303,7 +303,7 @@ def test_a_signed_webhook_takes_only_what_is_signed(tmp_path: Path) -> None:
 # Floods, and what is no payload
 
 
-def test_more_than_may_wait_is_told_to_come_back(tmp_path: Path) -> None:
+def test_an_alert_that_does_not_fit_the_queue_is_answered_with_retry_after(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         engine = outside.daemon.engine
         narrow = Alerting(
@@ -350,9 +350,9 @@ def test_a_store_that_cannot_write_has_the_sender_come_back_and_nothing_is_done(
     async def scene(outside: Outside) -> None:
         await asyncio.to_thread(outside.daemon.engine.parts.store.close)
         logs.configure(stream=io.StringIO())
-        status, told, head = await outside.exchange(notice("Failing"))
+        status, answer, head = await outside.exchange(notice("Failing"))
         assert (status, "retry-after: 5" in head) == (503, True)
-        assert "recorded" in told["error"]
+        assert "recorded" in answer["error"]
         assert outside.signals() == []
 
     play(tmp_path, scene)

@@ -7,7 +7,7 @@ import pytest
 from config.model.effects import Shield
 from config.units import Instant
 from handler.ingest.alerts.mapping import EVERYTHING, Begin, EndAlert, Fire, Meaning, Nothing, Why, mapped
-from handler.ingest.alerts.notifications import Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.notifications import Payload, ReceivedAlert, Sender, UnreadablePayload
 from handler.ingest.alerts.payloads import read
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import body, declared, rules
@@ -30,7 +30,7 @@ def notified(before: str = "ok", after: str = "alarm", **rest: Any) -> dict[str,
     }
 
 
-def alerts(payload: dict[str, Any], headers: dict[str, str] | None = None) -> tuple[ToldAlert, ...]:
+def alerts(payload: dict[str, Any], headers: dict[str, str] | None = None) -> tuple[ReceivedAlert, ...]:
     found = read(body(payload), REQUEST if headers is None else headers)
     assert isinstance(found, Payload), found
     assert found.sender is Sender.AODH

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handler.ingest.alerts.cloud_events import BATCHED, STRUCTURED
-from handler.ingest.alerts.notifications import Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.notifications import Payload, ReceivedAlert, Sender, UnreadablePayload
 from handler.ingest.alerts.payloads import read
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import alertmanager, body
@@ -36,15 +36,15 @@ def binary(**rest: str) -> dict[str, str]:
     return {"content-type": "application/json", **{f"ce-{name}": value for name, value in attributes.items()}}
 
 
-def alerts(sent: bytes, headers: dict[str, str]) -> tuple[ToldAlert, ...]:
+def alerts(sent: bytes, headers: dict[str, str]) -> tuple[ReceivedAlert, ...]:
     found = read(sent, headers)
     assert isinstance(found, Payload), found
     assert found.sender is Sender.CLOUDEVENTS
     return found.alerts
 
 
-def one(told: dict[str, Any]) -> ToldAlert:
-    (alert,) = alerts(body(told), {"content-type": f"{STRUCTURED}; charset=utf-8"})
+def one(document: dict[str, Any]) -> ReceivedAlert:
+    (alert,) = alerts(body(document), {"content-type": f"{STRUCTURED}; charset=utf-8"})
     return alert
 
 
@@ -96,9 +96,9 @@ def test_data_in_trimtabs_own_form_have_the_events_id() -> None:
 
 
 def test_data_in_base64_are_read_if_they_are_json() -> None:
-    told = {name: value for name, value in event().items() if name != "data"}
-    assert one({**told, "data_base64": base64.b64encode(b'{"depth": 3}').decode()}).values == {"depth": 3.0}
-    assert one({**told, "data_base64": "AAEC", "datacontenttype": "image/png"}).values == {}
+    document = {name: value for name, value in event().items() if name != "data"}
+    assert one({**document, "data_base64": base64.b64encode(b'{"depth": 3}').decode()}).values == {"depth": 3.0}
+    assert one({**document, "data_base64": "AAEC", "datacontenttype": "image/png"}).values == {}
 
 
 def test_data_that_are_not_json_are_left_alone_in_binary_mode() -> None:
@@ -107,7 +107,7 @@ def test_data_that_are_not_json_are_left_alone_in_binary_mode() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("document", "words"),
     [
         (event(specversion="0.3"), "specversion"),
         (event(id=""), "attribute id"),
@@ -118,8 +118,8 @@ def test_data_that_are_not_json_are_left_alone_in_binary_mode() -> None:
         ({**event(), "data": None, "data_base64": "?"}, "data_base64"),
     ],
 )
-def test_what_is_no_event_is_refused_with_its_place(told: Any, words: str) -> None:
-    found = read(body(told), {"content-type": STRUCTURED})
+def test_what_is_no_event_is_refused_with_its_place(document: Any, words: str) -> None:
+    found = read(body(document), {"content-type": STRUCTURED})
     assert isinstance(found, UnreadablePayload)
     assert words in found.message
     assert found.sender is Sender.CLOUDEVENTS

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handler.ingest.alerts.json_shapes import instant_of
-from handler.ingest.alerts.notifications import ALERTS_AT_MOST, Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.notifications import ALERTS_AT_MOST, Payload, ReceivedAlert, Sender, UnreadablePayload
 from handler.ingest.alerts.payloads import read
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import FINGERPRINT, a_grafana_alert, alertmanager, an_alert, body, grafana
@@ -21,7 +21,7 @@ def _read(payload: object) -> Payload:
     return found
 
 
-def _only(payload: object) -> ToldAlert:
+def _only(payload: object) -> ReceivedAlert:
     (alert,) = _read(payload).alerts
     return alert
 
@@ -50,7 +50,7 @@ _NEWER = {"notification_reason": "new alerts added", "routeLabels": {"team": "we
         ),
     ],
 )
-def test_senders_are_told_apart_by_content(payload: object, sender: Sender) -> None:
+def test_senders_differ_by_content(payload: object, sender: Sender) -> None:
     found = _read(payload)
     assert found.sender is sender
     assert found.alerts[0].labels["alertname"] == "WebSlow"

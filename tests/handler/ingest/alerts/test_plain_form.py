@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from handler.ingest.alerts.notifications import Payload, Sender, ToldAlert, UnreadablePayload
+from handler.ingest.alerts.notifications import Payload, ReceivedAlert, Sender, UnreadablePayload
 from handler.ingest.alerts.payloads import read
 from handler.ports.alerts import AlertStatus
 from tests.support.hooks import body
 from tests.support.trigger import NOON
 
 
-def one(told: dict[str, Any]) -> ToldAlert:
-    found = read(body(told))
+def one(document: dict[str, Any]) -> ReceivedAlert:
+    found = read(body(document))
     assert isinstance(found, Payload), found
     assert found.sender is Sender.PLAIN
     (alert,) = found.alerts
