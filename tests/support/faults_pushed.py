@@ -10,7 +10,7 @@ from collector.samples import Reply
 from collector.sources.pushed import AlertedSource, PushedSource
 from config.model.counters import AlertedValue, Per, PushedValue
 from config.units import AlertId, GroupId, Instant, MemberName, Moment, Monotonic
-from handler.ingest.pushes.judging import PushListener, PushMembers, PushRefusal, Speaker, judged
+from handler.ingest.pushes.judging import PushListener, PushMembers, PushRefusal, PushScope, judged
 from handler.ingest.pushes.pushed_values import PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, read
 from tests.support.faults import (
@@ -70,11 +70,11 @@ class _Sender:
     def _arrive(self, name: str, body: bytes, at: Moment) -> None:
         """As `handler.ingest.pushes.pushing` does with the push of a sender that it knows."""
         member = MemberName(name)
-        said = read(Push(token=SECRET, shape=PushShape.OPENMETRICS, member=None, group=None, body=body))
-        if isinstance(said, UnreadablePush):
+        entries = read(Push(token=SECRET, shape=PushShape.OPENMETRICS, member=None, group=None, body=body))
+        if isinstance(entries, UnreadablePush):
             return
-        speaker = Speaker(member=member, groups=frozenset({self._group}))
-        readings = judged(speaker, said, {self._group: self._listener}, at.wall)
+        scope = PushScope(member=member, groups=frozenset({self._group}))
+        readings = judged(scope, entries, {self._group: self._listener}, at.wall)
         for reading in () if isinstance(readings, PushRefusal) else readings:
             assert reading.value is not None
             self._pushes.put(reading.group, reading.member, reading.name, Pushed(reading.value, at))
@@ -135,7 +135,7 @@ PUSHED = Column(
 
 
 class _Alert:
-    """An alert that is told again before every poll, and stands for one and a half intervals."""
+    """An alert that is sent again before every poll, and stands for one and a half intervals."""
 
     def __init__(self, side: Side, scenery: Scenery) -> None:
         self._side = side
@@ -160,12 +160,12 @@ class _Alert:
         self._board.put(brought)
 
 
-_ITS_WORD = Harmless("an alert's number is of the moment at which it was told")
+_ITS_WORD = Harmless("an alert's number is of the moment at which it was received")
 _ALERTS: Cells = {
     **dict.fromkeys(_NOT_HEARD, Fails(Reply.TIMEOUT)),
     Fault.SLOW: _ITS_WORD,
     Fault.STALE: Impossible("a number stands for as long as its alert says"),
-    Fault.HALF: Impossible("it is told of the group as a whole"),
+    Fault.HALF: Impossible("it is about the group as a whole"),
     Fault.COUNTER_RESET: Impossible("no alert brings a count"),
     Fault.SOURCE_AHEAD: _ITS_WORD,
     Fault.SOURCE_BEHIND: _ITS_WORD,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from collector.boards.pushes import Pushed
 from config.model.counters import Counter, CounterKind, Per, PushedValue
 from config.units import CounterId, GroupId, MemberName, Seconds
-from handler.ingest.pushes.judging import PushListener, PushMembers, Speaker
+from handler.ingest.pushes.judging import PushListener, PushMembers, PushScope
 from handler.ingest.pushes.pushed_values import PushedEntry
 from tests.support.collector import a_moment
 
@@ -23,15 +23,15 @@ def pushed(value: float, at: float = 0.0, *, wall: float | None = None) -> Pushe
     return Pushed(value, a_moment(at, wall=wall))
 
 
-def member(name: MemberName = ONE, group: GroupId = WEB) -> Speaker:
-    return Speaker(member=name, groups=frozenset({group}))
+def member(name: MemberName = ONE, group: GroupId = WEB) -> PushScope:
+    return PushScope(member=name, groups=frozenset({group}))
 
 
-def application(*groups: GroupId) -> Speaker:
-    return Speaker(member=None, groups=frozenset(groups or {WEB}))
+def application(*groups: GroupId) -> PushScope:
+    return PushScope(member=None, groups=frozenset(groups or {WEB}))
 
 
-def said(
+def sent(
     name: str = "CPU",
     value: float | None = 42.0,
     *,

@@ -48,7 +48,7 @@ class Answer:
     body: str
 
     @property
-    def told(self) -> Any:
+    def document(self) -> Any:
         return json.loads(self.body)
 
 
@@ -88,8 +88,8 @@ class Senders:
         try:
             connection.request(method, path, data, dict(headers))
             answer = connection.getresponse()
-            told = {key.lower(): value for key, value in answer.getheaders()}
-            return Answer(answer.status, told, answer.read().decode())
+            headers = {key.lower(): value for key, value in answer.getheaders()}
+            return Answer(answer.status, headers, answer.read().decode())
         finally:
             connection.close()
 

@@ -154,9 +154,7 @@ def timely(episodes: Episodes, meaning: Meaning, now: Instant) -> Meaning:
         why = None if episodes.resolves(meaning.alert, meaning.received, now) else Why.BEGUN_AGAIN
     if why is None:
         return meaning
-    return Meaning(
-        id=meaning.id, group=meaning.group, alert=meaning.alert, received=meaning.received, act=Nothing(why=why)
-    )
+    return replace(meaning, act=Nothing(why=why))
 
 
 def by_group(meanings: Sequence[Meaning]) -> Mapping[GroupId, list[Meaning]]:

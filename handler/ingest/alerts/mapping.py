@@ -4,7 +4,8 @@
 * ``DatasourceNoData`` and ``DatasourceError``, and whatever Grafana says it fires for want of data, mean that the
   source is blind: no scale-in, and never a policy, a floor or a value. Such an alert lacks the labels that its query
   would have given, so what it lacks is taken to fit: blind are all groups that it may be about.
-* Grafana resolves an alert for want of data, too, if configured to. That ends nothing: what lasts ends by its time to live.
+* Grafana resolves an alert for want of data, too, if configured to. That ends nothing: what lasts ends by its time to
+  live.
 
 Source: the mapping table of docs/alerts.md.
 """

@@ -43,10 +43,10 @@ def read(body: bytes) -> CloudNews | UnreadablePayload:
         return UnreadablePayload(message=f"{error}; expected {EXPECTED}")
 
 
-def _from_json(told: object) -> CloudNews:
-    if not isinstance(told, dict) or not told.keys() & set(_KEYS):
-        raise WrongShape(f"understood {outline(told)}")
-    given = {key: json_shapes.text(told[key], key) for key in _KEYS if told.get(key) is not None}
+def _from_json(document: object) -> CloudNews:
+    if not isinstance(document, dict) or not document.keys() & set(_KEYS):
+        raise WrongShape(f"understood {outline(document)}")
+    given = {key: json_shapes.text(document[key], key) for key in _KEYS if document.get(key) is not None}
     return CloudNews(**given)
 
 

@@ -1,8 +1,8 @@
 """Read a request at a capability URL: whether its policy is to be executed, and by which id repetitions are known.
 
-The URL names group and policy, so the body need say nothing: Otter and Senlin send none. What a body does say is
-minded: Aodh and Heat's callers tell the alarm's state, and only ``alarm`` executes; a notification that something is
-resolved executes nothing. An amount is never taken from a request.
+The URL names group and policy, so no body is needed: Otter and Senlin send none. A body that names a state counts: Aodh
+and Heat's callers send the alarm's state, and only ``alarm`` executes; a notification that something is resolved
+executes nothing. An amount is never taken from a request.
 
 Sources: Otter's capability URLs; Senlin's webhook receivers; Heat's resource signals of scaling policies.
 """
@@ -52,22 +52,23 @@ def read(body: bytes, headers: Mapping[str, str], query: str) -> Execution | NoA
     """
     unknown = [name for name, _ in parse_qsl(query, keep_blank_values=True) if name not in _IN_QUERY]
     if unknown:
-        said = f"the URL names the policy and the policy names the change: {shown(unknown[0])} is not taken"
-        return UnreadablePayload(message=said)
+        message = f"the URL names the policy and the policy names the change: {shown(unknown[0])} is not taken"
+        return UnreadablePayload(message=message)
     try:
-        told, event = _said(body, headers)
+        document, event = _document(body, headers)
     except WrongShape as error:
         return UnreadablePayload(message=str(error))
-    state = _state(told)
+    state = _state(document)
     if state is not None and state != ALARM:
         return NoAlarm(state=state[:_ID_AT_MOST])
-    given = headers.get(IDEMPOTENCY_KEY) or headers.get(STANDARD_ID) or event or headers.get(REQUEST_ID) or _id(told)
+    given = headers.get(IDEMPOTENCY_KEY) or headers.get(STANDARD_ID) or event
+    given = given or headers.get(REQUEST_ID) or _id(document)
     if given is not None and len(given) > _ID_AT_MOST:
         return UnreadablePayload(message=f"expected an id of at most {_ID_AT_MOST} characters, found {len(given)}")
     return Execution(id=given)
 
 
-def _said(body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, object], str | None]:
+def _document(body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, object], str | None]:
     """Return the body's object and the event's key; empty and ``None`` if there is none. Raises `WrongShape`."""
     if cloud_events.is_event(headers):
         events = cloud_events.events(body, headers)
@@ -79,17 +80,17 @@ def _said(body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, object]
     return _object(json_shapes.parsed(body)), None
 
 
-def _object(told: object) -> Mapping[str, object]:
-    return told if isinstance(told, dict) else {}
+def _object(document: object) -> Mapping[str, object]:
+    return document if isinstance(document, dict) else {}
 
 
-def _state(said: Mapping[str, object]) -> str | None:
+def _state(document: Mapping[str, object]) -> str | None:
     for key in _STATES:
-        if isinstance(state := said.get(key), str):
+        if isinstance(state := document.get(key), str):
             return state.lower()
-    return "resolved" if said.get("status") == "resolved" else None
+    return "resolved" if document.get("status") == "resolved" else None
 
 
-def _id(said: Mapping[str, object]) -> str | None:
-    given = said.get("id")
+def _id(document: Mapping[str, object]) -> str | None:
+    given = document.get("id")
     return given if isinstance(given, str) and given else None

@@ -23,14 +23,14 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     Total: any bytes give values, or what was not understood.
     """
     try:
-        told = json.loads(body, object_pairs_hook=_object)
+        document = json.loads(body, object_pairs_hook=_object)
     except WrongShape as error:
         return UnreadablePush(message=str(error))
     except (ValueError, RecursionError):
         return UnreadablePush(message=f"expected JSON, found {len(body)} bytes that are none")
-    entries = told if isinstance(told, list) else [told]
+    entries = document if isinstance(document, list) else [document]
     try:
-        return whole(_all(entries, listed=isinstance(told, list)))
+        return whole(_all(entries, listed=isinstance(document, list)))
     except WrongShape as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:
@@ -39,12 +39,12 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Refuse a key that occurs twice, since its meaning is unclear."""
-    told: dict[str, object] = {}
+    found: dict[str, object] = {}
     for key, value in pairs:
-        if key in told:
+        if key in found:
             raise WrongShape(f"the key {quoted(key)} is there twice in one object")
-        told[key] = value
-    return told
+        found[key] = value
+    return found
 
 
 def _all(entries: Sequence[object], *, listed: bool) -> Iterator[PushedEntry]:
@@ -75,17 +75,17 @@ def _word(entry: dict[str, object], key: str, at: str) -> str | None:
     return word
 
 
-def _number(told: object, at: str) -> float | None:
-    if told is None:
+def _number(written: object, at: str) -> float | None:
+    if written is None:
         return None
-    if isinstance(told, int | float) and not isinstance(told, bool):
+    if isinstance(written, int | float) and not isinstance(written, bool):
         try:
-            value = float(told)
+            value = float(written)
         except OverflowError:
             value = math.inf
         if math.isfinite(value):
             return value
-    raise WrongShape(f"expected a number at {at}, found {quoted(told)}")
+    raise WrongShape(f"expected a number at {at}, found {quoted(written)}")
 
 
 def _place(at: str) -> str:

@@ -1,7 +1,7 @@
 r"""Reads OpenMetrics and Prometheus text, as clients of a Pushgateway send it. The metric's name is the value's name.
 
 The labels ``member`` and ``group`` say whose a sample is; all others are ignored, so of two samples that differ in
-nothing else it is not clear which is meant, and both are refused. ``_created`` is told of counters, and is none.
+nothing else it is not clear which is meant, and both are refused. ``_created`` belongs to counters, and is none.
 
 It is written for one pass over hostile text: its time grows with the body's length and no faster.
 
@@ -54,12 +54,12 @@ def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | Unreada
         return UnreadablePush(message=f"the text is incomplete: OpenMetrics ends with {_END}")
     samples = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     try:
-        said = whole(_sample(line, 1.0 if openmetrics else 1000.0) for line in samples)
+        entries = whole(_sample(line, 1.0 if openmetrics else 1000.0) for line in samples)
     except WrongShape as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:
         return UnreadablePush(message=str(error), too_large=True)
-    return tuple(_without_births(said))
+    return tuple(_without_births(entries))
 
 
 def _sample(line: str, second: float) -> PushedEntry:
@@ -96,10 +96,10 @@ def _number(name: str, text: str) -> float:
     return value
 
 
-def _without_births(said: Sequence[PushedEntry]) -> Iterator[PushedEntry]:
+def _without_births(entries: Sequence[PushedEntry]) -> Iterator[PushedEntry]:
     """Leave out the start times of counters, which clients send with each of them."""
-    names = {one.name for one in said}
-    for one in said:
+    names = {one.name for one in entries}
+    for one in entries:
         base = one.name.removesuffix(_CREATED)
         if base == one.name or not any(f"{base}{ending}" in names for ending in _COUNTED):
             yield one

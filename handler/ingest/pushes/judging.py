@@ -20,7 +20,7 @@ _NAMED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class PushScope:
     """The sender of a push, as its token proves."""
 
     member: MemberName | None
@@ -113,76 +113,76 @@ class _Refused(Exception):
 
 
 Listeners = Mapping[GroupId, PushListener]
-"""The groups that a speaker may speak for, as far as they are declared."""
+"""The groups that a sender may push for, as far as they are declared."""
 
 
 def judged(
-    speaker: Speaker, said: Sequence[PushedEntry], listeners: Listeners, now: Instant
+    scope: PushScope, entries: Sequence[PushedEntry], listeners: Listeners, now: Instant
 ) -> tuple[PushReading, ...] | PushRefusal:
     """Return readings of all values, or what is wrong with the first one that cannot be accepted."""
     try:
-        return tuple(_reading(speaker, one, listeners, now) for one in said)
+        return tuple(_reading(scope, one, listeners, now) for one in entries)
     except _Refused as refused:
         return refused.refusal
 
 
-def _reading(speaker: Speaker, said: PushedEntry, listeners: Listeners, now: Instant) -> PushReading:
-    group, member = _whose(speaker, said, listeners)
+def _reading(scope: PushScope, entry: PushedEntry, listeners: Listeners, now: Instant) -> PushReading:
+    group, member = _whose(scope, entry, listeners)
     listener = listeners[group]
-    _read(said.name, Per.GROUP if member is None else Per.MEMBER, group, listener, speaker)
-    if said.at is not None:
-        _timely(said, now - said.at, listener.fresh)
-    return PushReading(group=group, member=member, name=said.name, value=said.value)
+    _read(entry.name, Per.GROUP if member is None else Per.MEMBER, group, listener, scope)
+    if entry.at is not None:
+        _timely(entry, now - entry.at, listener.fresh)
+    return PushReading(group=group, member=member, name=entry.name, value=entry.value)
 
 
 # The member or group of a value
 
 
-def _whose(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> tuple[GroupId, MemberName | None]:
-    group = _group(speaker, said, listeners)
-    if speaker.member is not None:
-        return group, _itself(speaker.member, said, group, listeners[group])
-    if said.member is None:
+def _whose(scope: PushScope, entry: PushedEntry, listeners: Listeners) -> tuple[GroupId, MemberName | None]:
+    group = _group(scope, entry, listeners)
+    if scope.member is not None:
+        return group, _itself(scope.member, entry, group, listeners[group])
+    if entry.member is None:
         return group, None
-    return group, _member(said.member, group, listeners[group])
+    return group, _member(entry.member, group, listeners[group])
 
 
-def _group(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId:
-    if said.group is not None:
-        group = GroupId(said.group)
-        if group not in speaker.groups:
-            raise _Refused(PushResult.NOT_PERMITTED, f"this token may not push for group {quoted(said.group)}")
+def _group(scope: PushScope, entry: PushedEntry, listeners: Listeners) -> GroupId:
+    if entry.group is not None:
+        group = GroupId(entry.group)
+        if group not in scope.groups:
+            raise _Refused(PushResult.NOT_PERMITTED, f"this token may not push for group {quoted(entry.group)}")
     else:
-        group = _meant(speaker, said, listeners)
+        group = _meant(scope, entry, listeners)
     if group not in listeners:
         raise _Refused(PushResult.NOT_PERMITTED, f"group {group} is not declared any more")
     return group
 
 
-def _meant(speaker: Speaker, said: PushedEntry, listeners: Listeners) -> GroupId:
+def _meant(scope: PushScope, entry: PushedEntry, listeners: Listeners) -> GroupId:
     """The one group that can be meant where none is named."""
-    if len(speaker.groups) == 1:
-        return next(iter(speaker.groups))
-    if said.member is None:
-        groups = ", ".join(sorted(speaker.groups))
-        raise _Refused(PushResult.UNCLEAR, f"{quoted(said.name)}: name the group: {groups}")
-    launched = LaunchId.parse(said.member)
-    if launched is not None and launched.group in speaker.groups:
+    if len(scope.groups) == 1:
+        return next(iter(scope.groups))
+    if entry.member is None:
+        groups = ", ".join(sorted(scope.groups))
+        raise _Refused(PushResult.UNCLEAR, f"{quoted(entry.name)}: name the group: {groups}")
+    launched = LaunchId.parse(entry.member)
+    if launched is not None and launched.group in scope.groups:
         return launched.group
-    holding = [group for group in sorted(speaker.groups & listeners.keys()) if _has(listeners[group], said.member)]
+    holding = [group for group in sorted(scope.groups & listeners.keys()) if _has(listeners[group], entry.member)]
     if len(holding) > 1:
-        raise _Refused(PushResult.UNCLEAR, f"name the group of {quoted(said.member)}: {', '.join(holding)}")
+        raise _Refused(PushResult.UNCLEAR, f"name the group of {quoted(entry.member)}: {', '.join(holding)}")
     if not holding:
-        raise _foreign_member(said.member, speaker.groups, listeners)
+        raise _foreign_member(entry.member, scope.groups, listeners)
     return holding[0]
 
 
-def _itself(member: MemberName, said: PushedEntry, group: GroupId, listener: PushListener) -> MemberName:
+def _itself(member: MemberName, entry: PushedEntry, group: GroupId, listener: PushListener) -> MemberName:
     """A member's token counts for as long as it is a member, and whatever it calls itself must be itself."""
     known = _member(member, group, listener, of_token=True)
-    if said.member is not None and (listener.members is None or listener.members.found(said.member) != known):
+    if entry.member is not None and (listener.members is None or listener.members.found(entry.member) != known):
         raise _Refused(
-            PushResult.NOT_PERMITTED, f"this token may push for {member} only, not for {quoted(said.member)}"
+            PushResult.NOT_PERMITTED, f"this token may push for {member} only, not for {quoted(entry.member)}"
         )
     return known
 
@@ -225,7 +225,7 @@ def _foreign_member(called: str, groups: Collection[GroupId], listeners: Listene
 # Whether a counter reads it
 
 
-def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: Speaker) -> None:
+def _read(name: str, per: Per, group: GroupId, listener: PushListener, scope: PushScope) -> None:
     how = listener.reads.get(name, frozenset())
     if per in how:
         return
@@ -234,7 +234,7 @@ def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: 
         shown = ", ".join(map(quoted, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
         known = f"its counters read {shown}" if names else "none of its counters is pushed"
         raise _Refused(PushResult.UNKNOWN_NAME, f"no counter of group {group} reads {quoted(name)}; {known}")
-    if speaker.member is not None:
+    if scope.member is not None:
         message = f"{quoted(name)} is read for group {group}, not per member: a member's token may not push it"
         raise _Refused(PushResult.NOT_PERMITTED, message)
     if per is Per.GROUP:
@@ -242,12 +242,12 @@ def _read(name: str, per: Per, group: GroupId, listener: PushListener, speaker: 
     raise _Refused(PushResult.UNCLEAR, f"{quoted(name)} is read for group {group}, not per member: name no member")
 
 
-def _timely(said: PushedEntry, age: Seconds, fresh: Seconds) -> None:
+def _timely(entry: PushedEntry, age: Seconds, fresh: Seconds) -> None:
     """A value counts from its arrival; the sender's clock can only show that it is old already."""
     if age > fresh:
         old = f"it was measured {format_span(age)} ago, and counts for {format_span(fresh)}"
-        raise _Refused(PushResult.STALE, f"{quoted(said.name)} is stale: {old}; or the sender's clock is behind")
+        raise _Refused(PushResult.STALE, f"{quoted(entry.name)} is stale: {old}; or the sender's clock is behind")
     if age < -AHEAD_AT_MOST:
         raise _Refused(
-            PushResult.STALE, f"{quoted(said.name)}: the sender's clock is {format_span(-age)} ahead of ours"
+            PushResult.STALE, f"{quoted(entry.name)}: the sender's clock is {format_span(-age)} ahead of ours"
         )

@@ -3,9 +3,9 @@ r"""Reads ``KEY=VALUE`` lines, as every client of OneGate sends them, and as for
 One rule serves all: lines end at a line's end or an ampersand, percent signs are decoded, and values may stand in
 quotes. A plus sign stays one, since numbers have it. ``onegate vm update`` wraps its lines in a form of its own.
 
->>> [(said.name, said.value) for said in read(b"CPU=42\nORDERS_PENDING = 7")]
+>>> [(entry.name, entry.value) for entry in read(b"CPU=42\nORDERS_PENDING = 7")]
 [('CPU', 42.0), ('ORDERS_PENDING', 7.0)]
->>> [(said.name, said.value) for said in read(b"data=CPU%3D42%0AJOBS%3D7&type=1")]
+>>> [(entry.name, entry.value) for entry in read(b"data=CPU%3D42%0AJOBS%3D7&type=1")]
 [('CPU', 42.0), ('JOBS', 7.0)]
 
 Sources: OpenNebula's ``onegate`` client and OneGate server, versions 4.14 to 7.0, as they behave on the wire.

@@ -54,7 +54,7 @@ class TooMany(ValueError):
     """Likewise."""
 
 
-def whole(said: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
+def whole(entries: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
     """All values of one request.
 
     Raises:
@@ -62,7 +62,7 @@ def whole(said: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
         TooMany: it is more than is taken at once.
     """
     known: dict[tuple[str, str | None, str | None], PushedEntry] = {}
-    for one in said:
+    for one in entries:
         whose = (one.name, one.member, one.group)
         if whose in known:
             raise WrongShape(f"{quoted(one.name)} is there twice: it is not clear which is meant")

@@ -23,7 +23,7 @@ from handler.ingest.pushes.judging import (
     PushReading,
     PushRefusal,
     PushResult,
-    Speaker,
+    PushScope,
     judged,
 )
 from handler.ingest.pushes.member_keys import MemberKeys
@@ -68,9 +68,9 @@ class PushRate:
 
 _MEMBER = Rate(per_second=5.0, at_once=60.0)
 _APPLICATION = Rate(per_second=500.0, at_once=2_000.0)
-_TELL_AGAIN: Seconds = 600.0
+_LOG_AGAIN: Seconds = 600.0
 """That a sender is refused is logged once in so long, for each kind of refusal."""
-_TOLD = 1_000
+_KINDS_KEPT = 1_000
 """Refusals that are remembered for that."""
 
 
@@ -80,7 +80,7 @@ class _Sender:
 
     name: str
     """For the log, and for counting."""
-    speaker: Speaker
+    scope: PushScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Pushing:
         self._pace = PushRate()
         self._known: _Reads | None = None
         self._members: dict[GroupId, tuple[LastPass, PushMembers]] = {}
-        self._told: dict[str, Monotonic] = {}
+        self._logged: dict[str, Monotonic] = {}
 
     def take(self, push: Push) -> PushReply:
         """Accept all values of a push, or none."""
@@ -136,14 +136,14 @@ class Pushing:
         sender = self._sender(push.token, now)
         if sender is None:
             return replies.refused(replies.UNKNOWN_TOKEN)
-        rate = _APPLICATION if sender.speaker.member is None else _MEMBER
+        rate = _APPLICATION if sender.scope.member is None else _MEMBER
         if not self._pace.admits(sender.name, rate, now.steady):
             return self._refuse(sender, replies.TOO_OFTEN, now)
-        said = read(push)
-        if isinstance(said, UnreadablePush):
-            return self._refuse(sender, said, now)
-        listeners = {group: self._listener(group) for group in sender.speaker.groups if self._declared(group)}
-        readings = judged(sender.speaker, said, listeners, now.wall)
+        entries = read(push)
+        if isinstance(entries, UnreadablePush):
+            return self._refuse(sender, entries, now)
+        listeners = {group: self._listener(group) for group in sender.scope.groups if self._declared(group)}
+        readings = judged(sender.scope, entries, listeners, now.wall)
         if isinstance(readings, PushRefusal):
             return self._refuse(sender, readings, now)
         for reading in readings:
@@ -156,22 +156,22 @@ class Pushing:
             launched = LaunchId.parse(member)
             if launched is None:
                 return None
-            return _Sender(name=f"member {member}", speaker=Speaker(member=member, groups=frozenset({launched.group})))
+            return _Sender(name=f"member {member}", scope=PushScope(member=member, groups=frozenset({launched.group})))
         hook = self._hooks.holder(token, now.wall)
         if hook is None or not hook.pushes:
             return None
-        return _Sender(name=f"hook {hook.name}", speaker=Speaker(member=None, groups=frozenset(hook.groups)))
+        return _Sender(name=f"hook {hook.name}", scope=PushScope(member=None, groups=frozenset(hook.groups)))
 
     def _refuse(self, sender: _Sender, refusal: PushRefusal | UnreadablePush, now: Moment) -> PushReply:
         reply = replies.refused(refusal)
         kind = f"{sender.name} {reply.result.value}"
-        before = self._told.get(kind)
-        told = before is not None and now.steady - before <= _TELL_AGAIN
-        if not told and reply.result is not PushResult.NOT_READY:  # which passes by itself
+        before = self._logged.get(kind)
+        logged = before is not None and now.steady - before <= _LOG_AGAIN
+        if not logged and reply.result is not PushResult.NOT_READY:  # which passes by itself
             logs.warn("push_refused", by=sender.name, result=reply.result.value, said=reply.error)
-            if len(self._told) >= _TOLD:
-                self._told.clear()
-            self._told[kind] = now.steady
+            if len(self._logged) >= _KINDS_KEPT:
+                self._logged.clear()
+            self._logged[kind] = now.steady
         return reply
 
     def _write(self, reading: PushReading, now: Moment) -> None:

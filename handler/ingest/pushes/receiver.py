@@ -62,13 +62,13 @@ def is_push(path: str) -> bool:
 
 def read(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
     """Return the values of a push in any format; what its address names applies to all of its values."""
-    said = _body(push)
-    if isinstance(said, UnreadablePush) or (push.member is None and push.group is None):
-        return said
-    for one in said:
+    entries = _body(push)
+    if isinstance(entries, UnreadablePush) or (push.member is None and push.group is None):
+        return entries
+    for one in entries:
         if one.member not in {None, push.member} or one.group not in {None, push.group}:
             return UnreadablePush(message=f"{quoted(one.name)} names a member or group other than the request does")
-    return tuple(replace(one, member=push.member, group=push.group) for one in said)
+    return tuple(replace(one, member=push.member, group=push.group) for one in entries)
 
 
 def _body(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
@@ -94,8 +94,8 @@ class PushReceiver:
         methods = ("PUT",) if plain else ("POST", "PUT")
         if scope["method"] not in methods:
             allow = (b"allow", ", ".join(methods).encode())
-            said = f"only {' or '.join(methods)}: this path only accepts values"
-            await _decline(send, HTTPStatus.METHOD_NOT_ALLOWED, said, plain, allow)
+            message = f"only {' or '.join(methods)}: this path only accepts values"
+            await _decline(send, HTTPStatus.METHOD_NOT_ALLOWED, message, plain, allow)
         elif headers.get("content-encoding", "identity") != "identity":
             await _decline(send, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is compressed: send it as it is", plain)
         elif (push := _push(path, headers, (await receive()).get("body", b""))) is None:
@@ -163,9 +163,9 @@ def _from_base64(text: str) -> str:
         return ""
 
 
-async def _decline(send: Send, status: HTTPStatus, said: str, plain: bool, *more: tuple[bytes, bytes]) -> None:
+async def _decline(send: Send, status: HTTPStatus, message: str, plain: bool, *more: tuple[bytes, bytes]) -> None:
     """Not a push at all, so it is not counted."""
-    headers, body = encoded(PushReply(result=PushResult.UNREADABLE, error=said), plain=plain)
+    headers, body = encoded(PushReply(result=PushResult.UNREADABLE, error=message), plain=plain)
     await _answer(send, status, ([*headers, *more], body))
 
 

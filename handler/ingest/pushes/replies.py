@@ -71,8 +71,8 @@ def encoded(reply: PushReply, *, plain: bool) -> tuple[list[tuple[bytes, bytes]]
     if plain:
         kind, body = b"text/plain; charset=utf-8", reply.error.encode()
     else:
-        told = {"error": reply.error} if reply.error else {"taken": reply.taken}
-        kind, body = b"application/json", json.dumps(told).encode()
+        document = {"error": reply.error} if reply.error else {"taken": reply.taken}
+        kind, body = b"application/json", json.dumps(document).encode()
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if reply.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers.append((b"retry-after", str(RETRY_AFTER).encode()))

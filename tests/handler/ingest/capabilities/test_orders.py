@@ -13,8 +13,8 @@ EVENT = {"specversion": "1.0", "id": "7", "source": "/q", "type": "t"}
 CLOUD = {"content-type": "application/cloudevents+json"}
 
 
-def body(told: Any) -> bytes:
-    return json.dumps(told).encode()
+def body(document: Any) -> bytes:
+    return json.dumps(document).encode()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def body(told: Any) -> bytes:
         (body(EVENT), CLOUD, "", "/q 7"),
         (b"", {f"ce-{name}": value for name, value in EVENT.items()}, "", "/q 7"),
     ],
-    ids=["otter", "senlin", "empty object", "form", "not said to be json", "idempotency key", "standard webhooks",
+    ids=["otter", "senlin", "empty object", "form", "not declared as json", "idempotency key", "standard webhooks",
          "aodh", "heat", "plain", "structured event", "binary event"],
 )  # fmt: skip
 def test_a_request_executes_and_repetitions_are_known_by_what_the_sender_gives(
@@ -43,7 +43,7 @@ def test_a_request_executes_and_repetitions_are_known_by_what_the_sender_gives(
 
 
 @pytest.mark.parametrize(
-    ("told", "state"),
+    ("document", "state"),
     [
         ({"current": "ok", "previous": "alarm"}, "ok"),
         ({"current": "insufficient data"}, "insufficient data"),
@@ -51,9 +51,9 @@ def test_a_request_executes_and_repetitions_are_known_by_what_the_sender_gives(
         ({"version": "4", "status": "resolved"}, "resolved"),
     ],
 )
-def test_what_is_no_alarm_executes_nothing(told: dict[str, str], state: str) -> None:
-    assert read(body(told), JSON, "") == NoAlarm(state=state)
-    assert read(body({**EVENT, "data": told}), CLOUD, "") == NoAlarm(state=state)
+def test_what_is_no_alarm_executes_nothing(document: dict[str, str], state: str) -> None:
+    assert read(body(document), JSON, "") == NoAlarm(state=state)
+    assert read(body({**EVENT, "data": document}), CLOUD, "") == NoAlarm(state=state)
 
 
 @pytest.mark.parametrize(

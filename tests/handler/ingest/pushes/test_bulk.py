@@ -8,32 +8,32 @@ from hypothesis import strategies as st
 
 from handler.ingest.pushes import bulk
 from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
-from tests.support.pushes import said
+from tests.support.pushes import sent
 
 
-def read(told: object) -> tuple[PushedEntry, ...] | UnreadablePush:
-    return bulk.read(json.dumps(told).encode())
+def read(document: object) -> tuple[PushedEntry, ...] | UnreadablePush:
+    return bulk.read(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("document", "expected"),
     [
-        pytest.param({"values": {"CPU": 42, "JOBS": 0.5}}, (said("CPU", 42.0), said("JOBS", 0.5)), id="any-sender"),
+        pytest.param({"values": {"CPU": 42, "JOBS": 0.5}}, (sent("CPU", 42.0), sent("JOBS", 0.5)), id="any-sender"),
         pytest.param({"values": {}}, (), id="nothing"),
-        pytest.param({"values": {"CPU": None}}, (said("CPU", None),), id="taken-back"),
-        pytest.param({"member": "m", "values": {"CPU": 1}}, (said("CPU", 1.0, member="m"),), id="a-member"),
-        pytest.param({"group": "g", "values": {"ORDERS": 1}}, (said("ORDERS", 1.0, group="g"),), id="a-group"),
+        pytest.param({"values": {"CPU": None}}, (sent("CPU", None),), id="taken-back"),
+        pytest.param({"member": "m", "values": {"CPU": 1}}, (sent("CPU", 1.0, member="m"),), id="a-member"),
+        pytest.param({"group": "g", "values": {"ORDERS": 1}}, (sent("ORDERS", 1.0, group="g"),), id="a-group"),
         pytest.param(
             [{"member": "a", "values": {"CPU": 1}}, {"member": "b", "group": "g", "values": {"CPU": 2}}],
-            (said("CPU", 1.0, member="a"), said("CPU", 2.0, member="b", group="g")),
+            (sent("CPU", 1.0, member="a"), sent("CPU", 2.0, member="b", group="g")),
             id="many",
         ),
         pytest.param([], (), id="of-no-member"),
-        pytest.param({"values": {"büro = 1": -7}}, (said("büro = 1", -7.0),), id="any-name"),
+        pytest.param({"values": {"büro = 1": -7}}, (sent("büro = 1", -7.0),), id="any-name"),
     ],
 )
-def test_objects_and_lists_of_values_are_understood(told: object, expected: tuple[PushedEntry, ...]) -> None:
-    assert read(told) == expected
+def test_objects_and_lists_of_values_are_understood(document: object, expected: tuple[PushedEntry, ...]) -> None:
+    assert read(document) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_objects_and_lists_of_values_are_understood(told: object, expected: tupl
         ("CPU=12", "expected JSON, found 6 bytes that are none"),
     ],
 )
-def test_what_is_not_understood_is_said_with_its_place(body: str, message: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused_with_its_place(body: str, message: str) -> None:
     assert bulk.read(body.encode()) == UnreadablePush(message=message)
 
 
@@ -66,9 +66,9 @@ def test_a_number_too_long_for_a_float_is_none() -> None:
 
 
 def test_more_values_than_one_request_may_bring_are_too_large() -> None:
-    told = read({"values": {f"A{number}": 1 for number in range(VALUES_AT_MOST + 1)}})
-    assert isinstance(told, UnreadablePush)
-    assert told.too_large
+    result = read({"values": {f"A{number}": 1 for number in range(VALUES_AT_MOST + 1)}})
+    assert isinstance(result, UnreadablePush)
+    assert result.too_large
 
 
 def test_json_that_is_nested_without_end_is_refused() -> None:
@@ -81,6 +81,6 @@ _JSON = st.recursive(
 )
 
 
-@given(st.binary() | _JSON.map(lambda told: json.dumps(told).encode()))
+@given(st.binary() | _JSON.map(lambda document: json.dumps(document).encode()))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     assert isinstance(bulk.read(body), tuple | UnreadablePush)

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from handler.ingest.pushes import exposition
 from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
-from tests.support.pushes import said
+from tests.support.pushes import sent
 
 
 def text(body: str) -> tuple[PushedEntry, ...] | UnreadablePush:
@@ -22,20 +22,20 @@ def text(body: str) -> tuple[PushedEntry, ...] | UnreadablePush:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        pytest.param("orders 12\n", (said("orders", 12.0),), id="one"),
-        pytest.param("# HELP orders Some.\n# TYPE orders gauge\norders 12\n", (said("orders", 12.0),), id="described"),
+        pytest.param("orders 12\n", (sent("orders", 12.0),), id="one"),
+        pytest.param("# HELP orders Some.\n# TYPE orders gauge\norders 12\n", (sent("orders", 12.0),), id="described"),
         pytest.param(
             'cpu{member="a"} 1\ncpu{member="b"} 2',
-            (said("cpu", 1.0, member="a"), said("cpu", 2.0, member="b")),
+            (sent("cpu", 1.0, member="a"), sent("cpu", 2.0, member="b")),
             id="members",
         ),
-        pytest.param('orders{group="web",queue="work",} 3', (said("orders", 3.0, group="web"),), id="other-labels"),
-        pytest.param("orders\t12  1767268800000 ", (said("orders", 12.0, at=1767268800.0),), id="a-time"),
-        pytest.param('orders{x="}{\\" # "} 1e+06', (said("orders", 1_000_000.0),), id="brackets-and-quotes-in-a-label"),
-        pytest.param('cpu { member = "a\\\\b" } -.5', (said("cpu", -0.5, member="a\\b"),), id="blanks-and-escapes"),
-        pytest.param("jobs_total 5\njobs_created 1.7e+09", (said("jobs_total", 5.0),), id="when-it-began-to-count"),
-        pytest.param("page_created 5", (said("page_created", 5.0),), id="a-name-that-only-looks-so"),
-        pytest.param('orders 12 # {trace="x"} 1.0 2.0', (said("orders", 12.0),), id="an-exemplar"),
+        pytest.param('orders{group="web",queue="work",} 3', (sent("orders", 3.0, group="web"),), id="other-labels"),
+        pytest.param("orders\t12  1767268800000 ", (sent("orders", 12.0, at=1767268800.0),), id="a-time"),
+        pytest.param('orders{x="}{\\" # "} 1e+06', (sent("orders", 1_000_000.0),), id="brackets-and-quotes-in-a-label"),
+        pytest.param('cpu { member = "a\\\\b" } -.5', (sent("cpu", -0.5, member="a\\b"),), id="blanks-and-escapes"),
+        pytest.param("jobs_total 5\njobs_created 1.7e+09", (sent("jobs_total", 5.0),), id="when-it-began-to-count"),
+        pytest.param("page_created 5", (sent("page_created", 5.0),), id="a-name-that-only-looks-so"),
+        pytest.param('orders 12 # {trace="x"} 1.0 2.0', (sent("orders", 12.0),), id="an-exemplar"),
         pytest.param("\n# nothing\n", (), id="nothing"),
     ],
 )
@@ -57,13 +57,13 @@ def test_samples_are_understood(body: str, expected: tuple[PushedEntry, ...]) ->
         ('orders{member="a} 1', 'expected a sample such as orders_pending 12, found "orders{member=\\"a} 1"'),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_said(body: str, message: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused_with_a_reason(body: str, message: str) -> None:
     assert text(body) == UnreadablePush(message=message)
 
 
 def test_times_of_openmetrics_are_in_seconds() -> None:
     assert exposition.read(b"orders 12 1767268800.5\n# EOF\n", openmetrics=True) == (
-        said("orders", 12.0, at=1767268800.5),
+        sent("orders", 12.0, at=1767268800.5),
     )
 
 
@@ -84,7 +84,7 @@ def test_what_the_library_writes_is_understood_in_both_formats() -> None:
     registry = CollectorRegistry()
     Gauge("cpu", "Load.", ["member"], registry=registry).labels('we"b\\1').set(0.25)
     Counter("jobs", "Done.", registry=registry).inc(3)
-    expected = (said("cpu", 0.25, member='we"b\\1'), said("jobs_total", 3.0))
+    expected = (sent("cpu", 0.25, member='we"b\\1'), sent("jobs_total", 3.0))
     assert exposition.read(generate_latest(registry), openmetrics=False) == expected
     assert exposition.read(generate_openmetrics(registry), openmetrics=True) == expected
 
@@ -98,10 +98,10 @@ def test_it_reads_what_the_library_reads(samples: dict[str, tuple[float, str]]) 
     for name, (value, whose) in samples.items():
         Gauge(name, "x", ["member"], registry=registry).labels(whose).set(value)
     body = generate_latest(registry)
-    told = exposition.read(body, openmetrics=False)
+    result = exposition.read(body, openmetrics=False)
     families = list(text_string_to_metric_families(body.decode()))
-    assert told == tuple(
-        said(sample.name, float(sample.value), member=sample.labels["member"])
+    assert result == tuple(
+        sent(sample.name, float(sample.value), member=sample.labels["member"])
         for family in families
         for sample in family.samples
     )
@@ -109,9 +109,9 @@ def test_it_reads_what_the_library_reads(samples: dict[str, tuple[float, str]]) 
 
 @given(st.one_of(st.binary(), st.text('ab_{}="\\,# \n01.e-').map(str.encode)), st.booleans())
 def test_any_bytes_are_read_or_refused_and_every_value_is_finite(body: bytes, openmetrics: bool) -> None:
-    told = exposition.read(body, openmetrics=openmetrics)
-    if isinstance(told, tuple):
-        assert all(one.value is not None and math.isfinite(one.value) for one in told)
+    result = exposition.read(body, openmetrics=openmetrics)
+    if isinstance(result, tuple):
+        assert all(one.value is not None and math.isfinite(one.value) for one in result)
 
 
 _LONG = 256 * 1024
@@ -140,9 +140,9 @@ def test_hostile_text_takes_no_longer_than_its_length(body: str) -> None:
 
 
 def test_more_values_than_one_request_may_bring_are_too_large() -> None:
-    told = text("\n".join(f"a{number} 1" for number in range(VALUES_AT_MOST + 1)))
-    assert isinstance(told, UnreadablePush)
-    assert told.too_large
+    result = text("\n".join(f"a{number} 1" for number in range(VALUES_AT_MOST + 1)))
+    assert isinstance(result, UnreadablePush)
+    assert result.too_large
 
 
 def test_a_name_does_not_run_into_its_value() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from config.units import GroupId, Instant, MemberName
-from handler.ingest.pushes.judging import PushListener, PushReading, PushRefusal, PushResult, Speaker, judged
+from handler.ingest.pushes.judging import PushListener, PushReading, PushRefusal, PushResult, PushScope, judged
 from handler.ingest.pushes.pushed_values import PushedEntry
-from tests.support.pushes import API, ONE, OTHER, TWO, WEB, a_listener, application, member, said
+from tests.support.pushes import API, ONE, OTHER, TWO, WEB, a_listener, application, member, sent
 
 NOON = Instant(1_767_268_800.0)
 GONE, COMING = MemberName("web-k3f9ab-3"), MemberName("web-k3f9ab-13")
@@ -15,9 +15,9 @@ BOTH = {WEB: a_listener(), API: a_listener(members={OTHER: "41"})}
 
 
 def judge(
-    speaker: Speaker, *told: PushedEntry, listeners: Mapping[GroupId, PushListener] | None = None
+    scope: PushScope, *entries: PushedEntry, listeners: Mapping[GroupId, PushListener] | None = None
 ) -> tuple[PushReading, ...] | PushRefusal:
-    return judged(speaker, told, {WEB: a_listener()} if listeners is None else listeners, NOON)
+    return judged(scope, entries, {WEB: a_listener()} if listeners is None else listeners, NOON)
 
 
 def reading(
@@ -27,141 +27,141 @@ def reading(
 
 
 @pytest.mark.parametrize(
-    ("speaker", "told", "expected"),
+    ("scope", "entry", "expected"),
     [
-        pytest.param(member(), said(), reading(), id="a-member-of-itself"),
-        pytest.param(member(), said(member=ONE, group="web"), reading(), id="a-member-that-says-so"),
-        pytest.param(member(), said(member="41"), reading(), id="a-member-by-its-clouds-id"),
-        pytest.param(member(), said(value=None), reading(value=None), id="a-member-takes-back"),
-        pytest.param(application(), said("ORDERS"), reading("ORDERS", of=None), id="an-application-of-its-group"),
-        pytest.param(application(), said(member=TWO), reading(of=TWO), id="an-application-of-a-member"),
-        pytest.param(application(), said(member="42"), reading(of=TWO), id="of-a-member-by-its-clouds-id"),
+        pytest.param(member(), sent(), reading(), id="a-member-of-itself"),
+        pytest.param(member(), sent(member=ONE, group="web"), reading(), id="a-member-that-names-itself"),
+        pytest.param(member(), sent(member="41"), reading(), id="a-member-by-its-clouds-id"),
+        pytest.param(member(), sent(value=None), reading(value=None), id="a-member-takes-back"),
+        pytest.param(application(), sent("ORDERS"), reading("ORDERS", of=None), id="an-application-of-its-group"),
+        pytest.param(application(), sent(member=TWO), reading(of=TWO), id="an-application-of-a-member"),
+        pytest.param(application(), sent(member="42"), reading(of=TWO), id="of-a-member-by-its-clouds-id"),
         pytest.param(
-            application(WEB, API), said("ORDERS", group="api"), reading("ORDERS", of=None, group=API), id="one-of-two"
+            application(WEB, API), sent("ORDERS", group="api"), reading("ORDERS", of=None, group=API), id="one-of-two"
         ),
-        pytest.param(application(WEB, API), said(member=OTHER), reading(of=OTHER, group=API), id="the-members-group"),
-        pytest.param(application(WEB, API), said(member="42"), reading(of=TWO), id="the-group-of-a-clouds-id"),
+        pytest.param(application(WEB, API), sent(member=OTHER), reading(of=OTHER, group=API), id="the-members-group"),
+        pytest.param(application(WEB, API), sent(member="42"), reading(of=TWO), id="the-group-of-a-clouds-id"),
     ],
 )
 def test_an_accepted_value_is_a_reading_of_its_member_or_group(
-    speaker: Speaker, told: PushedEntry, expected: PushReading
+    scope: PushScope, entry: PushedEntry, expected: PushReading
 ) -> None:
-    assert judge(speaker, told, listeners=BOTH) == (expected,)
+    assert judge(scope, entry, listeners=BOTH) == (expected,)
 
 
 def test_one_name_may_be_read_of_members_and_of_the_group() -> None:
     listeners = {WEB: a_listener(per_member=("CPU",), whole=("CPU",))}
-    assert judge(application(), said(), said(member=ONE), listeners=listeners) == (reading(of=None), reading())
+    assert judge(application(), sent(), sent(member=ONE), listeners=listeners) == (reading(of=None), reading())
 
 
 @pytest.mark.parametrize(
-    ("speaker", "told", "result", "message"),
+    ("scope", "entry", "result", "message"),
     [
         pytest.param(
-            member(), said("CPUX"), PushResult.UNKNOWN_NAME,
+            member(), sent("CPUX"), PushResult.UNKNOWN_NAME,
             'no counter of group web reads "CPUX"; its counters read "CPU", "JOBS", "ORDERS"', id="unknown-name",
         ),
         pytest.param(
-            member(), said(member=TWO), PushResult.NOT_PERMITTED,
+            member(), sent(member=TWO), PushResult.NOT_PERMITTED,
             f'this token may push for {ONE} only, not for "{TWO}"', id="a-member-for-another",
         ),
         pytest.param(
-            member(), said(member="42"), PushResult.NOT_PERMITTED,
+            member(), sent(member="42"), PushResult.NOT_PERMITTED,
             f'this token may push for {ONE} only, not for "42"', id="a-member-for-anothers-id",
         ),
         pytest.param(
-            member(), said(group="api"), PushResult.NOT_PERMITTED,
+            member(), sent(group="api"), PushResult.NOT_PERMITTED,
             'this token may not push for group "api"', id="a-member-for-another-group",
         ),
         pytest.param(
-            member(), said("ORDERS"), PushResult.NOT_PERMITTED,
+            member(), sent("ORDERS"), PushResult.NOT_PERMITTED,
             '"ORDERS" is read for group web, not per member: a member\'s token may not push it', id="a-member-for-all",
         ),
         pytest.param(
-            member(GONE), said(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more",
+            member(GONE), sent(), PushResult.NOT_PERMITTED, f"{GONE} is no member of group web any more",
             id="no-member-now",
         ),
         pytest.param(
-            member(COMING), said(), PushResult.NOT_READY,
+            member(COMING), sent(), PushResult.NOT_READY,
             f"{COMING} is not listed as a member of group web yet", id="no-member-yet",
         ),
         pytest.param(
-            application(), said(group="api"), PushResult.NOT_PERMITTED,
+            application(), sent(group="api"), PushResult.NOT_PERMITTED,
             'this token may not push for group "api"', id="another-group",
         ),
         pytest.param(
-            application(), said(member=OTHER), PushResult.NOT_PERMITTED,
+            application(), sent(member=OTHER), PushResult.NOT_PERMITTED,
             f"this token may not push for group api of {OTHER}", id="a-member-of-another-group",
         ),
         pytest.param(
-            application(WEB, GroupId("db")), said(member=OTHER), PushResult.NOT_PERMITTED,
+            application(WEB, GroupId("db")), sent(member=OTHER), PushResult.NOT_PERMITTED,
             f"this token may not push for group api of {OTHER}", id="a-member-of-none-of-these-groups",
         ),
         pytest.param(
-            application(), said(member="nobody"), PushResult.UNKNOWN_MEMBER,
+            application(), sent(member="nobody"), PushResult.UNKNOWN_MEMBER,
             'there is no member "nobody" in web', id="unknown-member",
         ),
         pytest.param(
-            application(), said(member=GONE), PushResult.UNKNOWN_MEMBER,
+            application(), sent(member=GONE), PushResult.UNKNOWN_MEMBER,
             f'there is no member "{GONE}" in web', id="a-member-that-left",
         ),
         pytest.param(
-            application(WEB, API), said(member="nobody"), PushResult.UNKNOWN_MEMBER,
+            application(WEB, API), sent(member="nobody"), PushResult.UNKNOWN_MEMBER,
             'there is no member "nobody" in api, web', id="unknown-in-both",
         ),
         pytest.param(
-            application(WEB, API), said("ORDERS"), PushResult.UNCLEAR, '"ORDERS": name the group: api, web',
+            application(WEB, API), sent("ORDERS"), PushResult.UNCLEAR, '"ORDERS": name the group: api, web',
             id="whose",
         ),
         pytest.param(
-            application(WEB, API), said(member="41"), PushResult.UNCLEAR,
+            application(WEB, API), sent(member="41"), PushResult.UNCLEAR,
             'name the group of "41": api, web', id="an-id-in-two-groups",
         ),
         pytest.param(
-            application(), said("CPU"), PushResult.UNCLEAR,
+            application(), sent("CPU"), PushResult.UNCLEAR,
             '"CPU" is read for each member of group web: name the member', id="of-which-member",
         ),
         pytest.param(
-            application(), said("ORDERS", member=ONE), PushResult.UNCLEAR,
+            application(), sent("ORDERS", member=ONE), PushResult.UNCLEAR,
             '"ORDERS" is read for group web, not per member: name no member', id="of-no-member",
         ),
         pytest.param(
-            application(GroupId("db")), said("ORDERS"), PushResult.NOT_PERMITTED,
+            application(GroupId("db")), sent("ORDERS"), PushResult.NOT_PERMITTED,
             "group db is not declared any more", id="a-group-that-left-the-file",
         ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_taken_is_refused_with_what_would_help(
-    speaker: Speaker, told: PushedEntry, result: PushResult, message: str
+    scope: PushScope, entry: PushedEntry, result: PushResult, message: str
 ) -> None:
-    assert judge(speaker, told, listeners=BOTH) == PushRefusal(result=result, message=message)
+    assert judge(scope, entry, listeners=BOTH) == PushRefusal(result=result, message=message)
 
 
-@pytest.mark.parametrize("speaker", [member(), application()], ids=["a-member", "an-application"])
-def test_until_members_are_listed_their_senders_have_to_try_again_later(speaker: Speaker) -> None:
+@pytest.mark.parametrize("scope", [member(), application()], ids=["a-member", "an-application"])
+def test_until_members_are_listed_their_senders_have_to_try_again_later(scope: PushScope) -> None:
     listeners = {WEB: PushListener(reads=a_listener().reads, members=None, fresh=90.0)}
-    told = judge(speaker, said(member=ONE), listeners=listeners)
-    assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group web are not listed yet")
-    assert judge(application(), said("ORDERS"), listeners=listeners) == (reading("ORDERS", of=None),)
+    result = judge(scope, sent(member=ONE), listeners=listeners)
+    assert result == PushRefusal(result=PushResult.NOT_READY, message="the members of group web are not listed yet")
+    assert judge(application(), sent("ORDERS"), listeners=listeners) == (reading("ORDERS", of=None),)
 
 
 def test_a_foreign_member_may_be_of_the_group_that_is_not_listed_yet() -> None:
     listeners = {WEB: a_listener(), API: PushListener(reads={}, members=None, fresh=90.0)}
-    told = judge(application(WEB, API), said(member="77"), listeners=listeners)
-    assert told == PushRefusal(result=PushResult.NOT_READY, message="the members of group api are not listed yet")
+    result = judge(application(WEB, API), sent(member="77"), listeners=listeners)
+    assert result == PushRefusal(result=PushResult.NOT_READY, message="the members of group api are not listed yet")
 
 
 def test_a_group_without_pushed_counters_says_so() -> None:
-    told = judge(member(), said("CPU"), listeners={WEB: a_listener(per_member=(), whole=())})
-    assert told == PushRefusal(
+    result = judge(member(), sent("CPU"), listeners={WEB: a_listener(per_member=(), whole=())})
+    assert result == PushRefusal(
         result=PushResult.UNKNOWN_NAME, message='no counter of group web reads "CPU"; none of its counters is pushed'
     )
 
 
 def test_an_id_that_two_members_have_means_neither() -> None:
     listeners = {WEB: a_listener(members={ONE: "7", TWO: "7"})}
-    told = judge(application(), said(member="7"), listeners=listeners)
-    assert told == PushRefusal(result=PushResult.UNKNOWN_MEMBER, message='there is no member "7" in web')
+    result = judge(application(), sent(member="7"), listeners=listeners)
+    assert result == PushRefusal(result=PushResult.UNKNOWN_MEMBER, message='there is no member "7" in web')
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,14 @@ def test_an_id_that_two_members_have_means_neither() -> None:
     ],
 )
 def test_a_senders_clock_can_only_show_that_a_value_is_old(before_noon: float, message: str | None) -> None:
-    told = judge(member(), said(at=NOON - before_noon))
+    result = judge(member(), sent(at=NOON - before_noon))
     if message is None:
-        assert told == (reading(),)
+        assert result == (reading(),)
     else:
-        assert isinstance(told, PushRefusal)
-        assert (told.result, told.message[: len(message)]) == (PushResult.STALE, message)
+        assert isinstance(result, PushRefusal)
+        assert (result.result, result.message[: len(message)]) == (PushResult.STALE, message)
 
 
 def test_if_one_value_cannot_be_taken_none_is() -> None:
-    assert isinstance(judge(member(), said(), said("JOBS"), said("CPUX")), PushRefusal)
-    assert judge(member(), said(), said("JOBS")) == (reading(), reading("JOBS"))
+    assert isinstance(judge(member(), sent(), sent("JOBS"), sent("CPUX")), PushRefusal)
+    assert judge(member(), sent(), sent("JOBS")) == (reading(), reading("JOBS"))

@@ -8,7 +8,7 @@ from handler.ingest.pushes import lines
 from handler.ingest.pushes.pushed_values import VALUES_AT_MOST, PushedEntry, UnreadablePush
 
 
-def told(body: bytes) -> list[tuple[str, float | None]]:
+def read_entries(body: bytes) -> list[tuple[str, float | None]]:
     read = lines.read(body)
     assert isinstance(read, tuple), read
     return [(one.name, one.value) for one in read]
@@ -37,7 +37,7 @@ def told(body: bytes) -> list[tuple[str, float | None]]:
     ],
 )
 def test_what_clients_of_onegate_send_is_understood(body: bytes, expected: list[tuple[str, float | None]]) -> None:
-    assert told(body) == expected
+    assert read_entries(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_clients_of_onegate_send_is_understood(body: bytes, expected: list[
         (b"A=\xff", "expected lines KEY=VALUE in UTF-8"),
     ],
 )
-def test_what_is_not_understood_is_said(body: bytes, message: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused_with_a_reason(body: bytes, message: str) -> None:
     assert lines.read(body) == UnreadablePush(message=message)
 
 

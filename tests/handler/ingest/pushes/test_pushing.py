@@ -32,7 +32,7 @@ FORM = "application/x-www-form-urlencoded"
 def test_a_member_speaks_for_itself_with_the_token_of_its_environment(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         answer = await senders.send({"values": {"JOBS": 7, "DONE": 100}}, senders.token(ONE))
-        assert (answer.status, answer.told) == (200, {"taken": 2})
+        assert (answer.status, answer.document) == (200, {"taken": 2})
         assert (senders.held(ONE), senders.held(TWO), senders.held(None)) == ({"JOBS": 7.0, "DONE": 100.0}, {}, {})
         assert senders.counted("json", "accepted") == 1
         assert b"trimtab_pushed_values 2.0" in senders.up.operations.metrics()
@@ -60,12 +60,12 @@ def test_once_a_member_has_left_its_token_is_worth_nothing_and_its_values_are_fo
         await senders.up.until(lambda: ONE not in senders.up.bed.machines and senders.up.settled())
         await senders.up.until(lambda: senders.held(ONE) == {})
         answer = await senders.send({"values": {"JOBS": 1}}, token)
-        assert (answer.status, answer.told) == (403, {"error": f"{ONE} is no member of group web any more"})
+        assert (answer.status, answer.document) == (403, {"error": f"{ONE} is no member of group web any more"})
 
     play(tmp_path, scene)
 
 
-def test_a_member_that_is_not_listed_yet_is_told_to_come_back(tmp_path: Path) -> None:
+def test_a_member_that_is_not_listed_yet_has_to_push_again_later(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         answer = await senders.send({"values": {"JOBS": 1}}, senders.token(MemberName("web-k3f9ab-77")))
         assert (answer.status, answer.headers["retry-after"]) == (503, "2")
@@ -73,7 +73,9 @@ def test_a_member_that_is_not_listed_yet_is_told_to_come_back(tmp_path: Path) ->
     play(tmp_path, scene)
 
 
-def test_a_new_key_makes_the_tokens_of_new_members_and_ends_the_old_ones_when_told(tmp_path: Path) -> None:
+def test_old_tokens_work_until_the_rotation_of_the_key_is_finished(
+    tmp_path: Path,
+) -> None:
     async def scene(senders: Senders) -> None:
         old = senders.token(ONE)
         await senders.up.operations.webhooks.rotate_member_tokens()
@@ -98,7 +100,7 @@ def test_a_groups_token_speaks_for_the_group_and_its_members_at_once(tmp_path: P
             {"member": ONE, "values": {"JOBS": 1}},
             {"member": TWO, "values": {"JOBS": 2}},
         ]
-        assert (await senders.send(body, await senders.group_token(), method="PUT")).told == {"taken": 3}
+        assert (await senders.send(body, await senders.group_token(), method="PUT")).document == {"taken": 3}
         assert (senders.held(None), senders.held(ONE), senders.held(TWO)) == (
             {"ORDERS": 12.0},
             {"JOBS": 1.0},
@@ -114,7 +116,8 @@ def test_of_a_request_all_is_taken_or_nothing(tmp_path: Path) -> None:
         answer = await senders.send(body, await senders.group_token())
         assert answer.status == 400
         assert (
-            answer.told["error"] == 'no counter of group web reads "JOBZ"; its counters read "DONE", "JOBS", "ORDERS"'
+            answer.document["error"]
+            == 'no counter of group web reads "JOBZ"; its counters read "DONE", "JOBS", "ORDERS"'
         )
         assert senders.up.engine.parts.inbox.pushes.count == 0
 
@@ -213,7 +216,7 @@ def test_the_client_library_of_prometheus_pushes_as_to_a_gateway(tmp_path: Path)
         token, group_token = senders.token(ONE), await senders.group_token()
 
         def authorised(password: str):  # type: ignore[no-untyped-def]
-            return lambda **told: basic_auth_handler(**told, username="any", password=password)
+            return lambda **options: basic_auth_handler(**options, username="any", password=password)
 
         registry, orders = CollectorRegistry(), CollectorRegistry()
         Gauge("JOBS", "Waiting.", registry=registry).set(3)
@@ -246,7 +249,7 @@ def test_a_rising_counter_of_the_client_library_comes_with_its_birthday_and_is_u
         Counter("done", "Jobs.", registry=registry).inc(9)
         body = b"# TYPE done_total counter\ndone_total 9.0\n# TYPE done_created gauge\ndone_created 1.7e+09\n"
         answer = await senders.send(body, senders.token(ONE), kind="text/plain; version=0.0.4")
-        assert (answer.told, senders.held(ONE)) == ({"taken": 1}, {"done_total": 9.0})
+        assert (answer.document, senders.held(ONE)) == ({"taken": 1}, {"done_total": 9.0})
 
     play(tmp_path, scene, text=text)
 
@@ -255,11 +258,11 @@ def test_openmetrics_may_say_when_it_was_measured(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         now, token = senders.up.operations.now(), await senders.group_token()
 
-        async def told(at: float) -> int:
+        async def status_at(at: float) -> int:
             body = f"ORDERS 1 {at:.3f}\n# EOF\n".encode()
             return (await senders.send(body, token, kind="application/openmetrics-text")).status
 
-        assert [await told(now), await told(now - 3600), await told(now + 3600)] == [200, 400, 400]
+        assert [await status_at(now), await status_at(now - 3600), await status_at(now + 3600)] == [200, 400, 400]
         assert senders.counted("openmetrics", "stale") == 2
 
     play(tmp_path, scene)
@@ -313,8 +316,10 @@ def test_the_log_has_each_kind_of_refusal_once_and_no_token(tmp_path: Path) -> N
             await senders.send(body, token + "x")
         await senders.send({"values": {"X": 1}}, senders.token(ONE))
         logs.configure(stream=io.StringIO())
-        told = [line.partition("event=push_refused ")[2] for line in stream.getvalue().splitlines() if "push_" in line]
-        assert [line.partition(" said=")[0] for line in told] == [
+        logged = [
+            line.partition("event=push_refused ")[2] for line in stream.getvalue().splitlines() if "push_" in line
+        ]
+        assert [line.partition(" said=")[0] for line in logged] == [
             'by="hook shop" result=unknown_name',
             'by="hook shop" result=unreadable',
             f'by="member {ONE}" result=unknown_name',

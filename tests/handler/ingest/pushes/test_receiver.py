@@ -14,7 +14,7 @@ from handler.ingest.pushes.judging import PushRefusal, PushResult
 from handler.ingest.pushes.pushed_values import PushedEntry, PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, PushReceiver, is_push, read
 from handler.ingest.pushes.replies import PushReply, refused
-from tests.support.pushes import said
+from tests.support.pushes import sent
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 ONEGATE = {**FORM, "x-onegate-token": "tok", "x-onegate-vmid": "42"}
@@ -63,23 +63,23 @@ def came(path: str, headers: dict[str, str], body: bytes = b"", method: str = "P
     [
         pytest.param(
             "/vm", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU%3D42%0AJOBS%3D7+&type=1",
-            (said("CPU", 42.0, member="42"), said("JOBS", 7.0, member="42")), id="onegate-vm-update",
+            (sent("CPU", 42.0, member="42"), sent("JOBS", 7.0, member="42")), id="onegate-vm-update",
         ),
         pytest.param(
             "/vms/43", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU%3D42&type=1",
-            (said("CPU", 42.0, member="43"),), id="onegate-vm-update-43",
+            (sent("CPU", 42.0, member="43"),), id="onegate-vm-update-43",
         ),
         pytest.param(
             "/vm", {**ONEGATE, "authorization": "Basic Og=="}, b"data=CPU&type=2",
-            (said("CPU", None, member="42"),), id="onegate-vm-update-erase",
+            (sent("CPU", None, member="42"),), id="onegate-vm-update-erase",
         ),
         pytest.param("/onegate/vm", ONEGATE, b"READY = YES", (), id="report-ready-by-curl"),
-        pytest.param("/onegate/vm", ONEGATE, b"A=1&B=2", (said("A", 1.0, member="42"), said("B", 2.0, member="42")),
+        pytest.param("/onegate/vm", ONEGATE, b"A=1&B=2", (sent("A", 1.0, member="42"), sent("B", 2.0, member="42")),
                      id="curl"),
         pytest.param(
             "/onegate/vm", {"x-onegate-token": "tok", "x-onegate-vmid": "42"}, b"READY=YES", (), id="ready-of-windows"
         ),
-        pytest.param("/vm", {**FORM, "x-onegate-token": "tok"}, b"A=1", (said("A", 1.0),), id="without-an-id"),
+        pytest.param("/vm", {**FORM, "x-onegate-token": "tok"}, b"A=1", (sent("A", 1.0),), id="without-an-id"),
     ],
 )  # fmt: skip
 def test_requests_of_onegates_clients_are_understood(
@@ -93,24 +93,24 @@ def test_requests_of_onegates_clients_are_understood(
     ("path", "kind", "body", "shape", "expected"),
     [
         pytest.param("/push", "application/json; charset=utf-8", b'{"values": {"A": 1}}',
-                     PushShape.JSON, (said("A", 1.0),),
+                     PushShape.JSON, (sent("A", 1.0),),
                      id="json"),
         pytest.param("/push", "application/x-www-form-urlencoded", b"A=1",
-                     PushShape.LINES, (said("A", 1.0),), id="curl-d"),
-        pytest.param("/push", "text/plain; version=0.0.4", b"A 1", PushShape.TEXT, (said("A", 1.0),), id="text"),
+                     PushShape.LINES, (sent("A", 1.0),), id="curl-d"),
+        pytest.param("/push", "text/plain; version=0.0.4", b"A 1", PushShape.TEXT, (sent("A", 1.0),), id="text"),
         pytest.param("/push", "application/openmetrics-text; version=1.0.0", b"A 1\n# EOF", PushShape.OPENMETRICS,
-                     (said("A", 1.0),), id="openmetrics"),
+                     (sent("A", 1.0),), id="openmetrics"),
         pytest.param("/push/metrics/job/x/member/m", "text/plain", b"A 1",
-                     PushShape.TEXT, (said("A", 1.0, member="m"),),
+                     PushShape.TEXT, (sent("A", 1.0, member="m"),),
                      id="of-a-pushgateway"),
         pytest.param("/push/metrics/group/g/job@base64/eC95", "text/plain", b"A 1", PushShape.TEXT,
-                     (said("A", 1.0, group="g"),), id="with-base64"),
+                     (sent("A", 1.0, group="g"),), id="with-base64"),
         pytest.param("/push/metrics/job/x", "application/x-www-form-urlencoded", b"A 1",
-                     PushShape.TEXT, (said("A", 1.0),),
+                     PushShape.TEXT, (sent("A", 1.0),),
                      id="data-binary-of-curl"),
     ],
 )  # fmt: skip
-def test_the_shape_is_told_by_path_and_content_type(
+def test_the_shape_follows_from_path_and_content_type(
     path: str, kind: str, body: bytes, shape: PushShape, expected: tuple[PushedEntry, ...]
 ) -> None:
     push = came(path, {"content-type": kind, "authorization": "Bearer tok"}, body, "POST")
@@ -155,7 +155,7 @@ def test_a_token_is_a_bearers_or_a_basic_authorizations_password(authorization: 
         ("PUT", "/push/metrics/member/x", 404, None),
     ],
 )
-def test_what_is_not_served_is_said_and_taken_nowhere(method: str, path: str, status: int, allow: str | None) -> None:
+def test_a_path_that_is_not_served_takes_nothing(method: str, path: str, status: int, allow: str | None) -> None:
     taker = Taker()
     answer = ask(taker, method, path, ONEGATE, b"A=1")
     assert (answer[0], answer[1].get("allow"), taker.came) == (status, allow, [])
@@ -178,7 +178,7 @@ def test_only_these_paths_are_for_values(path: str, ours: bool) -> None:
     assert is_push(path) is ours
 
 
-def test_what_was_taken_is_told_in_json_and_to_onegate_with_nothing() -> None:
+def test_the_answer_counts_the_values_in_json_and_is_empty_for_onegate() -> None:
     assert ask(Taker(), "PUT", "/push", FORM)[2] == b'{"taken": 1}'
     status, headers, body = ask(Taker(), "PUT", "/vm", ONEGATE)
     assert (status, headers["content-type"], body) == (200, "text/plain; charset=utf-8", b"")
