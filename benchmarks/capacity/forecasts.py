@@ -12,7 +12,7 @@ from collector.samples import Floats
 from config.model.adjustments import Adjustment, AdjustmentVerb
 from config.model.catalogue import Group
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, ProfileId
-from handler.replay.members import ReplayMembers
+from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
 from trigger.decide import decide
 from trigger.forecast.horizons import Horizons
@@ -56,7 +56,7 @@ class _Lane:
             interval=STEP,
             keep_growth=AFTER_GROWTH * STEP,
         )
-        self.members = ReplayMembers(self.group, setting.boot, 1, 0.0)
+        self.members = ReplayMembers(self.group, always(setting.boot), 1, 0.0)
         self.state = GroupState(desired=1)
         self.grown = self.shrunk = -np.inf
         self.sizes: Ints = np.ones(len(shown), dtype=np.int64)

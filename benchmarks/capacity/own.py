@@ -22,7 +22,7 @@ from config.load import load as declared
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.chain import Chain
-from handler.replay.members import ReplayMembers
+from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
 from trigger.requests import GroupState
 
@@ -103,7 +103,7 @@ class _Lane:
         self.group = group
         self.shown: list[float] = shown.tolist()
         self.chain = Chain(catalogue, group, GroupState())
-        self.members = ReplayMembers(catalogue.groups[group], setting.boot, 1, 0.0)
+        self.members = ReplayMembers(catalogue.groups[group], always(setting.boot), 1, 0.0)
         self.sizes: Ints = np.zeros(len(shown), dtype=np.int64)
 
     def value(self, step: int, at: float, counter: str) -> float:

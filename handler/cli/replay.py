@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +15,8 @@ from handler.cli.terminal import USAGE, AsJson, Since, Until, fail, instant, lin
 if TYPE_CHECKING:
     from config.model.catalogue import Catalogue
     from config.units import CounterId, GroupId
-    from handler.replay.load import Feed
+    from handler.replay.load import Feed, LoadScore, ServiceLevel
+    from handler.replay.members import BootTimes
     from handler.replay.recorded import Run
     from handler.replay.samples import Samples
 
@@ -44,7 +45,28 @@ Model = Annotated[
     Literal["recorded", "shared-load"],
     typer.Option(help="Effect of another size on counters: none, or members share those marked shared: true."),
 ]
-Boot = Annotated[str, typer.Option(metavar="SPAN", help="Time from the decision until a member is in service.")]
+Boot = Annotated[
+    str,
+    typer.Option(
+        metavar="SPAN[,SPAN]...",
+        help="Time from the decision until a member is in service; with --load several, each as likely.",
+    ),
+]
+Slo = Annotated[
+    float | None,
+    typer.Option(
+        "--slo",
+        metavar="N",
+        help="With --load: the rate that one member serves within its SLO; shows how good the sizes are.",
+    ),
+]
+Drain = Annotated[
+    str | None,
+    typer.Option("--drain", metavar="SPAN", help="With --slo: how long a member drains. Left out: the group's drain."),
+]
+Delay = Annotated[
+    str, typer.Option("--delay", metavar="SPAN", help="With --load: counters show the load of so long ago.")
+]
 Feeds = Annotated[
     list[str] | None,
     typer.Option(
@@ -68,7 +90,9 @@ class _Over:
     events: Path | None
     load: Path | None
     capacity: float
-    boot: float
+    level: ServiceLevel | None
+    boot: BootTimes
+    delay: float
     feeds: Mapping[CounterId, Feed]
     groups: Sequence[str]
     since: float
@@ -82,7 +106,10 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
     model: Model = "recorded",
     load: LoadFile = None,
     capacity: Capacity = None,
+    slo: Slo = None,
     boot: Boot = "60s",
+    drain: Drain = None,
+    delay: Delay = "0s",
     feeds: Feeds = None,
     against: Against = None,
     groups: Groups = None,
@@ -95,6 +122,8 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         fail("either --series FILE, or --load TRACE with --capacity N", USAGE, json=json)
     if load is not None and (capacity is None or not capacity > 0 or events is not None):
         fail("--load needs --capacity N, a rate above 0, and takes no --events", USAGE, json=json)
+    if load is None and (slo is not None or drain is not None or delay != "0s" or "," in boot):
+        fail("--slo, --drain, --delay and several times of --boot go with --load", USAGE, json=json)
     if load is not None and model != "recorded":
         fail("--load is a model of its own: leave --model out", USAGE, json=json)
     if series is not None and series.startswith(_PROMETHEUS) and (since is None or until is None):
@@ -105,7 +134,9 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         events=events,
         load=load,
         capacity=capacity or 1.0,
-        boot=_span(boot, json=json),
+        level=_level(slo, drain, capacity, json=json),
+        boot=_boots(boot, json=json),
+        delay=_span(delay, json=json),
         feeds=_feeds(feeds or (), json=json),
         groups=groups or (),
         since=float("-inf") if since is None else instant(since, json=json),
@@ -115,21 +146,37 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
 
     with refusals(json):
         with progress(f"replaying {file.name}") as tell:
-            runs, remarks = _replayed(declared(file), over, tell)
+            done = _replayed(declared(file), over, tell)
         other = None
         if against is not None:
             with progress(f"replaying {against.name}") as tell:
                 other = _replayed(declared(against), over, tell)
-    if against is not None and other is not None:
-        _compare((file, against), (runs, other[0]), json=json)
-        said = [f"{name}: {remark}" for name, own in ((file, remarks), (against, other[1])) for remark in own]
+    _show((file, against), done, other, json=json)
+
+
+def _show(files: tuple[Path, Path | None], done: _Replayed, other: _Replayed | None, *, json: bool) -> None:
+    """Print one replay, or the comparison of two; the remarks on standard error."""
+    file, against = files
+    if against is None or other is None:
+        _tell(done, json=json)
+        said = list(done.remarks)
     else:
-        _tell(runs, json=json)
-        said = list(remarks)
+        _compare((file, against), (done, other), json=json)
+        said = [f"{name}: {remark}" for name, own in ((file, done), (against, other)) for remark in own.remarks]
     lines(dict.fromkeys(said), err=True)
 
 
-def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replayed:
+    """The result of one file."""
+
+    runs: tuple[Run, ...]
+    remarks: tuple[str, ...] = ()
+    scores: Mapping[GroupId, LoadScore] = field(default_factory=dict)
+    """With ``--slo``."""
+
+
+def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> _Replayed:
     from config.errors import Refused
     from config.model.catalogue import Mode
     from config.units import GroupId
@@ -140,16 +187,15 @@ def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> tuple[tuple[Run,
     chosen = [GroupId(name) for name in over.groups] or list(catalogue.groups)
     deciding = [group for group in chosen if catalogue.groups[group].mode is not Mode.OFF]
     if over.load is not None:
-        return _under_load(catalogue, deciding, over.load, over, tell), ()
+        return _under_load(catalogue, deciding, over.load, over, tell)
     if over.series is not None:
-        return _over_series(catalogue, chosen, over.series, over, tell)
+        runs, remarks = _over_series(catalogue, chosen, over.series, over, tell)
+        return _Replayed(runs=runs, remarks=remarks)
     raise Refused("nothing to replay")
 
 
-def _under_load(
-    catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over, tell: Tell
-) -> tuple[Run, ...]:
-    from handler.replay.load import SyntheticLoad, feeds_for
+def _under_load(catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, over: _Over, tell: Tell) -> _Replayed:
+    from handler.replay.load import SyntheticLoad, feeds_for, score_of
     from handler.replay.running import load_runs
     from handler.replay.samples import Unreplayable
     from handler.replay.tables import read_load
@@ -159,8 +205,16 @@ def _under_load(
     if not inside.any():
         raise Unreplayable(f"{trace}: no row is within --since and --until")
     feeds = over.feeds or feeds_for(catalogue, tuple(groups))
-    load = SyntheticLoad(at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds)
-    return load_runs(catalogue, groups, load, tell)
+    load = SyntheticLoad(
+        at=at[inside], rate=rate[inside], capacity=over.capacity, boot=over.boot, feeds=feeds, delay=over.delay
+    )
+    runs, level = load_runs(catalogue, groups, load, tell), over.level
+    if level is None:
+        return _Replayed(runs=runs)
+    scores = {
+        run.group: score_of(run.path, catalogue.groups[run.group], load, level) for run in runs if run.path is not None
+    }
+    return _Replayed(runs=runs, scores=scores)
 
 
 def _over_series(
@@ -183,8 +237,8 @@ def _over_series(
     if over.model == "recorded":
         runs = recorded_runs(catalogue, ticks, courses, tell)
         return runs, (*about, *(remark for run in runs for remark in remarks_on_run(run)))
-    runs = shared_runs(catalogue, ticks, courses, over.boot, tell)
-    shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot) for run in runs)
+    runs = shared_runs(catalogue, ticks, courses, over.boot.of(0), tell)
+    shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot.of(0)) for run in runs)
     return runs, (*about, *(remark for remarks in shares for remark in remarks))
 
 
@@ -203,11 +257,14 @@ def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Ove
     return read_series(Path(path), catalogue, groups, ReplaySpan(since=over.since, until=over.until))
 
 
-def _tell(runs: Sequence[Run], *, json: bool) -> None:
+def _tell(done: _Replayed, *, json: bool) -> None:
+    runs = done.runs
     lines_of_all = (line for run in runs for line in run.lines)
     if json:
         for line in sorted(lines_of_all, key=lambda line: (line.at, line.group)):
             print_json(line.plain())
+        for group, score in done.scores.items():
+            print_json({"group": group, "score": score.plain()})
         return
     from handler.cli.columns import Column, table
     from handler.replay.remarks import stamp
@@ -223,13 +280,14 @@ def _tell(runs: Sequence[Run], *, json: bool) -> None:
             f"{run.group}: {run.ticks} ticks, {told_of.actions} changes, {told_of.reversals} reversals, "
             f"{told_of.size_hours:,.1f} member-hours"
         )
+    lines(f"{group}: {score.words}" for group, score in done.scores.items())
 
 
-def _compare(files: tuple[Path, Path], runs: tuple[Sequence[Run], Sequence[Run]], *, json: bool) -> None:
+def _compare(files: tuple[Path, Path], both: tuple[_Replayed, _Replayed], *, json: bool) -> None:
     if json:
-        by_group = [{run.group: run.tally for run in some} for some in runs]
+        by_group = [{run.group: _figures(run, done) for run in done.runs} for done in both]
         for group in sorted(by_group[0].keys() & by_group[1].keys()):
-            print_json({"group": group, "file": asdict(by_group[0][group]), "against": asdict(by_group[1][group])})
+            print_json({"group": group, "file": by_group[0][group], "against": by_group[1][group]})
         return
     from handler.cli.columns import Column, table
     from handler.replay.reports import comparison
@@ -240,11 +298,34 @@ def _compare(files: tuple[Path, Path], runs: tuple[Sequence[Run], Sequence[Run]]
         Column(str(files[0]), lambda row: _figure(row.value_first)),
         Column(str(files[1]), lambda row: _figure(row.value_second)),
     ]
-    show(table(columns, list(comparison(*runs).itertuples())))
+    show(table(columns, list(comparison(both[0].runs, both[1].runs).itertuples())))
+    for name, done in zip(files, both, strict=True):
+        lines(f"{name}: {group}: {score.words}" for group, score in done.scores.items())
+
+
+def _figures(run: Run, done: _Replayed) -> dict[str, object]:
+    score = done.scores.get(run.group)
+    return {**asdict(run.tally), **({} if score is None else {"score": score.plain()})}
 
 
 def _figure(figure: float) -> str:
     return f"{round(figure, 1):,.10g}"
+
+
+def _level(slo: float | None, drain: str | None, capacity: float | None, *, json: bool) -> ServiceLevel | None:
+    from handler.replay.load import ServiceLevel
+
+    if slo is None:
+        return None
+    if not 0 < slo <= (capacity or 0.0):
+        fail("--slo: expected a rate above 0 and at most --capacity", USAGE, json=json)
+    return ServiceLevel(each=slo, drain=None if drain is None else _span(drain, json=json))
+
+
+def _boots(text: str, *, json: bool) -> BootTimes:
+    from handler.replay.members import BootTimes
+
+    return BootTimes(tuple(_span(each, json=json) for each in text.split(",")))
 
 
 def _span(text: str, *, json: bool) -> float:

@@ -16,11 +16,12 @@ from config.model.catalogue import Catalogue, Group
 from config.model.counters import CounterKind, Per
 from config.units import CounterId, GroupId, Instant, Moment, Monotonic, Seconds
 from handler.replay.chain import Chain
-from handler.replay.members import ReplayMembers
+from handler.replay.members import BootTimes, ReplayMembers
 from handler.replay.outcomes import ReplayLine, line_of
-from handler.replay.paths import PathRecorder
+from handler.replay.paths import FleetPath, PathRecorder
 from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
+from handler.replay.scores import CapacityScore, FleetTiming, minutes_over, scored
 from handler.replay.tallies import TickMeter
 from trigger.policies.evaluate import NOTHING_FORESEEN
 from trigger.policies.forecasting import Forecasting
@@ -49,9 +50,73 @@ class SyntheticLoad:
     """(sample,) requests per second, until the next sample."""
     capacity: float
     """The rate that one member can serve."""
-    boot: Seconds
+    boot: BootTimes
     """Time from the decision until a member is in service."""
     feeds: Mapping[CounterId, Feed]
+    delay: Seconds = 0.0
+    """Counters show the load of so long ago."""
+
+    def ticks(self, interval: Seconds) -> Floats:
+        """Return when a group of this interval is polled: (tick,)."""
+        return np.arange(self.at[0], self.at[-1] + 0.5 * interval, interval)
+
+    def rates(self, at: Floats) -> Floats:
+        """Return the load at some instants; before it begins, it is the first one."""
+        return self.rate[np.maximum(np.searchsorted(self.at, at, side="right") - 1, 0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLevel:
+    """By what a fleet under a load is judged."""
+
+    each: float
+    """The rate that one member serves within the SLO; at most its capacity."""
+    drain: Seconds | None
+    """From the end of service until a member is gone; ``None``: the group's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadScore:
+    """How good a fleet was for a load."""
+
+    score: CapacityScore
+    hours: float
+    """Member-hours, from each order to the end of draining."""
+    minutes: float
+    """In which the load was beyond what the members in service serve within the SLO."""
+
+    @property
+    def words(self) -> str:
+        """As a sentence."""
+        one = self.score
+        return (
+            f"cost {one.cost:.3f} of the optimum ({self.hours:,.1f} member-hours), {one.over:.3f} % of the load over "
+            f"the SLO ({self.minutes:,.1f} minutes), {one.flaps:.1f} flaps a day, Q {one.quality:.3f}"
+        )
+
+    def plain(self) -> dict[str, float]:
+        """Return it as JSON's types."""
+        return {
+            "cost": self.score.cost,
+            "over_percent": self.score.over,
+            "over_minutes": self.minutes,
+            "flaps_a_day": self.score.flaps,
+            "q": self.score.quality,
+            "member_hours": self.hours,
+        }
+
+
+def score_of(path: FleetPath, group: Group, load: SyntheticLoad, level: ServiceLevel) -> LoadScore:
+    """Judge a fleet as `make capacity` does (docs/capacity.md), by the load at each of its ticks."""
+    step = group.interval
+    rate = load.rates(load.ticks(step))
+    drain = group.drain if level.drain is None else level.drain
+    timing = FleetTiming(step=step, boot=round(load.boot.mean / step), drain=round(drain / step))
+    return LoadScore(
+        score=scored(path, rate, level.each, timing, least=max(group.minimum, 1)),
+        hours=float(path.paid(timing.drain).sum()) * step / 3600.0,
+        minutes=minutes_over(path, rate, level.each, step),
+    )
 
 
 def _unnoted(count: int) -> None:
@@ -74,11 +139,11 @@ def replay_load(
     most = hourly_most(catalogue, group)
     meter, spent, lines = TickMeter(declared.interval), deque[tuple[Instant, int]](), list[ReplayLine]()
     recorder = PathRecorder()
-    ticks = np.arange(load.at[0], load.at[-1] + 0.5 * declared.interval, declared.interval)
-    rates = load.rate[np.searchsorted(load.at, ticks, side="right") - 1]
-    for at, rate in zip(ticks.tolist(), rates.tolist(), strict=True):
+    ticks = load.ticks(declared.interval)
+    shown = load.rates(ticks - load.delay)
+    for at, rate, known in zip(ticks.tolist(), load.rates(ticks).tolist(), shown.tolist(), strict=True):
         now = Moment(wall=Instant(at), steady=Monotonic(at))
-        scrape = _scrape(catalogue, fleet, counters, rate, now)
+        scrape = _scrape(catalogue, fleet, counters, known, now)
         left = hourly_left(most, spent, now.wall)
         frames = aggregator.take(scrape)
         foreseen = forecasting.take(frames, now.wall).get(group, NOTHING_FORESEEN)

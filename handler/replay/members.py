@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import floor
+
 from collector.targets import MemberTarget, Roster
 from config.model.catalogue import Group, Victims
 from config.units import MemberName, Seconds
 from trigger.requests import Fleet
+
+_GOLDEN = 0.6180339887498949
+"""The fractional parts of its multiples fill the time between 0 and 1 evenly, however many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootTimes:
+    """How long members take from their order until they serve: each of these times is as likely as the others."""
+
+    times: tuple[Seconds, ...]
+    """At least one."""
+
+    def of(self, number: int) -> Seconds:
+        """Return the time of one member. Members take all times evenly, in an order that is always the same.
+
+        >>> [BootTimes((30.0, 60.0, 240.0)).of(number) for number in range(6)]
+        [30.0, 60.0, 60.0, 240.0, 30.0, 240.0]
+        """
+        ordered = sorted(self.times)
+        return ordered[floor(number * _GOLDEN % 1.0 * len(ordered))]
+
+    @property
+    def mean(self) -> Seconds:
+        """What a boot costs on average."""
+        return sum(self.times) / len(self.times)
+
+
+def always(boot: Seconds) -> BootTimes:
+    """Return one time for every member."""
+    return BootTimes((boot,))
 
 
 class ReplayMembers:
@@ -18,7 +51,7 @@ class ReplayMembers:
         since: the start; the first members are in service, and warm.
     """
 
-    def __init__(self, group: Group, boot: Seconds, count: int, since: float) -> None:
+    def __init__(self, group: Group, boot: BootTimes, count: int, since: float) -> None:
         self.group = group
         self.members = [(number, since - group.warm_up) for number in range(count)]
         """(number, instant from which it is in service), sorted by number."""
@@ -58,7 +91,7 @@ class ReplayMembers:
             return 0
         missing = max(desired - len(self.members), 0)
         for _ in range(missing):
-            self.members.append((self._next, at + self._boot))
+            self.members.append((self._next, at + self._boot.of(self._next)))
             self._next += 1
         surplus = max(len(self.members) - desired, 0)
         sign = -1 if self.group.victims is Victims.NEWEST else 1

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from collector.samples import Floats
+
 Ints = npt.NDArray[np.int64]
 _COUNTS = "l"
 """Python's type of the numbers that are gathered."""
@@ -23,6 +25,19 @@ class FleetPath:
     """Of these, members in service."""
     left: Ints
     """Members in service that began to drain at this tick."""
+
+    def at(self, ticks: Floats, instants: Floats) -> FleetPath:
+        """Return the fleet at other instants: as it was at the tick before, at first as at the first tick.
+
+        Args:
+            ticks: (tick,) when its ticks were.
+            instants: rising.
+        """
+        place = np.maximum(np.searchsorted(ticks, instants, side="right") - 1, 0)
+        left = np.cumsum(self.left)[place]
+        return FleetPath(
+            ordered=self.ordered[place], serving=self.serving[place], left=np.diff(left, prepend=left[:1] * 0)
+        )
 
     def paid(self, drain: int) -> Ints:
         """Return for how many members is paid: (tick,). Those that are ordered, and those that still drain.

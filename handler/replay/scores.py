@@ -24,6 +24,7 @@ from handler.replay.paths import FleetPath, Ints
 
 _DAY: Seconds = 86400.0
 FLAP_WITHIN: Seconds = 900.0
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,20 @@ def scored(
         over=100.0 * float(np.maximum(load - serving * each, 0.0).sum()) / total if total else 0.0,
         flaps=flaps(sizes, timing.step) / days,
     )
+
+
+def minutes_over(path: FleetPath, rate: Floats, each: float, step: Seconds) -> float:
+    """Return for how many minutes the load was beyond what the members in service carry.
+
+    Args:
+        path: the fleet, step by step.
+        rate: (step,) of the whole group; NaN: not known, which counts as within it.
+        each: the rate that one member carries.
+        step: between two sizes.
+    """
+    with np.errstate(invalid="ignore"):
+        over = rate > each * path.serving * (1.0 + _ROUNDING)
+    return float(over.sum()) * step / 60.0
 
 
 def flaps(sizes: Ints, step: Seconds) -> int:

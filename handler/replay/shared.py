@@ -22,7 +22,7 @@ from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.replay.comparing import ReplayDifference
 from handler.replay.givens import starts_of
 from handler.replay.happenings import Course
-from handler.replay.members import ReplayMembers
+from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import PathRecorder
 from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, serving_in, teams_of
 from handler.replay.samples import Unreplayable
@@ -144,7 +144,7 @@ class _Sharer(Follower):
         if desired is None:
             return
         if self._members is None:
-            self._members = ReplayMembers(self.group, self._boot, self._serving(number, at), at)
+            self._members = ReplayMembers(self.group, always(self._boot), self._serving(number, at), at)
         self._members.follow(desired, at)
 
     def _fleet(self, number: int, at: Instant) -> Fleet:

@@ -17,6 +17,7 @@ from config.units import ConditionId, GroupId, Instant, PolicyId, Seconds
 from handler.replay.happenings import Course
 from handler.replay.paths import FleetPath
 from handler.replay.recorded import serving_in
+from handler.replay.scores import minutes_over
 from handler.replay.scrapes import RecordedCohort, bundles_of
 from handler.tuning.known import LoadLimit
 
@@ -48,9 +49,7 @@ class RecordedLoad:
 
     def minutes_over(self, path: FleetPath) -> float:
         """Return for how long the load was above what the members in service may carry."""
-        with np.errstate(invalid="ignore"):
-            over = self.rate > self.each * path.serving * (1.0 + 1e-9)
-        return float(over.sum()) * self.interval / 60.0
+        return minutes_over(path, self.rate, self.each, self.interval)
 
 
 def recorded_load(

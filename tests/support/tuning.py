@@ -13,6 +13,7 @@ from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.members import always
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.scrapes import ticks_by_group
 from handler.tuning.parameters import Parameter
@@ -34,7 +35,7 @@ def a_load(hours: float, *, seed: int = 1) -> SyntheticLoad:
     at, draw = np.arange(0.0, hours * 3600.0, 60.0), np.random.default_rng(seed)
     rate = 250.0 + 200.0 * np.sin(2 * math.pi * at / (hours * 3600.0)) + draw.normal(0.0, 10.0, len(at))
     feeds = {CounterId("cpu"): Feed.UTILISATION}
-    return SyntheticLoad(at=START + at, rate=np.maximum(rate, 1.0), capacity=CAPACITY, boot=BOOT, feeds=feeds)
+    return SyntheticLoad(at=START + at, rate=np.maximum(rate, 1.0), capacity=CAPACITY, boot=always(BOOT), feeds=feeds)
 
 
 def polled(catalogue: Catalogue, load: SyntheticLoad) -> Iterator[Row]:

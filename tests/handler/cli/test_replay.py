@@ -74,9 +74,28 @@ def test_two_files_are_compared() -> None:
     assert figures["against"]["size_hours"] > figures["file"]["size_hours"]
 
 
+def test_a_load_shows_how_good_the_sizes_are() -> None:
+    load = ("--load", "load.csv", "--capacity", "100", "--slo", "80")
+
+    *decisions, told = [json.loads(line) for line in replayed(*load, "--json").stdout.splitlines()]
+    (compared,) = [
+        json.loads(line) for line in replayed(*load, "--against", "model.yaml", "--json").stdout.splitlines()
+    ]
+
+    assert all("outcome" in decision for decision in decisions)
+    assert told["group"] == "web"
+    assert told["score"]["cost"] > 1.0
+    assert told["score"]["over_minutes"] == 2.0
+    assert compared["file"]["score"] == compared["against"]["score"] == told["score"]
+    assert f"cost {told['score']['cost']:.3f} of the optimum" in replayed(*load).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (("--series", "series.csv", "--slo", "80"), 2, "--slo, --drain, --delay and several times of --boot go with"),
+        (("--series", "series.csv", "--boot", "60s,90s"), 2, "several times of --boot go with --load"),
+        (("--load", "load.csv", "--capacity", "100", "--slo", "101"), 2, "a rate above 0 and at most --capacity"),
         ((), 2, "either --series FILE, or --load TRACE"),
         (("--series", "series.csv", "--load", "load.csv"), 2, "either --series FILE, or --load TRACE"),
         (("--load", "load.csv"), 2, "--load needs --capacity N"),

@@ -14,6 +14,7 @@ from config.units import CounterId
 from handler.recording.events import RecordingSelection, write_events
 from handler.recording.exporting import Csv, export_series
 from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.members import always
 from handler.replay.outcomes import line_of
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.running import recorded_runs
@@ -42,7 +43,7 @@ def under(rates: Sequence[float], text: str, *, boot: float = 120.0) -> list[tup
         at=at,
         rate=np.array([*rates, rates[-1]]),
         capacity=10.0,
-        boot=boot,
+        boot=always(boot),
         feeds={CounterId("requests"): Feed.RATE},
     )
     run = replay_load(parse(text, "model.yaml"), WEB, shown)

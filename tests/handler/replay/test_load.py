@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay import running
-from handler.replay.load import Feed, SyntheticLoad, feeds_for, replay_load
+from handler.replay.load import Feed, ServiceLevel, SyntheticLoad, feeds_for, replay_load, score_of
+from handler.replay.members import always
+from handler.replay.paths import path_of
 from handler.replay.recorded import Run
 from handler.replay.samples import Unreplayable
+from handler.replay.scores import FleetTiming, scored
 from tests.support.replay import WEB, declared, moves
 
 CPU = CounterId("cpu")
@@ -19,7 +24,7 @@ def load_of(
 ) -> SyntheticLoad:
     """Rates from an instant on; the last one only ends it."""
     at, rate = zip(*((1_767_225_600 + since, rate) for since, rate in steps), strict=True)
-    return SyntheticLoad(at=np.array(at), rate=np.array(rate), capacity=capacity, boot=boot, feeds={CPU: feed})
+    return SyntheticLoad(at=np.array(at), rate=np.array(rate), capacity=capacity, boot=always(boot), feeds={CPU: feed})
 
 
 def under(load: SyntheticLoad, catalogue: Catalogue | None = None) -> Run:
@@ -112,3 +117,26 @@ def test_progress_is_told_from_little_to_all_in_one_process_and_in_several(
     assert told == sorted(told)
     assert all(done <= of for done, of in told)
     assert told[-1][0] >= 0.99 * told[-1][1] > 0
+
+
+def test_counters_show_the_load_of_so_long_ago() -> None:
+    late = replace(load_of((0, 100), (600, 190), (3600, 190)), delay=120.0)
+
+    assert moves(under(late).lines) == [(0, 2), (780, 3)]
+
+
+def test_a_fleet_under_a_load_is_judged_as_on_the_scoreboard() -> None:
+    load = load_of((0, 100), (600, 250), (1800, 50), (3600, 50))
+    run = under(load)
+    assert run.path is not None
+    group = declared().groups[WEB]
+
+    found = score_of(run.path, group, load, ServiceLevel(each=80.0, drain=60.0))
+
+    rate = load.rates(load.ticks(group.interval))
+    timing = FleetTiming(step=30.0, boot=2, drain=2)
+    assert found.score == scored(path_of(run.path.ordered, 2), rate, 80.0, timing, least=2)
+    short = [max(each - 80.0 * serving, 0.0) for each, serving in zip(rate, run.path.serving, strict=True)]
+    assert found.minutes == sum(each > 0 for each in short) / 2
+    assert found.score.over == pytest.approx(100.0 * sum(short) / rate.sum())
+    assert found.hours == pytest.approx(run.path.paid(2).sum() * 30.0 / 3600.0)

@@ -9,6 +9,7 @@ import numpy as np
 from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.members import always
 from tests.support.replay import START, WEB, declared, flat, happened, moves, run_of, told, written
 
 LIST = "policies: [out, in]"
@@ -23,7 +24,11 @@ def scheduled(**policies: str) -> Catalogue:
 def steady_load(hours: float) -> SyntheticLoad:
     at = np.array([START, START + hours * HOUR])
     return SyntheticLoad(
-        at=at, rate=np.array([100.0, 100.0]), capacity=100.0, boot=60.0, feeds={CounterId("cpu"): Feed.UTILISATION}
+        at=at,
+        rate=np.array([100.0, 100.0]),
+        capacity=100.0,
+        boot=always(60.0),
+        feeds={CounterId("cpu"): Feed.UTILISATION},
     )
 
 

@@ -13,6 +13,7 @@ from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.happenings import Course, ReplayEvent
 from handler.replay.load import Feed, SyntheticLoad, replay_load
+from handler.replay.members import always
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
 from handler.replay.remarks import remarks_on_shares
@@ -43,7 +44,11 @@ def replayed(
 def day_of(rate: Sequence[tuple[float, float]], boot: float = 60.0) -> SyntheticLoad:
     at, value = zip(*((START + since, rate) for since, rate in rate), strict=True)
     return SyntheticLoad(
-        at=np.array(at), rate=np.array(value), capacity=CAPACITY, boot=boot, feeds={CounterId("cpu"): Feed.UTILISATION}
+        at=np.array(at),
+        rate=np.array(value),
+        capacity=CAPACITY,
+        boot=always(boot),
+        feeds={CounterId("cpu"): Feed.UTILISATION},
     )
 
 
@@ -56,7 +61,7 @@ def seen(load: SyntheticLoad, run: Run) -> Iterator[Row]:
         desired = next((size for since, size in reversed(sizes) if since < at), 2)
         since = next((since for since, _ in reversed(sizes) if since < at), START)
         ready = sorted(ready)[:desired]
-        ready += [since + load.boot if ready else at] * (desired - len(ready))
+        ready += [since + load.boot.mean if ready else at] * (desired - len(ready))
         serving = sum(each <= at for each in ready)
         for member in range(serving):
             yield at - START, f"m{member}", min(100 * rate / (serving * CAPACITY), 100.0)
