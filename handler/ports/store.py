@@ -24,6 +24,7 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
+from handler.ports.cloudstack_api import CloudstackApiStore
 from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
@@ -133,6 +134,7 @@ class Store(
     AuditStore,
     BehindStore,
     CallStore,
+    CloudstackApiStore,
     DeclarationStore,
     EditStore,
     IdentityStore,

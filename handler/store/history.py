@@ -60,6 +60,15 @@ def read_events(
     return tuple(sorted(events, key=lambda event: -event.at))
 
 
+def read_size_changes(connection: Connection, since: Instant, limit: int) -> tuple[Event, ...]:
+    """The newest decisions of all groups that changed a desired size, newest first."""
+    moved = decisions.c.desired_from != decisions.c.desired_to
+    wanted = (
+        every(decisions).where(decisions.c.at >= since, moved).order_by(decisions.c.at.desc(), decisions.c.id.desc())
+    )
+    return tuple(_event(decisions, row) for row in connection.execute(wanted.limit(limit)).mappings())
+
+
 def read_answer(connection: Connection, group: GroupId, request: str) -> StoredAnswer | None:
     """The first answer to a request id."""
     wanted = every(answers).where(answers.c.group == group, answers.c.request == request)

@@ -12,6 +12,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
 promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
           ``notices``: what is to be told of groups in trouble, and what was told last
 declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
+          `cloudstack_api_rows` has the ids and jobs of CloudStack's query API
 access    `account_rows` has domains and accounts, `access_schema` users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
 
@@ -59,7 +60,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0035"
+HEAD = "0036"
 """The revision that this release reads and writes."""
 
 meta = Table(

@@ -35,6 +35,7 @@ from handler.store.account_rows import AccountRows
 from handler.store.alert_rows import AlertRows
 from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
+from handler.store.cloudstack_api_rows import CloudstackApiRows
 from handler.store.database import Database
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.entity_rows import EntityRows, write_revision
@@ -57,6 +58,7 @@ class SqlStore(
     AuditRows,
     BehindRows,
     CallRows,
+    CloudstackApiRows,
     EditRows,
     EntityRows,
     IdentityRows,

@@ -26,6 +26,7 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
+from handler.ports.cloudstack_api import StoredHandle, StoredJob
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
@@ -106,8 +107,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
     fill_users(store)
     store.append_audit((filled(AuditEntry),), None)
-    store.begin_call(filled(StoredCall), 60.0, 10)
-    store.end_call("word", "word", 200, "{}")
+    _call(store)
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
     reasons = (Reason.STEADY, Reason.HOLDING)
     told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
@@ -123,6 +123,14 @@ def fill_users(store: SqliteStore) -> None:
     store.save_token(replace(filled(StoredToken), user="ada"))
     store.save_password(replace(filled(StoredPassword), user="ada"))
     store.save_key_pairs((replace(filled(StoredKeyPair), user="ada"),))
+
+
+def _call(store: SqliteStore) -> None:
+    """Put in what interfaces keep of calls."""
+    store.begin_call(filled(StoredCall), 60.0, 10)
+    store.end_call("word", "word", 200, "{}")
+    store.save_handles((filled(StoredHandle),))
+    store.save_job(filled(StoredJob), at(-1e9))
 
 
 def a_revision() -> EntityRevision:
@@ -182,6 +190,8 @@ def told(store: SqliteStore) -> dict[str, Any]:
         "anonymous": store.anonymous(),
         "audit": store.audit_after(0, 10),
         "calls": store.calls(),
+        "handles": store.handles(),
+        "jobs": store.jobs(at(0), 10),
         "entities": store.entities(),
         "entity revisions": store.entity_revisions(),
     }

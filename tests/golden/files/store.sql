@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0035');
+INSERT INTO "alembic_version" VALUES('0036');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -64,6 +64,31 @@ CREATE TABLE bindings (
 	CONSTRAINT fk_bindings_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "bindings" VALUES('web','word','{"type":"Binding","balancer":"word","parts":{"word":"word"},"pending_since":1.5}');
+CREATE TABLE cloudstack_handles (
+	section TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	uuid TEXT NOT NULL, 
+	made_at REAL NOT NULL, 
+	details JSON NOT NULL, 
+	CONSTRAINT pk_cloudstack_handles PRIMARY KEY (section, id), 
+	CONSTRAINT uq_cloudstack_handles_uuid UNIQUE (uuid)
+);
+INSERT INTO "cloudstack_handles" VALUES('counters','word','word',1.5,'{"word": "word"}');
+CREATE TABLE cloudstack_jobs (
+	uuid TEXT NOT NULL, 
+	command TEXT NOT NULL, 
+	user_name TEXT NOT NULL, 
+	account TEXT NOT NULL, 
+	made_at REAL NOT NULL, 
+	ended_at REAL NOT NULL, 
+	code INTEGER NOT NULL, 
+	result TEXT NOT NULL, 
+	section TEXT, 
+	subject TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	CONSTRAINT pk_cloudstack_jobs PRIMARY KEY (uuid)
+);
+INSERT INTO "cloudstack_jobs" VALUES('word','word','word','word',1.5,1.5,7,'word','counters','word','word');
 CREATE TABLE converged (
 	group_id TEXT NOT NULL, 
 	size INTEGER NOT NULL, 
@@ -447,6 +472,7 @@ CREATE INDEX ix_span_blocks_group_id_first_at ON span_blocks (group_id, first_at
 CREATE INDEX ix_span_blocks_last_at ON span_blocks (last_at);
 CREATE INDEX ix_audit_at ON audit (at);
 CREATE INDEX ix_keyed_calls_at ON keyed_calls (at);
+CREATE INDEX ix_cloudstack_jobs_ended_at ON cloudstack_jobs (ended_at);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('steps',2);
 COMMIT;
