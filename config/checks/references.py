@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from config.build.targets import owner_of
-from config.checks import alerts, answering, balancers
+from config.checks import alerts, answering, balancers, cloudstack_api
 from config.checks.findings import Finding, as_written
 from config.model.catalogue import Catalogue, Condition
 from config.model.counters import AlertedValue
@@ -37,6 +37,7 @@ def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
     yield from _named_by_alerts(catalogue)
     yield from answering.named(catalogue)
     yield from balancers.named(catalogue)
+    yield from cloudstack_api.named(catalogue)
     yield from _named_by_conditions(catalogue)
     for policy in catalogue.policies.values():
         for index, name in enumerate(policy.when):

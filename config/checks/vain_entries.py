@@ -14,6 +14,7 @@ from config.model.catalogue import (
     ProcessCloud,
     SimulatedCloud,
 )
+from config.model.cloudstack_api import CloudstackApi
 from config.model.counters import AlertedValue, asks_members
 from config.model.edits import servers_of
 from config.model.effects import BringValue
@@ -48,14 +49,16 @@ def unused(catalogue: Catalogue) -> Iterator[Finding]:
 
 def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
     """Section → the names that something asks for."""
-    groups = catalogue.groups.values()
+    groups, api = catalogue.groups.values(), catalogue.cloudstack_api or CloudstackApi()
+    of_rules = {each.balancer for each in api.rules.values()}
+    of_zones = {each.cloud for each in api.zones.values()}
     return {
         "sources": {server for counter in catalogue.counters.values() for server in servers_of(counter)},
         "counters": {name for condition in catalogue.conditions.values() for name in condition.counters},
         "conditions": {name for policy in catalogue.policies.values() for name in policy.when},
         "policies": {name for group in groups for name in (*group.policies, *(each.id for each in group.schedules))},
-        "clouds": {profile.cloud for profile in catalogue.profiles.values()},
-        "balancers": {use.balancer for group in groups for use in group.balancers},
+        "clouds": {profile.cloud for profile in catalogue.profiles.values()} | of_zones,
+        "balancers": {use.balancer for group in groups for use in group.balancers} | of_rules,
         "profiles": {group.profile for group in groups},
     }
 

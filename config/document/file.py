@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from config.document.balancers import BalancerDocument, BalancerUseDocument
 from config.document.clouds import CloudDocument, GroupBudgetDocument
+from config.document.cloudstack_api import CloudstackApiDocument
 from config.document.conditions import ConditionDocument
 from config.document.counters import CounterDocument
 from config.document.declared import Declared, key, must
@@ -296,4 +297,9 @@ class Document(Declared):
         "The key that secrets in the store are encrypted under.",
         {"key": {"file": "/etc/trimtab/seal-key"}},
         left_out="seal-key in the state directory, made when it is first needed",
+    )
+    cloudstack_api: Annotated[CloudstackApiDocument | None, Given] = key(
+        "CloudStack's query API: which clouds its zones are, and which balancers its load-balancer rules are.",
+        {"zones": {"7c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11": {"cloud": "stack"}}},
+        left_out="it is not served",
     )

@@ -348,6 +348,7 @@ _PATH = "/[^\\u0000]{0,4095}"
 _BACKEND = "[A-Za-z0-9_.:-]{1,255}"
 _MAP = "/[A-Za-z0-9_./-]{1,400}"
 _HTTP_PATH = "/[!-~]{0,2000}"
+_IDENTIFIER = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _TEXT = "[^\\u0000]{1,4096}"
 _LABEL = "[^\\u0000]{1,200}"
 
@@ -360,6 +361,11 @@ GroupName = Annotated[
     str,
     _form(_GROUP, "a group name: use 1 to 40 of a-z, 0-9 and -, with a letter first (it becomes part of host names)"),
     _pattern("name", _GROUP, "1 to 40 characters"),
+]
+Identifier = Annotated[
+    str,
+    _form(_IDENTIFIER, "an id such as 7c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11"),
+    _pattern("id", _IDENTIFIER, "1 to 80 characters"),
 ]
 Variable = Annotated[
     str, _form(_VARIABLE, "the name of an environment variable"), _pattern("environment variable", _VARIABLE)

@@ -26,6 +26,7 @@ from config.model.clouds import OpennebulaCloud as OpennebulaCloud  # noqa: PLC0
 from config.model.clouds import OpenstackCloud as OpenstackCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import ProcessCloud as ProcessCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import SimulatedCloud as SimulatedCloud  # noqa: PLC0414 part of the model to its readers
+from config.model.cloudstack_api import CloudstackApi
 from config.model.counters import Counter
 from config.model.effects import Alert
 from config.model.expressions import Expression
@@ -342,6 +343,8 @@ class Catalogue:
     """Where the daemon listens. No decision depends on it, nor does the digest."""
     seal: SecretRef | None = None
     """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
+    cloudstack_api: CloudstackApi | None = None
+    """What CloudStack's query API stands for; ``None``: it is not served. Nor does the digest depend on it."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

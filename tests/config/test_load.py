@@ -71,8 +71,8 @@ def test_a_refused_section_leaves_its_users_alone() -> None:
         "web.yaml:10: clouds: a list is not a mapping",
         (
             "web.yaml:11: unknown key 'x'; "
-            "known are alerts, balancers, clouds, conditions, counters, groups, listen, mibs, notify, policies, "
-            "profiles, record, seal, sources"
+            "known are alerts, balancers, clouds, cloudstack_api, conditions, counters, groups, listen, mibs, notify, "
+            "policies, profiles, record, seal, sources"
         ),
     ]
 

@@ -172,7 +172,7 @@ def _mapping_in(inner: Any, step: str) -> Any:
     if isinstance(inner, list):
         del inner[1:]
         return inner[0]
-    return next(iter(inner.values())) if step == "parts" else inner
+    return next(iter(inner.values())) if step in {"parts", "zones", "rules"} else inner
 
 
 def _name_of(value: Mapping[str, Any]) -> str:
