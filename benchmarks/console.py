@@ -61,7 +61,7 @@ async def _rounds(place: Path, groups: int, members: int) -> list[tuple[float, .
         await up.grown(members)
         _multiply(up, groups)
         tcp, unix = stack.enter_context(bind_tcp("127.0.0.1", 0)), stack.enter_context(bind_unix(place / "s"))
-        await stack.enter_async_context(serving(up.operations, up.engine.ingest, unix, tcp, "token"))
+        await stack.enter_async_context(serving(up.operations, up.engine, unix, tcp, "token"))
         browser = stack.enter_context(running_chromium(place))
         taken = []
         for _ in range(ROUNDS):

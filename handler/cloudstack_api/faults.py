@@ -49,6 +49,11 @@ class CloudstackFault(Exception):
         self.code, self.text = code, text
         self.internal = _INTERNAL_CODES.get(code, _RAISED_DIRECTLY) if internal is None else internal
 
+    @property
+    def is_of_a_parameter(self) -> bool:
+        """Whether CloudStack finds it before it begins a job: the answer is the error itself then, and not a job."""
+        return self.internal == _RAISED_DIRECTLY
+
 
 def wrong(text: str) -> CloudstackFault:
     """Return the fault of a value that a command does not take."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 from xml.sax.saxutils import escape
 
@@ -34,6 +35,15 @@ class Answer:
     """The text of an error; CloudStack's console shows it from the header ``X-Description``."""
 
 
+class Prepared(dict[str, Value]):
+    """Fields whose JSON is written once: in a long list, most objects are as they were at the last request."""
+
+    @cached_property
+    def text(self) -> str:
+        """Their JSON."""
+        return _json(self)
+
+
 def answer(envelope: str, content: Shown, form: str, status: int = 200) -> Answer:
     """Write an answer.
 
@@ -44,8 +54,8 @@ def answer(envelope: str, content: Shown, form: str, status: int = 200) -> Answe
         status: the HTTP status.
     """
     if form.lower() == "json":
-        text = json.dumps({envelope: without_nothing(content)}, ensure_ascii=True, separators=(",", ":"))
-        return Answer(status, JSON, text.encode())
+        fields = (f"{json.dumps(name)}:{_text(value)}" for name, value in content.items() if value is not None)
+        return Answer(status, JSON, f"{{{json.dumps(envelope)}:{{{','.join(fields)}}}}}".encode())
     inner = "".join(_element(name, value) for name, value in without_nothing(content).items())
     text = f'<?xml version="1.0" encoding="UTF-8"?><{envelope} cloud-stack-version="trimtab">{inner}</{envelope}>'
     return Answer(status, XML, text.encode("utf-8", "replace"))
@@ -63,6 +73,11 @@ def shown_fault(fault: CloudstackFault) -> Shown:
     return {"errorcode": int(fault.code), "cserrorcode": fault.internal, "errortext": fault.text}
 
 
+def shown_failure(fault: CloudstackFault) -> Shown:
+    """Return the result of a job that failed: the fields of its error but the internal code."""
+    return {"uuidList": (), "errorcode": int(fault.code), "errortext": fault.text}
+
+
 def listed(kind: str, objects: Sequence[Shown], total: int) -> Shown:
     """Return the content of a list: nothing at all if it is empty; ``total`` counts all pages."""
     return {"count": total, kind: objects} if objects else {}
@@ -73,12 +88,21 @@ def without_nothing(content: Shown) -> dict[str, Value]:
     return {name: _kept(value) for name, value in content.items() if value is not None}
 
 
-def _kept(value: Value) -> Value:
-    if isinstance(value, Mapping):
-        return without_nothing(value)
+def _text(value: Value) -> str:
+    """Write a field of the topmost object as JSON; of a list, each object by itself."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_kept(each) for each in value]
-    return value
+        return f"[{','.join(each.text if isinstance(each, Prepared) else _json(each) for each in value)}]"
+    return _json(value)
+
+
+def _json(value: Value) -> str:
+    return json.dumps(_kept(value), ensure_ascii=True, separators=(",", ":"))
+
+
+def _kept(value: Value) -> Value:
+    if value is None or isinstance(value, str | int | float):
+        return value  # the most frequent first
+    return without_nothing(value) if isinstance(value, Mapping) else [_kept(each) for each in value]
 
 
 def _element(name: str, value: Value) -> str:

@@ -41,11 +41,10 @@ def is_signed(parameters: Mapping[str, str], secret: str) -> bool:
     """
     given = _bytes_of(named(parameters, "signature"))
     hashed = _HASHES.get(len(given), hashlib.sha1)
-    found = False
-    for text in _texts(parameters):
-        expected = hmac.new(secret.encode(), text.encode(), hashed).digest()
-        found |= hmac.compare_digest(given, expected)
-    return found
+    return any(
+        hmac.compare_digest(given, hmac.new(secret.encode(), text.encode(), hashed).digest())
+        for text in _texts(parameters)
+    )
 
 
 def named(parameters: Mapping[str, str], name: str) -> str:
@@ -75,13 +74,14 @@ def _texts(parameters: Mapping[str, str]) -> Iterator[str]:
     pairs = [(name, value) for name, value in parameters.items() if name.lower() != "signature"]
     if not all(_NAME.fullmatch(name) for name, _ in pairs):
         return
-    texts = dict[str, None]()
+    texts = set[str]()
     for order in (sorted(pairs), sorted(pairs, key=lambda pair: pair[0].lower())):
         for safe in _LEFT_AS_THEY_ARE:
             text = "&".join(f"{name}={quote(value, safe=safe, errors='replace')}" for name, value in order)
-            for each in (text.replace("~", "%7E"), text):
-                texts[each.lower()] = None
-    yield from texts
+            for each in (text.replace("~", "%7E").lower(), text.lower()):
+                if each not in texts:
+                    texts.add(each)
+                    yield each
 
 
 def _bytes_of(signature: str) -> bytes:

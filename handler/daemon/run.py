@@ -70,7 +70,7 @@ async def running(
             await engine.start()
             refuse_without_users(listen, engine.users.exist)
             async with (
-                serving(operations, engine.ingest, unix, tcp, token, protection=protection),
+                serving(operations, engine, unix, tcp, token, protection=protection),
                 _kept(protection, engine),
             ):
                 logs.say("listening", url=url, socket=directory.socket)

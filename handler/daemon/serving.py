@@ -15,11 +15,12 @@ import uvicorn
 from config.errors import Refused
 from config.model.listening import ListenOn
 from config.units import Seconds
+from handler.cloudstack_api.service import CloudstackCommands
 from handler.daemon.certificate import ServerCertificate
 from handler.daemon.connections import ConnectionSweep, ProxiedConnection, TrackedConnection
-from handler.ingest.addresses import is_capability
+from handler.engine.engine import Engine
+from handler.ingest.addresses import CLOUDSTACK, is_capability
 from handler.ingest.alerts.receiver import AlertReceiver
-from handler.ingest.intake import Ingest
 from handler.ingest.pushes.receiver import PushReceiver, is_push
 from handler.ingest.request_rates import API_TOKEN, Allowances, RequestRates
 from handler.operations.facade import Operations
@@ -27,6 +28,7 @@ from handler.web.admission import WITHIN, WaitPhase
 from handler.web.api import build
 from handler.web.callers import Access
 from handler.web.capabilities import CapabilityReceiver
+from handler.web.cloudstack import CloudstackReceiver
 from handler.web.edge import Edge
 from handler.web.gate import App, Gate, Receive, Scope, Send
 from handler.web.turns import RequestTurns
@@ -150,7 +152,7 @@ def bind_tcp(host: str, port: int, *, protected: bool = False) -> socket.socket:
 @contextlib.asynccontextmanager
 async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     operations: Operations,
-    ingest: Ingest,
+    engine: Engine,
     unix: socket.socket,
     tcp: socket.socket,
     token: str,
@@ -158,10 +160,13 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     within: Mapping[WaitPhase, Seconds | None] = WITHIN,
     protection: Protection = IN_CLEAR,
 ) -> AsyncIterator[None]:
-    """Serve both sockets while the block runs; ``ingest`` takes alerts and pushed values."""
-    app = RequestTurns(build(operations))
+    """Serve both sockets while the block runs; the engine takes alerts and pushed values."""
+    app, clock = RequestTurns(build(operations)), asyncio.get_running_loop().time
     hooks = _by_path(
-        AlertReceiver(ingest.alerting), PushReceiver(ingest.pushing), CapabilityReceiver(operations.capabilities)
+        AlertReceiver(engine.ingest.alerting),
+        PushReceiver(engine.ingest.pushing),
+        CapabilityReceiver(operations.capabilities),
+        CloudstackReceiver(CloudstackCommands(engine, operations, clock), app),
     )
     port = tcp.getsockname()[1]
     known, attempts = operations.users.known, operations.attempts
@@ -169,7 +174,7 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
         trusted=False, port=port, token=token, names=protection.names, secure=protection.listen.is_protected
     )
     tls = None if protection.certificate is None else protection.certificate.context
-    clock, tokens = asyncio.get_running_loop().time, Allowances(API_TOKEN)
+    tokens = Allowances(API_TOKEN)
     edge = Edge(
         Gate(
             app,
@@ -211,10 +216,12 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _by_path(alerts: App, pushes: App, capabilities: App) -> App:
+def _by_path(alerts: App, pushes: App, capabilities: App, cloudstack: App) -> App:
     async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
         if is_push(scope["path"]):
             await pushes(scope, receive, send)
+        elif scope["path"] == CLOUDSTACK:
+            await cloudstack(scope, receive, send)
         elif is_capability(scope["path"]):
             await capabilities(scope, receive, send)
         else:

@@ -1,4 +1,4 @@
-"""The addresses where requests from outside come in with tokens of their own, and the content types of each."""
+"""The addresses where requests from outside bring tokens or signatures of their own, and the content types of each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ ALERTS = "/hooks/alerts"
 EXECUTE = "/hooks/execute"
 OBSERVE = "/hooks/observe"
 SIGNAL = signed_urls.PATH
+CLOUDSTACK = "/client/api"
 
 _CAPABILITIES = (EXECUTE, OBSERVE, SIGNAL)
+_FORMS = frozenset({"application/x-www-form-urlencoded", ""})
 _ALERT_KINDS = frozenset({"application/json", cloud_events.STRUCTURED, cloud_events.BATCHED})
 
 
 def is_ingest(path: str) -> bool:
-    """Tell whether requests come in there that bring tokens of their own."""
-    return is_push(path) or is_capability(path) or _is_below(path, ALERTS)
+    """Tell whether requests come in there that bring tokens or signatures of their own."""
+    return is_push(path) or is_capability(path) or path == CLOUDSTACK or _is_below(path, ALERTS)
 
 
 def is_capability(path: str) -> bool:
@@ -36,6 +38,8 @@ def kinds_of(path: str, headers: Mapping[str, str]) -> frozenset[str] | None:
     """
     if is_push(path):
         return KINDS
+    if path == CLOUDSTACK:
+        return _FORMS
     if is_capability(path) or cloud_events.BINARY in headers:
         return None
     return _ALERT_KINDS

@@ -121,4 +121,4 @@ def play(
 
 
 def _served(up: Up, unix: socket.socket, tcp: socket.socket) -> Any:
-    return serving(up.operations, up.engine.ingest, unix, tcp, "the-daemons-own")
+    return serving(up.operations, up.engine, unix, tcp, "the-daemons-own")

@@ -253,7 +253,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Callable[[Da
             tcp.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             async with (
                 EngineBed(tmp_path).running() as up,
-                serving(up.operations, up.engine.ingest, unix, tcp, "token", within=within),
+                serving(up.operations, up.engine, unix, tcp, "token", within=within),
             ):
                 daemon = Daemon(tmp_path, port=tcp.getsockname()[1])
                 async with asyncio.timeout(PATIENT):

@@ -83,7 +83,7 @@ def play(scene: Callable[[Site], Awaitable[None]], place: Path, text: str | None
         async with EngineBed(place, text or model()).running() as up, contextlib.AsyncExitStack() as stack:
             tcp = stack.enter_context(bind_tcp("127.0.0.1", 0))
             unix = stack.enter_context(bind_unix(place / "s"))
-            await stack.enter_async_context(serving(up.operations, up.engine.ingest, unix, tcp, "token"))
+            await stack.enter_async_context(serving(up.operations, up.engine, unix, tcp, "token"))
             await up.grown(2)
             await scene(Site(up, tcp.getsockname()[1], stack.aclose))
 

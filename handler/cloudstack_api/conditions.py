@@ -1,0 +1,114 @@
+"""Conditions: a counter, an operator and a threshold. Made here, one compares the average across members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from config.model.catalogue import Compare, Condition
+from config.model.sections import Section
+from config.units import ConditionId, PolicyId
+from handler.cloudstack_api import counters
+from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
+from handler.cloudstack_api.faults import in_use, wrong
+from handler.cloudstack_api.handles import new_uuid
+from handler.cloudstack_api.owners import refuse_another_owner
+from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.relations import groups_of_condition, refuse_used, running_of
+from handler.cloudstack_api.rendering import Shown, Value
+from handler.cloudstack_api.view import View
+from handler.operations.declaration_proposals import entries
+
+_OPERATORS: Final[Mapping[str, Compare]] = {
+    "GT": Compare.ABOVE,
+    "GE": Compare.AT_LEAST,
+    "LT": Compare.BELOW,
+    "LE": Compare.AT_MOST,
+    "EQ": Compare.EQUALS,
+}
+_WORDS: Final = {compare: word for word, compare in _OPERATORS.items()}
+_COMPARISONS: Final = frozenset(compare.value for compare in Compare)
+
+
+def shown(view: View, entity_id: str) -> Shown:
+    """Return the fields of a condition; one with an expression has neither a counter nor an operator."""
+    key = Section.CONDITIONS, entity_id
+    found = view.catalogue.conditions[ConditionId(entity_id)]
+    fields: dict[str, Value] = {"id": view.uuid(key)}
+    if isinstance(found, Condition):
+        counter = counters.shown(view, found.counter)
+        whole = found.threshold.is_integer()
+        fields |= {
+            "threshold": int(found.threshold) if whole else found.threshold,
+            "relationaloperator": _WORDS[found.compare],
+            "counterid": counter["id"],
+            "countername": counter["name"],
+            "counter": counter,
+        }
+    return {**fields, **view.owner(key)}
+
+
+async def create(call: Call) -> Ended:
+    """Carry out createCondition."""
+    given, view = call.given, call.view
+    refuse_another_owner(given, view.by)
+    comparison = _comparison(given)
+    counter = view.find(given, "counterid", Section.COUNTERS)
+    name = _free_name(view, counter, given)
+    key = await call.changes.make(Section.CONDITIONS, name, {"counter": counter, **comparison}, {})
+    return Ended(key=key, uuid=view.uuid(key), name=name)
+
+
+async def update(call: Call) -> Ended:
+    """Carry out updateCondition."""
+    given, view = call.given, call.view
+    key = changeable(call, Section.CONDITIONS)
+    comparison = _comparison(given)
+    running = running_of(view, groups_of_condition(view, key[1]))
+    if running:
+        count = len(running)
+        raise in_use(f"Cannot update condition as it is being used in {count} vm groups NOT in Disabled state.")
+    before = entries(view.declared, Section.CONDITIONS)[key[1]]
+    kept = {name: value for name, value in before.items() if name not in _COMPARISONS}
+    await call.changes.replace(key, {**kept, **comparison})
+    return ended(view, key)
+
+
+async def delete(call: Call) -> Ended:
+    """Carry out deleteCondition."""
+    key = changeable(call, Section.CONDITIONS)
+    text = "Cannot delete Condition when it is in use by one or more AutoScale Policies."
+    refuse_used(call.view, key, in_use(text))
+    done = ended(call.view, key, is_gone=True)
+    await call.changes.delete(key)
+    return done
+
+
+async def listed(call: Call) -> Listed:
+    """Carry out listConditions."""
+    given, view = call.given, call.view
+    ids = view.listed(given, Section.CONDITIONS)
+    policy = view.wanted(given, "policyid", Section.POLICIES)
+    if policy is not None:
+        ids = [entity_id for entity_id in ids if entity_id in view.catalogue.policies[PolicyId(policy)].when]
+    counter = view.wanted(given, "counterid", Section.COUNTERS)
+    if counter is not None:
+        ids = [entity_id for entity_id in ids if counter in view.catalogue.conditions[ConditionId(entity_id)].counters]
+    return Listed(kind="condition", objects=[shown(view, entity_id) for entity_id in ids])
+
+
+def _comparison(given: Given) -> Mapping[str, int]:
+    """Return the comparison of a request as a document has it."""
+    operator, threshold = given.need("relationaloperator").upper(), given.need_number("threshold")
+    if operator not in _OPERATORS:
+        raise wrong(f"The Operator {operator} does not exist; Unable to create Condition.")
+    if threshold < 0:
+        raise wrong(f"The threshold {threshold} must be equal to or greater than 0.")
+    return {_OPERATORS[operator].value: threshold}
+
+
+def _free_name(view: View, counter: str, given: Given) -> str:
+    """Return a display name: conditions have none in CloudStack, and more than one may say the same."""
+    name = view.name((Section.COUNTERS, counter))[:40]
+    operator, threshold = given.need("relationaloperator").upper(), given.need_number("threshold")
+    return f"{name} {operator} {threshold} {new_uuid()[:8]}"

@@ -1,0 +1,111 @@
+"""``listEvents``: what commands did, as their jobs have it, and the changes of size, as the history has them."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from datetime import UTC, datetime
+from typing import Final
+
+from config.model.sections import Section
+from config.units import AccountId, Instant
+from handler.cloudstack_api.call import Listed
+from handler.cloudstack_api.faults import invalid
+from handler.cloudstack_api.jobs import KEPT, KINDS, Jobs
+from handler.cloudstack_api.owners import shown_owner
+from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.rendering import Shown
+from handler.cloudstack_api.view import View, shown_time
+from handler.ports.cloudstack_api import CloudstackApiStore, StoredJob
+from handler.ports.stored import Event
+
+_MOST: Final = 5_000
+_FORMS: Final = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z")
+_SYSTEM: Final = "system"
+_VERBS: Final = ("create", "update", "delete", "enable", "disable", "add", "remove", "")
+
+
+async def listed(given: Given, view: View, jobs: Jobs, store: CloudstackApiStore, now: Instant) -> Listed:
+    """Carry out listEvents: newest first.
+
+    Raises:
+        CloudstackFault: a time is none.
+        StoreError: the store cannot be read.
+    """
+    begin, end = _time(given, "startdate"), _time(given, "enddate")
+    moves = await asyncio.to_thread(store.size_changes, Instant(now - KEPT), _MOST)
+    found = [_of_job(view, job) for job in await jobs.own(view)]
+    found += [_of_move(view, move) for move in moves if move.group in view.catalogue.groups and _sees(view, move)]
+    found.sort(key=lambda event: str(event["created"]), reverse=True)
+    objects = [
+        event
+        for event in found
+        if all(given.text(name) in {None, event.get(name)} for name in ("id", "type", "level", "resourceid"))
+        and (begin is None or str(event["created"]) >= shown_time(begin))
+        and (end is None or str(event["created"]) <= shown_time(end))
+        and (given.text("keyword") or "").lower() in str(event["description"]).lower()
+    ]
+    return Listed(kind="event", objects=objects)
+
+
+def type_of(command: str) -> str:
+    """Return the type of the event that a command is.
+
+    >>> type_of("createAutoScalePolicy"), type_of("disableAutoScaleVmGroup"), type_of("deleteCounter")
+    ('AUTOSCALEPOLICY.CREATE', 'AUTOSCALEVMGROUP.DISABLE', 'COUNTER.DELETE')
+    """
+    verb = next(each for each in _VERBS if command.startswith(each))
+    return f"{command.removeprefix(verb)}.{verb}".upper()
+
+
+def _of_job(view: View, job: StoredJob) -> Shown:
+    outcome = "failed" if job.code else "completed"
+    about = "" if job.section is None else f" {KINDS[job.section]}: {job.name}"
+    return {
+        "id": job.uuid,
+        "username": job.user,
+        "type": type_of(job.command),
+        "level": "ERROR" if job.code else "INFO",
+        "description": f"{job.command} {outcome}{about}",
+        **shown_owner(view.accounts, AccountId(job.account)),
+        "created": shown_time(job.ended_at),
+        "state": "Completed",
+        "resourceid": job.subject or None,
+        "resourcetype": None if job.section is None else KINDS[job.section],
+        "resourcename": job.name or None,
+    }
+
+
+def _of_move(view: View, move: Event) -> Shown:
+    key = Section.GROUPS, move.group
+    is_up = (move.desired_from or 0) < (move.desired_to or 0)
+    return {
+        "id": str(uuid.uuid5(uuid.UUID(view.uuid(key)), f"{move.at!r} {move.name}")),
+        "username": _SYSTEM,
+        "type": f"AUTOSCALEVMGROUP.{'SCALEUP' if is_up else 'SCALEDOWN'}",
+        "level": "INFO",
+        "description": f"{view.name(key)}: {move.desired_from} to {move.desired_to} members, {move.name} by {move.by}",
+        **view.owner(key),
+        "created": shown_time(move.at),
+        "state": "Completed",
+        "resourceid": view.uuid(key),
+        "resourcetype": KINDS[Section.GROUPS],
+        "resourcename": view.name(key),
+    }
+
+
+def _sees(view: View, move: Event) -> bool:
+    return view.sees((Section.GROUPS, move.group))
+
+
+def _time(given: Given, name: str) -> Instant | None:
+    text = given.text(name)
+    if text is None:
+        return None
+    for form in _FORMS:
+        try:
+            found = datetime.strptime(text.replace("Z", "+0000"), form)  # noqa: DTZ007  # the form may have no offset
+        except ValueError:
+            continue
+        return Instant((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    raise invalid(given.command.envelope, name, text[:100])

@@ -1,0 +1,307 @@
+"""Groups: a rule, a profile, policies and bounds. A group is disabled by its whole pause, which is state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from config.document.places import Plain
+from config.model.catalogue import Group
+from config.model.cloudstack_api import ApiRule, StateCase
+from config.model.sections import Section
+from config.units import GroupId, PolicyId
+from handler.cloudstack_api import policies
+from handler.cloudstack_api.call import Call, Ended, Lazily, Listed, changeable, ended
+from handler.cloudstack_api.faults import wrong
+from handler.cloudstack_api.handles import Key
+from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.profiles import grace_of
+from handler.cloudstack_api.relations import is_disabled, is_off
+from handler.cloudstack_api.rendering import Prepared, Shown
+from handler.cloudstack_api.view import View, shown_time
+from handler.operations.declaration_proposals import entries
+from handler.operations.size_operations import PauseGroup, ResumeGroup
+from handler.planning.status import MemberState
+
+_INTERVAL: Final = 30
+_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,255}")
+_BOUND: Final = frozenset({"minmembers", "maxmembers", "interval", "scaleuppolicyids", "scaledownpolicyids"})
+"""Parameters of an update that need the group to be disabled."""
+_PRESENT: Final = (
+    MemberState.BUILDING, MemberState.JOINING, MemberState.IN_SERVICE, MemberState.DRAINING, MemberState.LEAVING,
+)  # fmt: skip
+
+
+def shown(view: View, entity_id: str) -> Shown:
+    """Return the fields of a group."""
+    state, count = state_of(view, GroupId(entity_id)), available(view, GroupId(entity_id))
+    last = view.prepared.get(entity_id)
+    if last is None or last[:2] != (state, count):
+        last = state, count, Prepared(_fields(view, entity_id, state, count))
+        view.prepared[entity_id] = last
+    return last[2]
+
+
+def _fields(view: View, entity_id: str, state: str, count: int) -> Shown:
+    key, group = (Section.GROUPS, entity_id), view.catalogue.groups[GroupId(entity_id)]
+    rule_id, rule = rule_of(view, group)
+    return {
+        "id": view.uuid(key),
+        "name": view.name(key),
+        "lbruleid": rule_id,
+        "publicip": None if rule is None else rule.public_ip,
+        "publicport": None if rule is None or rule.public_port is None else str(rule.public_port),
+        "privateport": None if rule is None else str(rule.port),
+        "vmprofileid": view.uuid((Section.PROFILES, group.profile)),
+        "minmembers": group.minimum,
+        "maxmembers": group.maximum,
+        "availablevirtualmachinecount": count,
+        "interval": round(group.interval),
+        "state": state,
+        "scaleuppolicies": _shown_policies(view, group, policies.UP),
+        "scaledownpolicies": _shown_policies(view, group, policies.DOWN),
+        **view.owner(key),
+        "fordisplay": True,
+        "created": shown_time(view.handle(key).made_at),
+        "hasannotations": False,
+    }
+
+
+def state_of(view: View, group: GroupId) -> str:
+    """Return the state of a group, in the case that the file asks for."""
+    state = "DISABLED" if is_disabled(view, group) else "ENABLED"
+    return state.lower() if view.api.states is StateCase.LOWER else state
+
+
+def available(view: View, group: GroupId) -> int:
+    """Return how many members of a group there are, coming and going ones included."""
+    runtime = view.runtimes.get(group)
+    states = () if runtime is None or runtime.seen is None else runtime.seen.states.values()
+    return sum(state in _PRESENT for state in states)
+
+
+def rule_of(view: View, group: Group) -> tuple[str | None, ApiRule | None]:
+    """Return the rule that a group serves behind, and its id; ``None``: the file names no such rule."""
+    uses = {(use.balancer, use.port) for use in group.balancers}
+    for entity_id, rule in view.api.rules.items():
+        if (rule.balancer, rule.port) in uses:
+            return entity_id, rule
+    return None, None
+
+
+async def create(call: Call) -> Ended:
+    """Carry out createAutoScaleVmGroup. The group is enabled, and its id begins with the name of its rule."""
+    given, view = call.given, call.view
+    rule = _free_rule(view, given)
+    least, most = _bounds(given, None)
+    interval = _interval(given, _INTERVAL)
+    profile = view.find(given, "vmprofileid", Section.PROFILES)
+    up, down = _policies(view, given, "up", interval), _policies(view, given, "down", interval)
+    body: dict[str, Plain] = {
+        "profile": profile,
+        "balancers": [{"use": rule.balancer, "port": rule.port}],
+        "min": least,
+        "max": most,
+        "interval": f"{interval}s",
+        "policies": [*up, *down],
+        "drain": f"{grace_of(view, profile)}s",
+    }
+    name = _name(given)
+    key = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
+    return Ended(key=key, uuid=view.uuid(key), name=name or rule.name)
+
+
+async def update(call: Call) -> Ended:
+    """Carry out updateAutoScaleVmGroup. The profile and the rule of a group never change."""
+    given, view = call.given, call.view
+    key = changeable(call, Section.GROUPS)
+    group, name = view.catalogue.groups[GroupId(key[1])], _name(given)
+    if given.values.keys() & _BOUND:
+        if not is_disabled(view, group.id):
+            raise wrong(
+                "An AutoScale Vm Group can be updated with minMembers/maxMembers/Interval only when it is in disabled "
+                "state"
+            )
+        await call.changes.replace(key, _updated(view, given, group))
+    if name is not None:
+        await call.changes.note(key, {**view.handle(key).details, "name": name})
+    return ended(view, key)
+
+
+async def delete(call: Call) -> Ended:
+    """Carry out deleteAutoScaleVmGroup; ``cleanup`` removes its members first, whatever its state."""
+    given, view = call.given, call.view
+    key = changeable(call, Section.GROUPS)
+    group, cleanup = GroupId(key[1]), given.flag("cleanup") is True
+    refusal, remedy = f"Cannot delete autoscale vm group : {view.name(key)}", "cleanup=true flag which will destroy"
+    if not cleanup and not is_disabled(view, group):
+        raise wrong(
+            f"{refusal} because it is in {state_of(view, group)} state. Please disable it or pass {remedy} all VMs."
+        )
+    count = available(view, group)
+    if not cleanup and count:
+        raise wrong(f"{refusal} because there are {count} VMs. Please remove the VMs or pass {remedy} all VMs.")
+    done = ended(view, key, is_gone=True)
+    await call.changes.delete(key, members=cleanup)
+    return done
+
+
+async def enable(call: Call) -> Ended:
+    """Carry out enableAutoScaleVmGroup."""
+    view = call.view
+    key: Key = Section.GROUPS, view.find(call.given, "id", Section.GROUPS)
+    _refuse_off(view, key)
+    if is_disabled(view, GroupId(key[1])):
+        await call.changes.perform(ResumeGroup(group=GroupId(key[1])))
+    return ended(view, key)
+
+
+async def disable(call: Call) -> Ended:
+    """Carry out disableAutoScaleVmGroup: pause the group as a whole."""
+    view = call.view
+    key: Key = Section.GROUPS, view.find(call.given, "id", Section.GROUPS)
+    if not is_disabled(view, GroupId(key[1])):
+        await call.changes.perform(PauseGroup(group=GroupId(key[1])))
+    return ended(view, key)
+
+
+async def listed(call: Call) -> Listed:
+    """Carry out listAutoScaleVmGroups."""
+    return Listed(kind="autoscalevmgroup", objects=Lazily(wanted(call), partial(shown, call.view)))
+
+
+def wanted(call: Call) -> Sequence[str]:
+    """Return the ids of the groups that a list is about.
+
+    Raises:
+        CloudstackFault: a filter names nothing, or stands beside ``id``.
+    """
+    given, view = call.given, call.view
+    if given.text("id") is not None and any(given.text(name) for name in ("lbruleid", "vmprofileid", "policyid")):
+        raise wrong("When id is specified other parameters need not be specified")
+    ids = view.listed(given, Section.GROUPS)
+    if not given.values.keys() & {"name", "lbruleid", "vmprofileid", "policyid", "zoneid"}:
+        return ids
+    profile = view.wanted(given, "vmprofileid", Section.PROFILES)
+    policy = view.wanted(given, "policyid", Section.POLICIES)
+    return [entity_id for entity_id in ids if _fits(view, given, entity_id, profile, policy)]
+
+
+def _fits(view: View, given: Given, entity_id: str, profile: str | None, policy: str | None) -> bool:
+    group, name = view.catalogue.groups[GroupId(entity_id)], given.text("name")
+    rule, zone = given.text("lbruleid"), given.text("zoneid")
+    recipe = view.catalogue.profiles[group.profile].recipe
+    return (
+        (name is None or view.name((Section.GROUPS, entity_id)) == name)
+        and (profile is None or group.profile == profile)
+        and (policy is None or policy in group.named)
+        and (rule is None or rule_of(view, group)[0] == rule)
+        and (zone is None or getattr(recipe, "zone", None) == zone)
+    )
+
+
+def _shown_policies(view: View, group: Group, action: str) -> tuple[Shown, ...]:
+    known = view.catalogue.policies
+    named = (
+        entity_id
+        for entity_id in group.policies
+        if entity_id in group.named and policies.action_of(known[entity_id]) == action
+    )
+    return tuple(policies.shown(view, entity_id) for entity_id in named)
+
+
+def _free_rule(view: View, given: Given) -> ApiRule:
+    rule = view.api.rules.get(given.need("lbruleid"))
+    if rule is None:
+        raise wrong("Unable to find loadbalancer by lbRuleId")
+    for group in view.catalogue.groups.values():
+        if any(use.balancer == rule.balancer and use.port == rule.port for use in group.balancers):
+            raise wrong(
+                "an AutoScaleVmGroup is already attached to the lb rule, the existing vm group has to be first deleted"
+            )
+    return rule
+
+
+def _bounds(given: Given, group: Group | None) -> tuple[int, int]:
+    """Return the bounds that a request gives; what it leaves out stays."""
+    least, most = given.number("minmembers"), given.number("maxmembers")
+    if least is None:
+        least = given.need_number("minmembers") if group is None else group.minimum
+    if most is None:
+        most = given.need_number("maxmembers") if group is None else group.maximum
+    if least < 1:
+        raise wrong(f"minmembers is an invalid value: {least}")
+    if most < 1:
+        raise wrong(f"maxmembers is an invalid value: {most}")
+    if least > most:
+        raise wrong(f"minmembers ({least})cannot be greater than maxmembers ({most})")
+    return least, most
+
+
+def _interval(given: Given, before: int) -> int:
+    interval = given.number("interval")
+    interval = before if interval is None else interval
+    if interval < 1:
+        raise wrong(f"interval is an invalid value: {interval}")
+    return interval
+
+
+def _policies(view: View, given: Given, way: str, interval: int) -> Sequence[str]:
+    """Return the ids of the policies for one direction."""
+    parameter, action = f"scale{way}policyids", f"SCALE{way.upper()}"
+    uuids = given.many(parameter) or ()
+    if not uuids:
+        raise wrong(f"AutoScale VM group must have at least one Scale{way.capitalize()} policy")
+    ids = [view.found(given, parameter, uuid, Section.POLICIES) for uuid in uuids]
+    for entity_id in ids:
+        policy = view.catalogue.policies[PolicyId(entity_id)]
+        if policies.action_of(policy) != action:
+            raise wrong(f"Only scale{way} policies can be specified in {parameter}")
+        _refuse_short(policy.duration, interval)
+    return ids
+
+
+def _refuse_short(duration: float, interval: int) -> None:
+    if duration < interval:
+        raise wrong(
+            f"duration : {round(duration)} specified in a policy cannot be less than vm group's interval : {interval}"
+        )
+
+
+def _updated(view: View, given: Given, group: Group) -> Mapping[str, Plain]:
+    """Return the document of a group with what a request gives."""
+    body: dict[str, Plain] = dict(entries(view.declared, Section.GROUPS)[group.id])
+    least, most = _bounds(given, group)
+    interval = _interval(given, round(group.interval))
+    kept = {
+        entity_id: policies.action_of(view.catalogue.policies[entity_id])
+        for entity_id in group.policies
+        if entity_id in group.named
+    }
+    named: list[Plain] = []
+    for way, action in (("up", policies.UP), ("down", policies.DOWN)):
+        if given.many(f"scale{way}policyids") is not None:
+            named += _policies(view, given, way, interval)
+        else:
+            named += [entity_id for entity_id, does in kept.items() if does == action]
+    others: list[Plain] = [entity_id for entity_id in group.named if kept.get(entity_id) is None]
+    for policy in named:
+        _refuse_short(view.catalogue.policies[PolicyId(str(policy))].duration, interval)
+    return {**body, "min": least, "max": most, "interval": f"{interval}s", "policies": [*named, *others]}
+
+
+def _name(given: Given) -> str | None:
+    name = given.text("name")
+    if name is not None and not _NAME.fullmatch(name):
+        raise wrong(
+            "Invalid AutoScale VM group name. It can contain the ASCII letters 'a' through 'z', the digits '0' through "
+            "'9', and the hyphen ('-'), and is between 1 and 255 characters long."
+        )
+    return name
+
+
+def _refuse_off(view: View, key: Key) -> None:
+    if is_off(view.catalogue.groups[GroupId(key[1])]):
+        raise wrong(f"the mode of {view.name(key)} is off: change the group's mode to act, which enables it")

@@ -1,0 +1,116 @@
+"""Jobs: every command that changes something answers with one. It has ended when its id is answered, and is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Final
+
+from config.model.sections import Section
+from config.units import AccountId, Instant, Seconds
+from handler.cloudstack_api.call import Ended, Listed
+from handler.cloudstack_api.faults import CloudstackFault, FaultCode, unknown_id
+from handler.cloudstack_api.handles import new_uuid
+from handler.cloudstack_api.owners import shown_owner
+from handler.cloudstack_api.parameters import Command, Given
+from handler.cloudstack_api.rendering import Shown, without_nothing
+from handler.cloudstack_api.view import View, shown_time
+from handler.identity.actors import Actor
+from handler.ports.cloudstack_api import CloudstackApiStore, StoredJob
+
+KEPT: Final[Seconds] = 30 * 86_400.0
+"""How long jobs, and the events that they are, can be read."""
+KINDS: Final = {
+    Section.COUNTERS: "Counter",
+    Section.CONDITIONS: "Condition",
+    Section.POLICIES: "AutoScalePolicy",
+    Section.PROFILES: "AutoScaleVmProfile",
+    Section.GROUPS: "AutoScaleVmGroup",
+}
+_MOST: Final = 5_000
+_SUCCEEDED: Final = 1
+_FAILED: Final = 2
+
+
+class Jobs:
+    """Writes and reads jobs."""
+
+    def __init__(self, store: CloudstackApiStore, now: Callable[[], Instant]) -> None:
+        self._store, self._now = store, now
+
+    async def keep(self, command: Command, by: Actor, done: Ended | CloudstackFault, result: Shown) -> str:
+        """Write a job that has just ended, and return its UUID.
+
+        Raises:
+            StoreError: it could not be written; what the command did stays.
+        """
+        now, about = self._now(), done if isinstance(done, Ended) else None
+        job = StoredJob(
+            uuid=new_uuid(),
+            command=command.name,
+            user=by.name,
+            account=by.account,
+            made_at=now,
+            ended_at=now,
+            code=0 if about is not None else _code(done),
+            result=json.dumps(without_nothing(result)),
+            section=None if about is None else about.key[0],
+            subject="" if about is None else about.uuid,
+            name="" if about is None else about.name,
+        )
+        await asyncio.to_thread(self._store.save_job, job, Instant(now - KEPT))
+        return job.uuid
+
+    async def query(self, given: Given, view: View) -> Shown:
+        """Carry out queryAsyncJobResult.
+
+        Raises:
+            CloudstackFault: there is no such job, or it is another account's.
+        """
+        uuid = given.need("jobid")
+        job = await asyncio.to_thread(self._store.job, uuid)
+        if job is None:
+            raise unknown_id(given.command.envelope, "jobid", uuid)
+        if not is_own(view, job):
+            text = f"{view.by.name} does not have permission to view job {uuid}"
+            raise CloudstackFault(FaultCode.ACCOUNT, text)
+        return _shown(view, job)
+
+    async def listed(self, given: Given, view: View) -> Listed:
+        """Carry out listAsyncJobs."""
+        return Listed(kind="asyncjobs", objects=[_shown(view, job) for job in await self.own(view)])
+
+    async def own(self, view: View) -> list[StoredJob]:
+        """Return the newest jobs that the caller may see."""
+        found = await asyncio.to_thread(self._store.jobs, Instant(self._now() - KEPT), _MOST)
+        return [job for job in found if is_own(view, job)]
+
+
+def is_own(view: View, job: StoredJob) -> bool:
+    """Tell whether a caller may see a job: its user, or whoever has its account as a whole."""
+    return job.user == view.by.name or view.by.grants.holds(AccountId(job.account))
+
+
+def _code(fault: Ended | CloudstackFault) -> int:
+    return int(fault.code) if isinstance(fault, CloudstackFault) else 0
+
+
+def _shown(view: View, job: StoredJob) -> Shown:
+    account = view.accounts.named(AccountId(job.account))
+    return {
+        "accountid": None if account is None else account.uuid,
+        **shown_owner(view.accounts, AccountId(job.account)),
+        "userid": next((user.uuid for user in view.users.users() if user.name == job.user), None),
+        "cmd": f"org.apache.cloudstack.api.command.user.autoscale.{job.command[0].upper()}{job.command[1:]}Cmd",
+        "jobstatus": _FAILED if job.code else _SUCCEEDED,
+        "jobprocstatus": 0,
+        "jobresultcode": job.code,
+        "jobresulttype": "object",
+        "jobresult": json.loads(job.result),
+        "jobinstancetype": None if job.section is None else KINDS[job.section],
+        "jobinstanceid": job.subject or None,
+        "created": shown_time(job.made_at),
+        "completed": shown_time(job.ended_at),
+        "jobid": job.uuid,
+    }

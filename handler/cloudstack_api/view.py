@@ -1,0 +1,176 @@
+"""What is declared at one moment, as one caller of this API sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, assert_never
+
+from config.model.catalogue import Catalogue
+from config.model.cloudstack_api import CloudstackApi
+from config.model.sections import Section
+from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant
+from handler.cloudstack_api.faults import unknown_id
+from handler.cloudstack_api.handles import Handles, Key
+from handler.cloudstack_api.owners import shown_owner, wanted_accounts
+from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.rendering import Prepared, Shown
+from handler.engine.declared import Declared
+from handler.identity.actors import Actor
+from handler.ports.cloudstack_api import StoredHandle
+from handler.runtime.group_runtime import GroupRuntime
+from handler.users.accounts import KnownAccounts
+from handler.users.known import KnownUsers
+
+_SECTIONS: Final = tuple(Section)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A caller, and the declaration in force. Entities in quarantine are not shown."""
+
+    by: Actor
+    declared: Declared
+    handles: Handles
+    users: KnownUsers
+    api: CloudstackApi
+    runtimes: Mapping[GroupId, GroupRuntime]
+    prepared: dict[str, tuple[str, int, Prepared]]
+    """The groups of this declaration as they were last shown, each with its state and number of members."""
+
+    @property
+    def accounts(self) -> KnownAccounts:
+        """Every account and domain."""
+        return self.users.accounts
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The declaration in force."""
+        return self.declared.catalogue
+
+    def ids(self, section: Section) -> Iterator[str]:
+        """Yield the ids of entities that the caller may see, newest first."""
+        known = [entity_id for entity_id in ids_in(self.declared, section) if self.sees((section, entity_id))]
+        return iter(sorted(known, key=lambda entity_id: (-self.handles.of((section, entity_id)).made_at, entity_id)))
+
+    def listed(self, given: Given, section: Section) -> Sequence[str]:
+        """Return the ids that a list is about: one that is named, or those of the accounts that are asked for.
+
+        Raises:
+            CloudstackFault: there is no such entity or account.
+        """
+        if given.text("id") is not None:
+            return (self.find(given, "id", section),)
+        wanted = None if section is Section.COUNTERS else wanted_accounts(given, self.by, self.accounts)
+        keyword = (given.text("keyword") or "").lower()
+        return [
+            entity_id
+            for entity_id in self.ids(section)
+            if (wanted is None or self.account((section, entity_id)) in wanted)
+            and keyword in self.name((section, entity_id)).lower()
+        ]
+
+    def sees(self, key: Key) -> bool:
+        """Tell whether an entity exists for the caller. Counters have no owner: every caller sees them."""
+        section, entity_id = key
+        if section is Section.GROUPS:
+            return self.by.grants.sees(GroupId(entity_id))
+        return section is Section.COUNTERS or self.by.grants.holds(self.account(key))
+
+    def account(self, key: Key) -> AccountId:
+        """Return the account that an entity belongs to."""
+        return ROOT_ACCOUNT
+
+    def owner(self, key: Key) -> Shown:
+        """Return the fields that say whose an entity is."""
+        return shown_owner(self.accounts, self.account(key))
+
+    def handle(self, key: Key) -> StoredHandle:
+        """Return how clients know an entity."""
+        return self.handles.of(key)
+
+    def uuid(self, key: Key) -> str:
+        """Return the UUID of an entity."""
+        return self.handles.of(key).uuid
+
+    def name(self, key: Key) -> str:
+        """Return the name of an entity for clients."""
+        own = self.handles.of(key).details.get("name")
+        return own or display_name(self.declared, key)
+
+    def find(self, given: Given, parameter: str, section: Section) -> str:
+        """Return the id of the entity that a required parameter names.
+
+        Raises:
+            CloudstackFault: there is none in this section that the caller may see.
+        """
+        return self.found(given, parameter, given.need(parameter), section)
+
+    def found(self, given: Given, parameter: str, uuid: str, section: Section) -> str:
+        """Return the id of the entity with a UUID. Raises as `find`."""
+        handle = self.handles.named(uuid)
+        is_there = handle is not None and handle.section is section and is_in(self.declared, section, handle.id)
+        if handle is None or not is_there or not self.sees((section, handle.id)):
+            raise unknown_id(given.command.envelope, parameter, uuid)
+        return handle.id
+
+    def wanted(self, given: Given, parameter: str, section: Section) -> str | None:
+        """Return the id of the entity that a parameter names; ``None``: it is not given. Raises as `find`."""
+        uuid = given.text(parameter)
+        return None if uuid is None else self.found(given, parameter, uuid, section)
+
+
+def ids_in(declared: Declared, section: Section) -> Iterator[str]:
+    """Yield the ids of what is declared in a section, by whichever owner, and in force."""
+    in_force = _in_force(declared.catalogue, section)
+    for entity_id in in_force:
+        if (section.value, entity_id) in declared.file.keys or (section.value, entity_id) in declared.entities:
+            yield entity_id
+
+
+def is_in(declared: Declared, section: Section, entity_id: str) -> bool:
+    """Tell whether something is declared and in force."""
+    key = (section.value, entity_id)
+    return entity_id in _in_force(declared.catalogue, section) and (
+        key in declared.file.keys or key in declared.entities
+    )
+
+
+def keys_in(declared: Declared) -> Iterator[Key]:
+    """Yield the keys of everything that this API can show."""
+    for section in _SECTIONS:
+        for entity_id in ids_in(declared, section):
+            yield section, entity_id
+
+
+def display_name(declared: Declared, key: Key) -> str:
+    """Return the display name of an entity; of an entry of the file, its id."""
+    section, entity_id = key
+    entity = declared.entities.get((section.value, entity_id))
+    return entity_id if entity is None or (section.value, entity_id) in declared.file.keys else entity.name
+
+
+def shown_time(at: Instant) -> str:
+    """Return an instant as CloudStack writes it.
+
+    >>> shown_time(Instant(1769853600.0))
+    '2026-01-31T10:00:00+0000'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S+0000")
+
+
+def _in_force(catalogue: Catalogue, section: Section) -> Mapping[Any, object]:
+    match section:
+        case Section.COUNTERS:
+            return catalogue.counters
+        case Section.CONDITIONS:
+            return catalogue.conditions
+        case Section.POLICIES:
+            return catalogue.policies
+        case Section.PROFILES:
+            return catalogue.profiles
+        case Section.GROUPS:
+            return catalogue.groups
+        case unknown:
+            assert_never(unknown)

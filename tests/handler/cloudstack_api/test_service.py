@@ -1,0 +1,143 @@
+"""Callers, jobs and ids of CloudStack's query API, through restarts and under any parameters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from handler.cloudstack_api.commands import COMMANDS
+from handler.cloudstack_api.service import _ACTS, _LISTS
+from handler.identity.roles import UserRole
+from tests.support.cloudstack_api import (
+    RULE,
+    ZONE,
+    ApiFault,
+    ApiScene,
+    Caller,
+    a_bed,
+    serving,
+    signed,
+)
+
+OTHERWISE = {"queryasyncjobresult", "listasyncjobs", "listapis", "listevents", "listcapabilities"}
+
+
+def test_every_command_of_the_table_is_carried_out() -> None:
+    assert {*_ACTS, *_LISTS, *OTHERWISE} == set(COMMANDS)
+    assert all(COMMANDS[name].is_job for name in _ACTS)
+
+
+def test_ids_and_jobs_survive_a_restart(tmp_path: Path) -> None:
+    bed = a_bed(tmp_path)
+
+    async def first() -> tuple[str, str]:
+        async with serving(bed) as scene:
+            (group,) = await scene.admin.listed("listAutoScaleVmGroups")
+            started = await scene.admin.call("disableAutoScaleVmGroup", id=group["id"])
+            return group["id"], started["jobid"]
+
+    async def second(group: str, job: str) -> None:
+        async with serving(bed) as scene:
+            (found,) = await scene.admin.listed("listAutoScaleVmGroups", id=group)
+            assert (found["id"], found["state"]) == (group, "DISABLED")
+            ended = await scene.admin.call("queryAsyncJobResult", jobid=job)
+            assert (ended["jobstatus"], ended["jobresultcode"]) == (1, 0)
+            assert ended["jobresult"]["autoscalevmgroup"]["id"] == group
+
+    asyncio.run(second(*asyncio.run(first())))
+
+
+def test_a_key_says_what_its_user_may_do(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            tuner, viewer = await scene.user("tim"), await scene.user("vera", UserRole.VIEWER)
+            counter = await _refused(tuner, "createCounter", name="x", source="SNMP", value="1.3")
+            assert counter.code == 401
+            assert "createCounter" not in {each["name"] for each in await tuner.listed("listApis")}
+            assert (await tuner.listed("listCounters"))[0]["name"] == "load"
+            (group,) = await viewer.listed("listAutoScaleVmGroups")
+            assert (await _refused(viewer, "disableAutoScaleVmGroup", id=group["id"])).code == 401
+            job = (await scene.admin.call("disableAutoScaleVmGroup", id=group["id"]))["jobid"]
+            await scene.up.operations.users.known.give_role("vera", UserRole.VIEWER, ())
+            assert (await _refused(viewer, "queryAsyncJobResult", jobid=job)).code == 531
+            assert await viewer.listed("listAutoScaleVmGroups") == []
+
+    asyncio.run(play())
+
+
+def test_a_key_that_is_revoked_or_whose_user_is_disabled_is_not_verified(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            tim = await scene.user("tim")
+            await tim.call("listCounters")
+            await scene.up.operations.users.known.disable("tim", disabled=True)
+            disabled = await _refused(tim, "listCounters")
+            await scene.up.operations.users.known.disable("tim", disabled=False)
+            await scene.up.engine.key_pairs.revoke("tim", "api")
+            revoked = await _refused(tim, "listCounters")
+            unknown = await _refused(Caller(scene.commands, "none", "x"), "listCounters")
+            forged = await _refused(Caller(scene.commands, scene.admin.api_key, "x"), "listCounters")
+            assert len({str(each) for each in (disabled, revoked, unknown, forged)}) == 1
+            assert forged.code == 401
+
+    asyncio.run(play())
+
+
+async def _refused(caller: Caller, command: str, **given: object) -> ApiFault:
+    with pytest.raises(ApiFault) as caught:
+        await caller.done(command, **given)
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, ApiScene]]:
+    with asyncio.Runner() as runner:
+        life = serving(a_bed(tmp_path_factory.mktemp("soup")))
+        scene = runner.run(life.__aenter__())
+        try:
+            yield runner, scene
+        finally:
+            runner.run(life.__aexit__(None, None, None))
+
+
+VALUES = st.one_of(
+    st.sampled_from([ZONE, RULE, "1", "0", "-1", "true", "scaleup", "GT", "SNMP", "a,b", "", "AutoScaleVmProfile"]),
+    st.integers().map(str),
+    st.text(max_size=20),
+)
+
+
+@st.composite
+def soups(draw: st.DrawFn) -> dict[str, str]:
+    """A command and values for some of its parameters, and for others."""
+    name = draw(st.sampled_from(sorted(COMMANDS)))
+    known = [each.name for each in COMMANDS[name].parameters] or ["x"]
+    own = draw(st.dictionaries(st.sampled_from(known), VALUES, max_size=8))
+    other = draw(
+        st.dictionaries(st.from_regex(r"[a-z]{1,12}(\[[0-9]\]\.[a-z]{1,5})?", fullmatch=True), VALUES, max_size=2)
+    )
+    return {**other, **own, "command": name}
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(soups())
+def test_any_parameters_have_an_answer_of_cloudstacks_form_and_no_failure(
+    stage: tuple[asyncio.Runner, ApiScene], soup: dict[str, str]
+) -> None:
+    runner, scene = stage
+    api = scene.commands.api
+    assert api is not None
+    sent = {
+        name: value for name, value in soup.items() if name.lower() not in {"signature", "apikey", "signatureversion"}
+    }
+    found: Any = runner.run(
+        scene.commands.answer(api, signed(sent, scene.admin.api_key, scene.admin.secret), "127.0.0.1")
+    )
+
+    assert found.status in {200, 401, 430, 431, 531, 536}, (found.status, found.body)
