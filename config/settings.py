@@ -18,16 +18,33 @@ def read_secret(ref: SecretRef, environ: Mapping[str, str]) -> str:
     """Fetch a secret from where it is kept. Line ends after it are no part of it.
 
     Raises:
-        Refused: there is none, or others can read it; names the variable or the file, never the value.
+        Refused: there is none, or others can read it; names the variable, the file or the credential, never the value.
     """
     if ref.env is not None:
         secret = environ.get(ref.env, "")
         if not secret:
             raise Refused(f"the environment variable {ref.env} holds no secret: set it before starting trimtab")
         return secret
+    if ref.credential is not None:
+        return _read_file(str(_credentials(ref.credential, environ) / ref.credential))
     if ref.file is None:
-        raise Refused("a secret must name an environment variable or a file")
+        raise Refused("a secret must name an environment variable, a file or a credential")
     return _read_file(ref.file)
+
+
+def _credentials(name: str, environ: Mapping[str, str]) -> Path:
+    """Return the folder of this service's credentials. Source: systemd's CREDENTIALS.
+
+    Raises:
+        Refused: the service has none.
+    """
+    folder = environ.get("CREDENTIALS_DIRECTORY", "")
+    if not Path(folder).is_absolute():
+        raise Refused(
+            f"the credential {name} is not there, since the service has none (CREDENTIALS_DIRECTORY): add "
+            f"LoadCredential={name}:/etc/trimtab/{name} to its unit"
+        )
+    return Path(folder)
 
 
 def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:

@@ -350,6 +350,7 @@ _MAP = "/[A-Za-z0-9_./-]{1,400}"
 _HTTP_PATH = "/[!-~]{0,2000}"
 _IDENTIFIER = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _TEXT = "[^\\u0000]{1,4096}"
+_CREDENTIAL = "[A-Za-z0-9_:@-][A-Za-z0-9._:@-]{0,254}"
 _LABEL = "[^\\u0000]{1,200}"
 
 Name = Annotated[
@@ -369,6 +370,11 @@ Identifier = Annotated[
 ]
 Variable = Annotated[
     str, _form(_VARIABLE, "the name of an environment variable"), _pattern("environment variable", _VARIABLE)
+]
+CredentialName = Annotated[
+    str,
+    _form(_CREDENTIAL, "the name of a credential: up to 255 letters, digits, and . _ : @ -, with no . first"),
+    _pattern("credential name", _CREDENTIAL, "1 to 255 characters"),
 ]
 AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern("absolute path", _PATH)]
 BackendName = Annotated[

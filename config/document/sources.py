@@ -9,7 +9,18 @@ from pydantic_core import PydanticCustomError
 
 from config.document.declared import Declared, key, must
 from config.document.quantities import BodyLimit
-from config.document.scalars import AbsolutePath, BackendName, BaseUrl, Given, Port, PositiveSpan, Text, Variable, Yes
+from config.document.scalars import (
+    AbsolutePath,
+    BackendName,
+    BaseUrl,
+    CredentialName,
+    Given,
+    Port,
+    PositiveSpan,
+    Text,
+    Variable,
+    Yes,
+)
 from config.model.access import (
     AuthProtocol,
     Basic,
@@ -33,19 +44,23 @@ class SecretDocument(Declared):
 
     model_config = ConfigDict(title="secret")
 
-    choice: ClassVar[tuple[str, ...]] = ("env", "file")
+    choice: ClassVar[tuple[str, ...]] = ("env", "file", "credential")
     choice_of: ClassVar[str] = "the place of the secret"
-    hidden: ClassVar[frozenset[str]] = frozenset({"env", "file"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"env", "file", "credential"})
 
     env: Annotated[Variable | None, Given] = key("The environment variable that holds the secret.", "SNMP_COMMUNITY")
     file: Annotated[Text | None, Given] = key(
         "The file that holds the secret; others must not be able to read it.", "/etc/trimtab/community"
     )
+    credential: Annotated[CredentialName | None, Given] = key(
+        "The credential of the service that is the secret: LoadCredential= or LoadCredentialEncrypted= of its unit.",
+        "community",
+    )
 
     @property
     def ref(self) -> SecretRef:
         """The reference itself."""
-        return SecretRef(env=self.env, file=self.file)
+        return SecretRef(env=self.env, file=self.file, credential=self.credential)
 
 
 class SealDocument(Declared):

@@ -15,12 +15,15 @@ class SecretRef:
 
     env: str | None = None
     file: str | None = None
-    """Exactly one of the two is set."""
+    credential: str | None = None
+    """A credential of the service, as systemd hands it over. Exactly one of the three is set."""
 
     @property
     def place(self) -> str:
         """What messages call it: the place, never the secret."""
-        return f"the environment variable {self.env}" if self.env is not None else f"the file {self.file}"
+        if self.env is not None:
+            return f"the environment variable {self.env}"
+        return f"the file {self.file}" if self.credential is None else f"the credential {self.credential}"
 
 
 def secrets_in(value: object) -> Iterator[SecretRef]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused
+from config.errors import DeclarationError, Refused
 from config.load import parse
 from config.model.access import SecretRef
 from config.settings import loose_secrets, read_secret, state_directory, unread_secrets
@@ -147,3 +147,29 @@ def test_state_is_kept_where_the_environment_says(environ: dict[str, str], path:
 
 def test_a_relative_choice_is_made_absolute() -> None:
     assert state_directory({"TRIMTAB_STATE": "state"}) == Path.cwd() / "state"
+
+
+def test_a_secret_comes_from_a_credential_of_the_service(tmp_path: Path) -> None:
+    secret_file(tmp_path / "community", mode=0o400)
+    assert read_secret(SecretRef(credential="community"), {"CREDENTIALS_DIRECTORY": str(tmp_path)}) == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("environ", "why"),
+    [
+        ({}, "the service has none .*LoadCredential=community:"),
+        ({"CREDENTIALS_DIRECTORY": "relative"}, "the service has none"),
+        ({"CREDENTIALS_DIRECTORY": "/nonexistent"}, "/nonexistent/community cannot be read"),
+    ],
+    ids=["no folder", "a relative folder", "no such credential"],
+)
+def test_a_credential_that_is_not_there_is_refused_by_name(environ: dict[str, str], why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        read_secret(SecretRef(credential="community"), environ)
+
+
+@pytest.mark.parametrize("name", ["../token", "a/b", ".hidden", "", "a b"])
+def test_the_name_of_a_credential_leads_out_of_no_folder(name: str) -> None:
+    text = f"seal: {{key: {{credential: {name!r}}}}}\nclouds: {{box: {{process: {{}}}}}}\n"
+    with pytest.raises(DeclarationError, match="credential"):
+        parse(text, "model.yaml")
