@@ -26,7 +26,7 @@ from handler.ports.examination import (
     Examined,
     Look,
     fine,
-    untold,
+    unknown,
     wrong,
 )
 from handler.ports.orchestrator import Orchestrator
@@ -130,9 +130,9 @@ def _without_echoes(catalogue: Catalogue, checks: Sequence[Check], looks: Sequen
 
 _NOT_CHECKED = "not checked, since the cloud does not answer or denies access"
 _ECHO = {
-    About.CLOUD: untold(_NOT_CHECKED),
-    About.PROFILE: untold(_NOT_CHECKED),
-    About.BALANCER: untold("not checked, for the reason that its access check gives"),
+    About.CLOUD: unknown(_NOT_CHECKED),
+    About.PROFILE: unknown(_NOT_CHECKED),
+    About.BALANCER: unknown("not checked, for the reason that its access check gives"),
 }
 
 

@@ -12,7 +12,7 @@ from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, Oc
 from config.model.managed import ManagedBalancer
 from handler.balancers.haproxy.remarks import remarks_on, versions_of
 from handler.ports.balancer import Balancer as Port
-from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, untold, wrong
+from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, unknown, wrong
 
 ACCESS = "access"
 PLAYED = "is simulated by Trimtab itself: there is nothing to reach"
@@ -71,7 +71,7 @@ def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer,
     try:
         driver_for(balancer).registrations()
     except DriverError:
-        return untold("not checked, since it does not list its members")
+        return unknown("not checked, since it does not list its members")
     remarks = remarks_on(balancer, most)
     grave = [remark.words for remark in remarks if remark.grave]
     if grave:

@@ -115,7 +115,7 @@ def wrong(words: str, remedy: str = "") -> Look:
     return Look(verdict=CheckVerdict.PROBLEM, words=words, remedy=remedy)
 
 
-def untold(words: str) -> Look:
+def unknown(words: str) -> Look:
     """Return a finding that is not known."""
     return Look(verdict=CheckVerdict.UNKNOWN, words=words)
 
@@ -150,7 +150,7 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
     except (ValueError, OverflowError):
         theirs = None
     if theirs is None:
-        return untold("its answers do not contain the time")
+        return unknown("its answers do not contain the time")
     ahead, behind = theirs - after, before - (theirs + 1.0)
     if max(ahead, behind) < _ASKEW:
         return fine("its clock agrees with ours")

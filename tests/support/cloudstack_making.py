@@ -61,7 +61,7 @@ class MakingWire(RulesWire):
         return sorted(address.ip for address in self.addresses.values() if address.state != "Free")
 
     @property
-    def wishes(self) -> list[str]:
+    def recorded(self) -> list[str]:
         return [tag["value"] for network in self.things["network"] for tag in network.get("tags", [])]
 
     def network(self, name: str = "tier") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from config.model.catalogue import CloudstackCloud
 from config.model.counters import CloudstackField
 from config.units import CloudId
 from tests.support.faults import Column, Declared, Fails, Fault, Harmless, Impossible, Side
-from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import OVER_HTTP, Answer, Call, Face, blameless, odd
 from tests.support.waiting import PATIENT
 
 
@@ -41,11 +41,11 @@ class _Front:
     async def close(self) -> None:
         await self._face.close()
 
-    def _answer(self, asked: Asked) -> Told:
+    def _answer(self, call: Call) -> Answer:
         side = self._side
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
         listed = {"count": len(names), "virtualmachine": [self._machine(name) for name in names]}
-        return Told(json.dumps({"listvirtualmachinesmetricsresponse": listed}).encode())
+        return Answer(json.dumps({"listvirtualmachinesmetricsresponse": listed}).encode())
 
     def _machine(self, name: str) -> dict[str, object]:
         honest = f"{self._side.value(name):.2f}%"

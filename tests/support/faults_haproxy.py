@@ -26,7 +26,7 @@ from tests.support.faults import (
     Side,
     Unrated,
 )
-from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import OVER_HTTP, Answer, Call, Face, blameless, odd
 
 _NEVER_ENDS = 100_000
 
@@ -132,8 +132,8 @@ class _Page:
     async def close(self) -> None:
         await self._face.close()
 
-    def _answer(self, asked: Asked) -> Told:
-        return Told(_table(self._side).encode(), kind="text/plain")
+    def _answer(self, call: Call) -> Answer:
+        return Answer(_table(self._side).encode(), kind="text/plain")
 
 
 _GAUGES: Cells = {

@@ -32,7 +32,7 @@ from tests.support.ports import free_tcp_port
 ACCESS = HttpAccess(credentials=BearerToken(token=SecretRef(env="TOKEN")))
 
 
-class Asked(NamedTuple):
+class Call(NamedTuple):
     """One request."""
 
     path: str
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     """Whose address was asked."""
 
 
-class Told(NamedTuple):
+class Answer(NamedTuple):
     """One honest answer."""
 
     body: bytes
@@ -60,7 +60,7 @@ class Face:
         answer: what is said where the fault is none of HTTP's.
     """
 
-    def __init__(self, side: Side, answer: Callable[[Asked], Told]) -> None:
+    def __init__(self, side: Side, answer: Callable[[Call], Answer]) -> None:
         self.side = side
         self.answer = answer
         self.port = free_tcp_port()  # it is listened on again and again: no connection may take it meanwhile
@@ -121,10 +121,10 @@ class _Conversation(asyncio.Protocol):
         self._heard = b""
         place = urlsplit(lines[0].split(" ")[1])
         form = dict(parse_qsl(body.decode("latin-1")))
-        self._say(Asked(place.path, dict(parse_qsl(place.query)), form, body, self._member))
+        self._say(Call(place.path, dict(parse_qsl(place.query)), form, body, self._member))
 
-    def _say(self, asked: Asked) -> None:
-        told, fault = self._face.answer(asked), self._face.side.fault
+    def _say(self, call: Call) -> None:
+        told, fault = self._face.answer(call), self._face.side.fault
         told = told._replace(body=self._face.side.spoil(told.body))
         honest = _response(told)
         match fault:
@@ -158,14 +158,14 @@ _ECHO = json.dumps({"message": f"not with {SECRET}", "errorcode": 0}).encode()
 
 
 _GARBAGE = b"\x00\xff\x17" + SECRET.encode() + bytes(range(256))
-_INSTEAD: Mapping[Fault | None, Callable[[Told], Told]] = {
+_INSTEAD: Mapping[Fault | None, Callable[[Answer], Answer]] = {
     Fault.EMPTY: lambda told: told._replace(body=b""),
-    Fault.AUTH: lambda _: Told(_ECHO, status="401 Unauthorized"),
-    Fault.RATE_LIMITED: lambda _: Told(_ECHO, status="429 Slow Down", headers=(("Retry-After", "20"),)),
+    Fault.AUTH: lambda _: Answer(_ECHO, status="401 Unauthorized"),
+    Fault.RATE_LIMITED: lambda _: Answer(_ECHO, status="429 Slow Down", headers=(("Retry-After", "20"),)),
 }
 
 
-def _response(told: Told) -> bytes:
+def _response(told: Answer) -> bytes:
     length = len(told.body)
     lines = [f"HTTP/1.1 {told.status}", f"Content-Type: {told.kind}", f"Content-Length: {length}"]
     lines += [f"{name}: {value}" for name, value in told.headers]
@@ -212,14 +212,14 @@ class _Endpoints:
     async def close(self) -> None:
         await self._face.close()
 
-    def _json(self, asked: Asked) -> Told:
-        value = odd(self._side, asked.member, self._side.value(asked.member))
-        return Told(json.dumps({"host": asked.member, "load": value}).encode())
+    def _json(self, call: Call) -> Answer:
+        value = odd(self._side, call.member, self._side.value(call.member))
+        return Answer(json.dumps({"host": call.member, "load": value}).encode())
 
-    def _metrics(self, asked: Asked) -> Told:
+    def _metrics(self, call: Call) -> Answer:
         side = self._side
-        value, taken = self._stale.get(asked.member, (side.value(asked.member), side.clock - 2.0))
-        written = odd(side, asked.member, value)
+        value, taken = self._stale.get(call.member, (side.value(call.member), side.clock - 2.0))
+        written = odd(side, call.member, value)
         if side.rising:
             born = side.clock - side.uptime
             text = f"# TYPE load counter\nload_total {written} {taken}\nload_created {born} {taken}\n# EOF\n"
@@ -227,7 +227,7 @@ class _Endpoints:
             text = f"# TYPE load gauge\nload {written} {taken}\n# EOF\n"
         date = formatdate(side.clock, usegmt=True)
         kind = "application/openmetrics-text; version=1.0.0"
-        return Told(text.encode(), kind, (("Date", date),))
+        return Answer(text.encode(), kind, (("Date", date),))
 
 
 OVER_HTTP: Cells = {

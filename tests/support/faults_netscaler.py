@@ -12,7 +12,7 @@ from config.model.access import NetscalerStats, SecretRef
 from config.model.counters import NetscalerField
 from config.units import SourceId
 from tests.support.faults import NO_TIMES, OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
-from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import OVER_HTTP, Answer, Call, Face, blameless, odd
 from tests.support.netscaler import a_group_member
 
 
@@ -41,8 +41,8 @@ class _Appliance:
     async def close(self) -> None:
         await self._face.close()
 
-    def _answer(self, asked: Asked) -> Told:
-        match asked.path.removeprefix("/nitro/v1/"):
+    def _answer(self, call: Call) -> Answer:
+        match call.path.removeprefix("/nitro/v1/"):
             case "config/login":
                 return _said(sessionid=f"##{self._side.started:08X}")
             case "stat/system":
@@ -62,8 +62,8 @@ class _Appliance:
         ]
 
 
-def _said(**objects: object) -> Told:
-    return Told(json.dumps({"errorcode": 0, "message": "Done", "severity": "NONE", **objects}).encode())
+def _said(**objects: object) -> Answer:
+    return Answer(json.dumps({"errorcode": 0, "message": "Done", "severity": "NONE", **objects}).encode())
 
 
 _NO_CLOCK = Harmless("its age is counted by our clock, from when we first saw its start")

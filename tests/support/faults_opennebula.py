@@ -13,7 +13,7 @@ from config.model.catalogue import OpennebulaCloud
 from config.model.counters import OpennebulaAttribute
 from config.units import CloudId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
-from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import OVER_HTTP, Answer, Call, Face, blameless, odd
 from tests.support.opennebula_documents import Vm, measured_xml, vm_xml
 from tests.support.waiting import PATIENT
 
@@ -47,14 +47,14 @@ class _Front:
     async def close(self) -> None:
         await self._face.close()
 
-    def _answer(self, asked: Asked) -> Told:
+    def _answer(self, call: Call) -> Answer:
         side = self._side
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
         machines = [self._machine(place, name) for place, name in enumerate(names)]
         pool = f"<VM_POOL>{''.join(vm_xml(machine) for machine in machines)}</VM_POOL>"
-        said = measured_xml(machines) if b"vmpool.monitoring" in asked.body else pool
+        said = measured_xml(machines) if b"vmpool.monitoring" in call.body else pool
         body = xmlrpc.client.dumps(([True, said, 0],), methodresponse=True).encode()
-        return Told(body, "text/xml", (("Date", formatdate(side.clock, usegmt=True)),))
+        return Answer(body, "text/xml", (("Date", formatdate(side.clock, usegmt=True)),))
 
     def _machine(self, place: int, name: str) -> Vm:
         side = self._side

@@ -32,7 +32,7 @@ from tests.support.faults import (
     Side,
     Unrated,
 )
-from tests.support.faults_http import OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import OVER_HTTP, Answer, Call, Face, blameless, odd
 from tests.support.waiting import PATIENT
 
 _PERIOD = 10.0
@@ -74,29 +74,29 @@ class _Front:
         await self._face.close()
         await self._honest.close()
 
-    def _nova(self, asked: Asked) -> Told:
+    def _nova(self, call: Call) -> Answer:
         side = self._side
-        if not asked.path.endswith("/diagnostics"):
+        if not call.path.endswith("/diagnostics"):
             half = self._kind is NovaField and side.fault is Fault.HALF
             names = list(side.members)[:1] if half else list(side.members)
             servers = [{"id": name, "metadata": {"trimtab.member": name}} for name in names]
-            return Told(json.dumps({"servers": servers}).encode())
-        name = asked.path.split("/")[-2]
+            return Answer(json.dumps({"servers": servers}).encode())
+        name = call.path.split("/")[-2]
         if side.fault is Fault.HALF and name != next(iter(side.members)):
-            return Told(b'{"itemNotFound": {"code": 404}}', status="404 Not Found")
+            return Answer(b'{"itemNotFound": {"code": 404}}', status="404 Not Found")
         value = odd(side, name, side.value(name))
         nic = {"mac_address": "01:23:45:67:89:ab", "rx_octets": value}
         said = {"state": "running", "memory_details": {"used": value, "maximum": 512}, "nic_details": [nic]}
-        return Told(json.dumps(said).encode())
+        return Answer(json.dumps(said).encode())
 
-    def _gnocchi(self, asked: Asked) -> Told:
+    def _gnocchi(self, call: Call) -> Answer:
         side = self._side
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
         began = (side.clock - _AGE if self._stale is None else self._stale) - _PERIOD
         when = datetime.fromtimestamp(began, UTC).isoformat()
         measures = {name: {"load": {"mean": [[when, _PERIOD, odd(side, name, side.value(name))]]}} for name in names}
         date = formatdate(side.clock, usegmt=True)
-        return Told(json.dumps({"measures": measures}).encode(), headers=(("Date", date),))
+        return Answer(json.dumps({"measures": measures}).encode(), headers=(("Date", date),))
 
 
 def _begun(access: OpenstackAccess, _: object) -> Grant:

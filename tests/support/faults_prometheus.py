@@ -13,7 +13,7 @@ from config.model.access import PrometheusServer
 from config.model.counters import PrometheusQuery
 from config.units import SourceId
 from tests.support.faults import OURS, Column, Declared, Fails, Fault, Harmless, Overstated, Side, Unrated
-from tests.support.faults_http import ACCESS, OVER_HTTP, Asked, Face, Told, blameless, odd
+from tests.support.faults_http import ACCESS, OVER_HTTP, Answer, Call, Face, blameless, odd
 from tests.support.prometheus import a_vector
 
 _STOPPED: float = 120.0
@@ -43,7 +43,7 @@ class _Server:
     async def close(self) -> None:
         await self._face.close()
 
-    def _answer(self, asked: Asked) -> Told:
+    def _answer(self, call: Call) -> Answer:
         side = self._side
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
         taken = side.clock - (_STOPPED if side.fault is Fault.STALE else 2.0)
@@ -51,10 +51,10 @@ class _Server:
         for name in names:
             labels = {"instance": f"{side.members[name]}:9100", "group": side.group}
             series.append(({"__name__": "load", **labels}, str(odd(side, name, side.value(name)))))
-            if STAMP in asked.form["query"]:
+            if STAMP in call.form["query"]:
                 series.append(({**labels, STAMP: "1"}, str(taken)))
         date = formatdate(side.clock, usegmt=True)
-        return Told(json.dumps(a_vector(*series, at=side.clock)).encode(), headers=(("Date", date),))
+        return Answer(json.dumps(a_vector(*series, at=side.clock)).encode(), headers=(("Date", date),))
 
 
 _ITS_OWN = Harmless("ages are counted by the server's clock alone")

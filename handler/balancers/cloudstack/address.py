@@ -52,8 +52,8 @@ class Addresses:
             return named[0].status if named else None
         if (marked := self._marked(own)) is not None:
             return marked.status
-        wished = self._wished(self._network())
-        return None if wished is None else PartStatus(id=wished, state=Provision.BEGUN, word="wished for")
+        recorded = self._recorded(self._network())
+        return None if recorded is None else PartStatus(id=recorded, state=Provision.BEGUN, word="recorded")
 
     def acquire(self) -> None:
         """Acquire the address, from any intermediate state.
@@ -65,29 +65,29 @@ class Addresses:
         network = self._needed()
         self._must_heed_names()
         free = self._free(network)  # before the account's: an address that is taken in between is then in one of both
-        wished, own = self._wished(network), {address.ip: address for address in self._all()}
-        if wished is not None and wished not in free and not self._may_be_ours(own.get(wished), network):
-            self._unwish(network, wished)
-            wished = None
-        if wished is None:
-            wished = self._chosen(free)
-            self._tag("createTags", "Network", network.id, self._mark, wished)
-        there = own.get(wished)
-        known = self._associated(network, wished) if there is None else there.id
+        recorded, own = self._recorded(network), {address.ip: address for address in self._all()}
+        if recorded is not None and recorded not in free and not self._may_be_ours(own.get(recorded), network):
+            self._erase(network, recorded)
+            recorded = None
+        if recorded is None:
+            recorded = self._chosen(free)
+            self._tag("createTags", "Network", network.id, self._mark, recorded)
+        there = own.get(recorded)
+        known = self._associated(network, recorded) if there is None else there.id
         self._tag("createTags", "PublicIpAddress", known, TAG, self._mark)
-        self._unwish(network, wished)
+        self._erase(network, recorded)
 
     def release(self) -> None:
         """Release our address, and remove the record. A network's source-NAT address stays, without the mark."""
         network, own = self._network(), self._all()
-        wished = self._wished(network)
+        recorded = self._recorded(network)
         if (marked := self._marked(own)) is not None:
-            self._unwish(network, wished)
+            self._erase(network, recorded)
             self._let_go(marked)
             return
-        for begun in (each for each in own if each.ip == wished and self._may_be_ours(each, network)):
+        for begun in (each for each in own if each.ip == recorded and self._may_be_ours(each, network)):
             self._let_go(begun)
-        self._unwish(network, wished)
+        self._erase(network, recorded)
 
     def users(self) -> tuple[str, ...]:
         """Return other users of an acquired address, which would lose it."""
@@ -141,7 +141,7 @@ class Addresses:
             raise Permanent(f"{self._about}: no network that the account can see is called {self._rule.network!a}")
         return network
 
-    def _wished(self, network: Network | None) -> str | None:
+    def _recorded(self, network: Network | None) -> str | None:
         return None if network is None else network.tags.get(self._mark)
 
     def _may_be_ours(self, address: PublicAddress | None, network: Network | None) -> bool:
@@ -160,8 +160,8 @@ class Addresses:
         version = version_of(self._client.ask("listCapabilities"))
         if version is not None and version < _BY_NAME:
             of = ".".join(map(str, version))
-            said = f"CloudStack {of} chooses public addresses itself, so one could be left behind without a record"
-            raise Permanent(f"{self._about}: {said}", remedy="acquire one, and write it as the rule's address")
+            message = f"CloudStack {of} chooses public addresses itself, so one could be left behind without a record"
+            raise Permanent(f"{self._about}: {message}", remedy="acquire one, and write it as the rule's address")
 
     # Changing
 
@@ -171,8 +171,8 @@ class Addresses:
             raise Transient(f"{self._about}: no public address is free")
         return free[int.from_bytes(blake2b(self._mark.encode(), digest_size=4).digest()) % len(free)]
 
-    def _associated(self, network: Network, wished: str) -> str:
-        given: Mapping[str, str] = {"ipaddress": wished, **network.place}
+    def _associated(self, network: Network, recorded: str) -> str:
+        given: Mapping[str, str] = {"ipaddress": recorded, **network.place}
         known = self._jobs.done(self._about, "associateIpAddress", **given)
         if not known:
             raise Transient(f"{self._about}: associateIpAddress: the response has no address; looking it up")
@@ -184,9 +184,9 @@ class Addresses:
         elif TAG in address.tags:
             self._tag("deleteTags", "PublicIpAddress", address.id, TAG, self._mark)
 
-    def _unwish(self, network: Network | None, wished: str | None) -> None:
-        if network is not None and wished is not None:
-            self._tag("deleteTags", "Network", network.id, self._mark, wished)
+    def _erase(self, network: Network | None, recorded: str | None) -> None:
+        if network is not None and recorded is not None:
+            self._tag("deleteTags", "Network", network.id, self._mark, recorded)
 
     def _tag(self, command: str, kind: str, id: str, key: str, value: str) -> None:
         given = {"resourceids": id, "resourcetype": kind, "tags[0].key": key, "tags[0].value": value}

@@ -34,7 +34,7 @@ from handler.orchestrators.cloudstack.machines import CloudstackMachine, machine
 from handler.orchestrators.cloudstack.names import mark_of, member_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Registration, RegistrationState
-from handler.ports.examination import About, Check, Look, fine, look_at_clock, untold
+from handler.ports.examination import About, Check, Look, fine, look_at_clock, unknown
 
 
 def checks_of(
@@ -51,7 +51,7 @@ def checks_of(
 
 def _version(client: CloudstackClient) -> Look:
     version = text(client.ask("listCapabilities").get("capability"), "cloudstackversion")
-    return fine(f"CloudStack {version}") if version else untold("CloudStack does not report its version")
+    return fine(f"CloudStack {version}") if version else unknown("CloudStack does not report its version")
 
 
 _PREFIXES: Mapping[RegistrationState, str] = MappingProxyType(
@@ -175,8 +175,8 @@ class CloudstackRuleDriver:
             raise self._missing(entries)
         if len(wanted) > 1:
             among = ", ".join(text(entry, "id") for entry in wanted)
-            said = f"means {len(wanted)} rules: write the id, one of {among}"
-            raise Permanent(f"{self._about}: {self._there.rule} {said}")
+            message = f"means {len(wanted)} rules: write the id, one of {among}"
+            raise Permanent(f"{self._about}: {self._there.rule} {message}")
         found = wanted[0]
         self._known = text(found, "id")
         tags = found.get("tags") if isinstance(found, Mapping) else None
@@ -184,17 +184,17 @@ class CloudstackRuleDriver:
 
     def _missing(self, listed: Sequence[object]) -> Permanent:
         """Return the error for a missing rule: `NotFound` if the account lists others, and none with its former id."""
-        said = f"{self._about}: {self._there.rule} is no rule of this account"
+        message = f"{self._about}: {self._there.rule} is no rule of this account"
         renamed = [text(entry, "name") for entry in listed if self._known and text(entry, "id") == self._known]
         if renamed:
             remedy = f"write its id, {self._known}, as rule"
-            return Permanent(f"{said}: it is called {renamed[0]} now", cause=FailureCause.BALANCER, remedy=remedy)
+            return Permanent(f"{message}: it is called {renamed[0]} now", cause=FailureCause.BALANCER, remedy=remedy)
         if not listed:
             return Permanent(
-                f"{said}, and the account has no other rule either", cause=FailureCause.BALANCER, remedy=_RULES
+                f"{message}, and the account has no other rule either", cause=FailureCause.BALANCER, remedy=_RULES
             )
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the account has {others}", cause=FailureCause.BALANCER, remedy=_RULES)
+        return NotFound(f"{message}, and the account has {others}", cause=FailureCause.BALANCER, remedy=_RULES)
 
     def _assigned(self, rule: _Rule) -> Mapping[MemberName, CloudstackMachine]:
         """Return the members that get work; foreign machines are left out."""

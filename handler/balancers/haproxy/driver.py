@@ -103,7 +103,7 @@ class Steering:
             self.leave(member)
         check = " check" if any(other.checked for other in servers.values()) else ""
         where = f"[{target}]:{port}" if target.version == 6 else f"{target}:{port}"  # noqa: PLR2004 the version of IP
-        match self._runtime.tell(f"add server {server} {where}{check}"):
+        match self._runtime.run(f"add server {server} {where}{check}"):
             case "New server registered.":
                 servers[member] = HaproxyServer(
                     name=member, address=target, port=port, state=RegistrationState.PARKED, checked=bool(check)
@@ -127,7 +127,7 @@ class Steering:
     def drain(self, member: MemberName) -> None:
         """Let the server finish its current work."""
         command = f"set server {self._server(member)} state drain"
-        if (text := self._runtime.tell(command)) not in ("", NO_SERVER):
+        if (text := self._runtime.run(command)) not in ("", NO_SERVER):
             raise self._runtime.unexpected(command, text)
 
     def leave(self, member: MemberName) -> None:
@@ -138,7 +138,7 @@ class Steering:
         """
         server = self._server(member)
         command = f"set server {server} state maint"
-        match self._runtime.tell(command):
+        match self._runtime.run(command):
             case "":
                 pass
             case text if text == NO_SERVER:
@@ -146,9 +146,9 @@ class Steering:
                 return
             case text:
                 raise self._runtime.unexpected(command, text)
-        self._runtime.tell(f"shutdown sessions server {server}")
+        self._runtime.run(f"shutdown sessions server {server}")
         command = f"del server {server}"
-        if (text := self._runtime.tell(command)) not in ("Server deleted.", NO_SERVER):
+        if (text := self._runtime.run(command)) not in ("Server deleted.", NO_SERVER):
             raise self._runtime.unexpected(command, text)
         self._forget(member)
 

@@ -84,7 +84,7 @@ def _reweighted(runtime: Runtime, members: Iterable[HaproxyServer]) -> Iterator[
 
 
 def _dynamic(runtime: Runtime) -> Iterator[tuple[bool, str]]:
-    answer = runtime.tell(f"add server {runtime.named()}/{_PROBE}")
+    answer = runtime.run(f"add server {runtime.named()}/{_PROBE}")
     if answer == NOT_DYNAMIC:
         yield True, not_dynamic(runtime)
         return

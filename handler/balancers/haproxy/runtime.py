@@ -118,10 +118,10 @@ class Runtime:
 
     def must_be_silent(self, command: str) -> None:
         """Send a command whose success is an empty answer."""
-        if text := self.tell(command):
+        if text := self.run(command):
             raise self.unexpected(command, text)
 
-    def tell(self, command: str) -> str:
+    def run(self, command: str) -> str:
         """Send a command and return HAProxy's answer, without blank lines."""
         return self._answer(command).strip()
 
@@ -138,13 +138,13 @@ class Runtime:
 
     def _without_backend(self) -> Permanent:
         """Return the error for a missing backend: `NotFound` if the process lists other backends and not this one."""
-        said = f"HAProxy at {self.socket} has no backend {self.backend}"
+        message = f"HAProxy at {self.socket} has no backend {self.backend}"
         others = self.read("show backend", read_backends)
         if not others or self.backend in others:
-            said = f"{said}, and lists {'it all the same' if others else 'no other backend either'}"
-            return Permanent(said, cause=FailureCause.POOL, remedy=PUT_BACK)
+            message = f"{message}, and lists {'it all the same' if others else 'no other backend either'}"
+            return Permanent(message, cause=FailureCause.POOL, remedy=PUT_BACK)
         count = f"{len(others)} other{'' if len(others) == 1 else 's'}"
-        return NotFound(f"{said}, and lists {count}", cause=FailureCause.POOL, remedy=PUT_BACK)
+        return NotFound(f"{message}, and lists {count}", cause=FailureCause.POOL, remedy=PUT_BACK)
 
     def _ask_alone(self, command: bytes) -> bytes:
         return exchange(_address(self.socket), command, within=self._within, at_most=_LONGEST_ANSWER)
@@ -170,11 +170,11 @@ class Runtime:
             with self._sending() as one:
                 yield one
         except PermissionError as problem:
-            said = f"{self.socket} may not be opened by this user"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS, remedy="join the socket's group") from problem
+            message = f"{self.socket} may not be opened by this user"
+            raise Permanent(message, cause=FailureCause.CREDENTIALS, remedy="join the socket's group") from problem
         except (FileNotFoundError, ConnectionRefusedError) as problem:
-            said = f"HAProxy does not answer at {self.socket}: nothing listens there"
-            raise Transient(said, remedy=opening(self.socket)) from problem
+            message = f"HAProxy does not answer at {self.socket}: nothing listens there"
+            raise Transient(message, remedy=opening(self.socket)) from problem
         except OSError as problem:
             raise Transient(f"HAProxy does not answer at {self.socket}: {_words(problem)}") from problem
 
@@ -191,8 +191,8 @@ class Runtime:
         if text in _NO_BACKEND:
             raise self._without_backend()
         if text == "Permission denied":
-            said = f"HAProxy at {self.socket} refused `{command}`"
-            raise Permanent(said, cause=FailureCause.CREDENTIALS, remedy="its stats socket needs `level admin`")
+            message = f"HAProxy at {self.socket} refused `{command}`"
+            raise Permanent(message, cause=FailureCause.CREDENTIALS, remedy="its stats socket needs `level admin`")
         return answer
 
 

@@ -124,14 +124,14 @@ class HaproxySeveral:
             DriverError: no process answered.
         """
         reminders = self._reminders(changes)
-        told = [self._told(process, changes, reminders[process]) for process in self._processes]
-        if all(isinstance(answers, DriverError) for answers in told):
-            raise _gravest([answers for answers in told if isinstance(answers, DriverError)])
-        each = [[answers] * len(changes) if isinstance(answers, DriverError) else answers for answers in told]
+        outcomes = [self._apply_on(process, changes, reminders[process]) for process in self._processes]
+        if all(isinstance(answers, DriverError) for answers in outcomes):
+            raise _gravest([answers for answers in outcomes if isinstance(answers, DriverError)])
+        each = [[answers] * len(changes) if isinstance(answers, DriverError) else answers for answers in outcomes]
         failures = ([failure for failure in failed if failure is not None] for failed in zip(*each, strict=True))
         return [_gravest(failed) if failed else None for failed in failures]
 
-    def _told(
+    def _apply_on(
         self, process: OneOf, changes: Sequence[RegistrationChange], reminders: Sequence[RegistrationChange]
     ) -> Sequence[DriverError | None] | DriverError:
         try:
@@ -206,16 +206,16 @@ def together(member: MemberName, registrations: Iterable[Registration | None]) -
 
 
 def _state(states: Iterable[RegistrationState | None]) -> RegistrationState:
-    said = set(states)
-    if said == {RegistrationState.SERVING}:
+    states_seen = set(states)
+    if states_seen == {RegistrationState.SERVING}:
         return RegistrationState.SERVING
-    if said & {RegistrationState.SERVING, RegistrationState.PARTLY}:
+    if states_seen & {RegistrationState.SERVING, RegistrationState.PARTLY}:
         return RegistrationState.PARTLY
-    return RegistrationState.DRAINING if RegistrationState.DRAINING in said else RegistrationState.PARKED
+    return RegistrationState.DRAINING if RegistrationState.DRAINING in states_seen else RegistrationState.PARKED
 
 
-def _health(said: Iterable[Health | None]) -> Health | None:
-    checked = {health for health in said if health is not None}
+def _health(reports: Iterable[Health | None]) -> Health | None:
+    checked = {health for health in reports if health is not None}
     if not checked:
         return None
     return checked.pop() if len(checked) == 1 else Health.UNKNOWN

@@ -208,11 +208,11 @@ class SlotSteering:
         """Put a slot into maintenance, end its sessions, and remove its address and then its name."""
         server = self._named(slot)
         self._runtime.must_be_silent(f"set server {server} state maint")
-        self._runtime.tell(f"shutdown sessions server {server}")
+        self._runtime.run(f"shutdown sessions server {server}")
         self._move(slot, NOWHERE)
         if not is_nowhere(slot):
             command = f"del map {self._template.map} {place_of(slot)}"
-            if (text := self._runtime.tell(command)) not in ("", "Key not found."):
+            if (text := self._runtime.run(command)) not in ("", "Key not found."):
                 raise self._runtime.unexpected(command, text)
         self._known = self.slots.without(slot)
 
@@ -233,7 +233,7 @@ class SlotSteering:
 
     def _move(self, slot: HaproxyServer, where: str) -> None:
         command = f"set server {self._named(slot)} addr {where}"
-        if not (text := self._runtime.tell(command)).startswith(_CHANGED):
+        if not (text := self._runtime.run(command)).startswith(_CHANGED):
             raise self._runtime.unexpected(command, text)
 
     def _slot_of(self, member: MemberName) -> HaproxyServer | None:

@@ -13,9 +13,9 @@ from collector.clients.nitro.parsing import text
 from collector.clients.nitro.session import NitroCall
 from collector.clients.quoting import shown
 from config.units import Instant
-from handler.ports.examination import About, Check, Look, clock_look, fine, untold
+from handler.ports.examination import About, Check, Look, clock_look, fine, unknown
 
-_ASKED = NitroCall(path="config/nsversion")
+_VERSION = NitroCall(path="config/nsversion")
 
 
 def checks_of(name: str, client: NitroClient, clock: Callable[[], Instant]) -> Sequence[Check]:
@@ -28,13 +28,13 @@ def checks_of(name: str, client: NitroClient, clock: Callable[[], Instant]) -> S
 
 
 def _version(client: NitroClient) -> Look:
-    told = client.whole(_ASKED).get("nsversion")
-    found = told[0] if isinstance(told, list) and told else told  # releases differ
-    said = shown(text(found, "version")) if isinstance(found, dict) else ""
-    return fine(said) if said else untold("NetScaler does not report its version")
+    entries = client.whole(_VERSION).get("nsversion")
+    found = entries[0] if isinstance(entries, list) and entries else entries  # releases differ
+    version = shown(text(found, "version")) if isinstance(found, dict) else ""
+    return fine(version) if version else unknown("NetScaler does not report its version")
 
 
 def _clock(client: NitroClient, clock: Callable[[], Instant]) -> Look:
-    client.date(_ASKED)  # log in before the clocks are compared: a login may take a while
+    client.date(_VERSION)  # log in before the clocks are compared: a login may take a while
     before = clock()
-    return clock_look(client.date(_ASKED), before, clock())
+    return clock_look(client.date(_VERSION), before, clock())

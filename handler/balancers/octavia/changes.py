@@ -127,11 +127,11 @@ def planned(entries: Iterable[PoolMember], changes: Sequence[RegistrationChange]
             failed[change.member] = error
         if change.member in failed:
             refused[place] = failed[change.member]
-    put = tuple(_told(entry) for entry in sorted(draft.put.values(), key=lambda entry: entry.name))
+    put = tuple(_encoded(entry) for entry in sorted(draft.put.values(), key=lambda entry: entry.name))
     return PoolPlan(put=put, delete=tuple(draft.delete), refused=refused)
 
 
-def _told(entry: PoolMember) -> Mapping[str, object]:
+def _encoded(entry: PoolMember) -> Mapping[str, object]:
     """Return one member of a batch. Omitted attributes go back to their defaults."""
     return {
         **dict(entry.kept),

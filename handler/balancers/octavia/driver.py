@@ -29,7 +29,7 @@ from handler.balancers.octavia.parsing import Tree
 from handler.balancers.octavia.pool import OctaviaPool, PoolReference, wait
 from handler.planning.world import Registration
 from handler.ports.balancer import MemberMove, RegistrationChange
-from handler.ports.examination import About, Check, Look, clock_look, fine, untold
+from handler.ports.examination import About, Check, Look, clock_look, fine, unknown
 
 _REMEDY = REMEDIES[FailureCause.BALANCER]
 
@@ -48,7 +48,7 @@ def checks_of(
 
 def _version(connection: OpenstackConnection) -> Look:
     offered = connection.offered(LOAD_BALANCER)
-    return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else untold("Octavia does not report its version")
+    return fine(f"Octavia {offered[0]}.{offered[1]}") if offered else unknown("Octavia does not report its version")
 
 
 def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Look:
@@ -61,7 +61,7 @@ def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Loo
 def _state(pool: OctaviaPool) -> Look:
     if pool.state() is Tree.ACTIVE:
         return fine("pool and load balancer take changes")
-    return untold("pool or load balancer is being changed now, and takes no changes meanwhile")
+    return unknown("pool or load balancer is being changed now, and takes no changes meanwhile")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

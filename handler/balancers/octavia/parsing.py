@@ -66,29 +66,35 @@ class PoolMember:
         return _HEALTH.get(self.operating, Health.UNKNOWN)
 
 
-def entry_of(said: object) -> PoolMember | None:
+def entry_of(document: object) -> PoolMember | None:
     """Read one member; ``None``: the entry is not a member.
 
-    >>> said = {"id": "327a", "name": "web-k3f9ab-3", "address": "10.20.9.3", "protocol_port": 80, "weight": 0}
-    >>> entry = entry_of(said | {"admin_state_up": True, "operating_status": "DRAINING", "backup": False})
+    >>> document = {"id": "327a", "name": "web-k3f9ab-3", "address": "10.20.9.3", "protocol_port": 80, "weight": 0}
+    >>> entry = entry_of(document | {"admin_state_up": True, "operating_status": "DRAINING", "backup": False})
     >>> entry.state, entry.health, entry.kept
     (<RegistrationState.DRAINING: 'draining'>, <Health.UNKNOWN: 'unknown'>, (('backup', False),))
     """
-    if not isinstance(said, Mapping):
+    if not isinstance(document, Mapping):
         return None
-    port, weight, up = said.get("protocol_port"), said.get("weight", 1), said.get("admin_state_up", True)
-    address = shortest(text(said, "address"))
-    if not text(said, "id") or not address or type(port) is not int or type(weight) is not int or type(up) is not bool:
+    port, weight, up = document.get("protocol_port"), document.get("weight", 1), document.get("admin_state_up", True)
+    address = shortest(text(document, "address"))
+    if (
+        not text(document, "id")
+        or not address
+        or type(port) is not int
+        or type(weight) is not int
+        or type(up) is not bool
+    ):
         return None
     return PoolMember(
-        id=text(said, "id"),
-        name=text(said, "name"),
+        id=text(document, "id"),
+        name=text(document, "name"),
         address=address,
         port=port,
         weight=weight,
         up=up,
-        operating=text(said, "operating_status"),
-        kept=tuple((key, said[key]) for key in _KEPT if said.get(key) is not None),
+        operating=text(document, "operating_status"),
+        kept=tuple((key, document[key]) for key in _KEPT if document.get(key) is not None),
     )
 
 
@@ -111,7 +117,7 @@ def page_of(body: object) -> tuple[tuple[PoolMember, ...], str] | None:
     ((), '')
     """
     page = listed(body, "members")
-    read = [entry_of(said) for said in page.entries] if page is not None else []
+    read = [entry_of(document) for document in page.entries] if page is not None else []
     if page is None or None in read:
         return None
     return tuple(entry for entry in read if entry is not None), page.marker

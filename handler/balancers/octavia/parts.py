@@ -39,8 +39,8 @@ class ListedPart:
 def listed(part: ManagedPart, body: object) -> tuple[ListedPart, ...] | None:
     """Read a listing of one kind of part; ``None``: malformed.
 
-    >>> said = {"id": "0f58", "name": "trimtab-k3f9ab-front", "provisioning_status": "PENDING_CREATE"}
-    >>> (pool,) = listed(ManagedPart.POOL, {"pools": [said | {"loadbalancers": [{"id": "bb73"}]}]})
+    >>> part = {"id": "0f58", "name": "trimtab-k3f9ab-front", "provisioning_status": "PENDING_CREATE"}
+    >>> (pool,) = listed(ManagedPart.POOL, {"pools": [part | {"loadbalancers": [{"id": "bb73"}]}]})
     >>> pool.status.state, pool.status.word, sorted(pool.within)
     (<Provision.PENDING: 'pending'>, 'PENDING_CREATE', ['bb73'])
     """
@@ -79,15 +79,15 @@ def body_of(
     ids: Mapping[str, str],
 ) -> Mapping[str, object]:
     """Return the request that creates a part; ``ids``: those of the VIP's ``subnet`` and ``network``, if named."""
-    told = {"name": name, "description": _DESCRIPTION}
+    named = {"name": name, "description": _DESCRIPTION}
     match part:
         case ManagedPart.LOADBALANCER:
-            return {"loadbalancer": told | dict(_balancer(declared, ids))}
+            return {"loadbalancer": named | dict(_balancer(declared, ids))}
         case ManagedPart.LISTENER:
             above = {"loadbalancer_id": found[ManagedPart.LOADBALANCER].id}
-            return {"listener": told | above | dict(_listener(declared.listener))}
+            return {"listener": named | above | dict(_listener(declared.listener))}
         case ManagedPart.POOL:
-            return {"pool": told | {"listener_id": found[ManagedPart.LISTENER].id} | dict(_pool(declared.pool))}
+            return {"pool": named | {"listener_id": found[ManagedPart.LISTENER].id} | dict(_pool(declared.pool))}
         case ManagedPart.HEALTHMONITOR:
             above = {"name": name, "pool_id": found[ManagedPart.POOL].id}
             return {"healthmonitor": above | dict(_monitor(declared.health_monitor or HealthMonitor()))}

@@ -102,20 +102,20 @@ class OctaviaPool:
             self._check_version()
         known = {(entry.address, entry.port): entry.id for entry in mind}
         if len(members) > 1:
-            self._told("PUT", "/members?additive_only=true", {"members": list(members)})
+            self._send("PUT", "/members?additive_only=true", {"members": list(members)})
             return
         for member in members:
             own_id = known.get((str(member["address"]), int(str(member["protocol_port"]))))
             if own_id is None:
-                self._told("POST", "/members", {"member": member})
+                self._send("POST", "/members", {"member": member})
             else:
                 fixed = {"address", "protocol_port", "subnet_id"}
                 changed = {key: value for key, value in member.items() if key not in fixed}
-                self._told("PUT", f"/members/{own_id}", {"member": changed})
+                self._send("PUT", f"/members/{own_id}", {"member": changed})
 
     def delete(self, member: str) -> None:
         """Delete a member by its id, and wait until it is done. If it is gone already, that is success."""
-        self._told("DELETE", f"/members/{member}", None)
+        self._send("DELETE", f"/members/{member}", None)
 
     # Changes
 
@@ -125,7 +125,7 @@ class OctaviaPool:
             if self._tree() is Tree.ACTIVE:
                 return
 
-    def _told(self, method: str, path: str, body: object) -> None:
+    def _send(self, method: str, path: str, body: object) -> None:
         """Make a change as soon as the tree takes one, and wait until it takes the next."""
         for _ in self._until("takes no changes"):
             answer = self._ask(method, path, body=body, but=_IMMUTABLE | _GONE)
@@ -210,9 +210,9 @@ class OctaviaPool:
 
     def _refuse_conflict(self, answer: ServiceResponse) -> None:
         """Return if the conflict is an immutable tree; raise for any other, which waiting does not solve."""
-        said = text(answer.body, "faultstring")
-        if "immutable" not in said and "Invalid state" not in said:
-            raise Transient(f"{self._about}: {said or 'a conflict'}")
+        message = text(answer.body, "faultstring")
+        if "immutable" not in message and "Invalid state" not in message:
+            raise Transient(f"{self._about}: {message or 'a conflict'}")
 
     # Lookup
 
@@ -230,16 +230,16 @@ class OctaviaPool:
             raise self._without_pool(own)
         if len(found) > 1:
             remedy = f"write the id of one of them as pool: {', '.join(found)}"
-            said = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
-            raise Permanent(said, cause=FailureCause.POOL, remedy=remedy)
+            message = f"{self._connection.id}: the load balancer {above} has {len(found)} pools"
+            raise Permanent(message, cause=FailureCause.POOL, remedy=remedy)
         return found[0]
 
     def _without_pool(self, load_balancer: str) -> Permanent:
         """Return the error for a load balancer without a pool, or for a missing load balancer."""
         path, about = f"{LOAD_BALANCER_KIND.path}/{load_balancer}", f"the load balancer {self._place.load_balancer}"
         if self._connection.ask(LOAD_BALANCER, "GET", path, but=_GONE).status in _GONE:
-            said = f"{self._connection.id}: {about} does not exist"
-            return self._missing(LOAD_BALANCER_KIND, load_balancer, said)
+            message = f"{self._connection.id}: {about} does not exist"
+            return self._missing(LOAD_BALANCER_KIND, load_balancer, message)
         return self._missing(POOL, "", f"{self._connection.id}: {about} has 0 pools", remedy=_MAKE_POOL)
 
     def _named(self, kind: OpenstackKind, written: str) -> str:
@@ -252,24 +252,24 @@ class OctaviaPool:
                 raise self._missing(kind, written, str(error)) from None
             raise Permanent(str(error), cause=FailureCause.POOL, remedy=_LISTED[kind.word]) from None
 
-    def _missing(self, kind: OpenstackKind, written: str, said: str, *, remedy: str = "") -> Permanent:
+    def _missing(self, kind: OpenstackKind, written: str, message: str, *, remedy: str = "") -> Permanent:
         """Return the error for a missing pool or load balancer: `NotFound` if the project sees others but not this one.
 
         Args:
             kind: what is missing.
             written: its id or name; empty: neither is known.
-            said: the evidence.
+            message: the evidence.
             remedy: what to do, if not to name another one.
         """
         listed = self._listed(kind)
         remedy = remedy or _LISTED[kind.word]
         if not listed:
-            said = f"{said}, and the project sees no other {kind.word} either"
-            return Permanent(said, cause=FailureCause.POOL, remedy=remedy)
+            message = f"{message}, and the project sees no other {kind.word} either"
+            return Permanent(message, cause=FailureCause.POOL, remedy=remedy)
         if any(written in {text(entry, "id"), text(entry, "name")} for entry in listed if written):
-            return Permanent(f"{said}, and the project sees it all the same", cause=FailureCause.POOL, remedy=remedy)
+            return Permanent(f"{message}, and the project sees it all the same", cause=FailureCause.POOL, remedy=remedy)
         others = f"{len(listed)} other{'' if len(listed) == 1 else 's'}"
-        return NotFound(f"{said}, and the project sees {others}", cause=FailureCause.POOL, remedy=remedy)
+        return NotFound(f"{message}, and the project sees {others}", cause=FailureCause.POOL, remedy=remedy)
 
     def _listed(self, kind: OpenstackKind) -> tuple[object, ...]:
         """Return all objects of a kind that the project sees. Never partial."""
@@ -290,8 +290,8 @@ class OctaviaPool:
     def _check_version(self) -> None:
         offered = self._connection.offered(LOAD_BALANCER)
         if offered is None or offered < _OLDEST:
-            told = "none" if offered is None else ".".join(map(str, offered))
-            raise Permanent(f"{self._connection.id}: Octavia's API is {told}: Trimtab needs 2.11 (Train)")
+            version = "none" if offered is None else ".".join(map(str, offered))
+            raise Permanent(f"{self._connection.id}: Octavia's API is {version}: Trimtab needs 2.11 (Train)")
         self._batches = True
 
     @property

@@ -165,8 +165,8 @@ class SharedListenerBalancer:
                 f"the holder of listener {self._id} did not start within {_START_WITHIN:.0f} s"
             ) from problem
         if started.returncode not in (0, _ANOTHER_RUNS):
-            said = started.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise Transient(f"the holder of listener {self._id} did not start: {' '.join(said)}")
+            last_line = started.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise Transient(f"the holder of listener {self._id} did not start: {' '.join(last_line)}")
 
     def _unreachable(self, problem: OSError) -> Transient:
         return Transient(

@@ -18,13 +18,13 @@ from handler.balancers.shared_listener.protocol import (
     Active,
     Dismiss,
     Hello,
+    LastOrder,
     Message,
     ProtocolError,
     RefusedMessage,
     Start,
     Stop,
     Stopped,
-    Told,
     Welcome,
 )
 
@@ -101,7 +101,7 @@ async def _connect(control: Path) -> HolderSocket | None:
 class _Registration:
     name: str
     work: Work
-    was: Told | None = None
+    was: LastOrder | None = None
     of: str | None = None
     copy: socket.socket | None = None
     """Our copy, to give back; the member program has another."""

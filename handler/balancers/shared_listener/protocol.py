@@ -7,8 +7,8 @@ refuse what is not in this table, unknown fields included, by closing the connec
 member → holder
 ======================================================  ==============================================================
 ``{"say": "hello", "seat", "was", "of", "socket"}``     first line. ``seat``: the member's name. ``was``: null,
-                                                        ``"serving"`` or ``"draining"``: what it was last told. ``of``:
-                                                        null or the holder that told it. ``socket``: a copy of the
+                                                        ``"serving"`` or ``"draining"``: its last order. ``of``:
+                                                        null or the holder that gave it. ``socket``: a copy of the
                                                         listening socket comes with this line (SCM_RIGHTS); true for a
                                                         member that was serving
 ``{"say": "active", "connections"}``                    on change and now and then
@@ -46,7 +46,7 @@ LONGEST_ANSWER = 8 * 1024 * 1024
 """Bytes that a driver reads of one answer: some 80,000 registrations."""
 
 State = Literal["parked", "serving", "draining"]
-Told = Literal["serving", "draining"]
+LastOrder = Literal["serving", "draining"]
 Verb = Literal["join", "enable", "drain", "leave"]
 
 
@@ -59,7 +59,7 @@ class Hello:
     """A member presents itself."""
 
     registration: str = field(metadata={"wire": "seat"})
-    was: Told | None
+    was: LastOrder | None
     of: str | None
     socket: bool
 
@@ -146,7 +146,7 @@ FromDriver = ChangeMessage | AskRegistrations | EndMessage
 ToDriver = DoneMessage | RegistrationsMessage | RefusedMessage
 Message = FromMember | ToMember | FromDriver | ToDriver
 
-_SAYS: Final[Mapping[type[Message], str]] = {
+_NAMES: Final[Mapping[type[Message], str]] = {
     Hello: "hello",
     Active: "active",
     Stopped: "stopped",
@@ -172,7 +172,7 @@ def encode(message: Message) -> bytes:
         case EndMessage():
             head = {"ask": "end"}
         case _:
-            head = {"say": _SAYS[type(message)]}
+            head = {"say": _NAMES[type(message)]}
     # By hand, not by `config.build.wire`: members have this module and the standard library, nothing else of Trimtab.
     body = {each.metadata.get("wire", each.name): getattr(message, each.name) for each in fields(message)}
     return json.dumps(head | body, separators=(",", ":")).encode() + b"\n"

@@ -20,6 +20,7 @@ from handler.balancers.shared_listener.protocol import (
     DoneMessage,
     EndMessage,
     Hello,
+    LastOrder,
     Message,
     ProtocolError,
     RefusedMessage,
@@ -29,7 +30,6 @@ from handler.balancers.shared_listener.protocol import (
     Stop,
     Stopped,
     ToDriver,
-    Told,
     Welcome,
     encode,
 )
@@ -52,7 +52,7 @@ class ListenerRegistration:
         return None if self.unanswered else self.reported
 
 
-def resumed(place: ListenerRegistration | None, hello: Hello, holder: str) -> Told | None:
+def resumed(place: ListenerRegistration | None, hello: Hello, holder: str) -> LastOrder | None:
     """Return what a member of an earlier holder goes on doing; ``None``: it did not serve or drain.
 
     A member with an order of *this* holder is not resumed: if its registration is gone, it was removed on purpose.
@@ -120,7 +120,7 @@ class ListenerRegistrations:
     def greet(self, hello: Hello, wire: HolderSocket, *, ours: bool) -> None:
         """Give a new connection the order of its registration."""
         wire.send(Welcome(holder=self.holder))
-        was: Told | None = hello.was
+        was: LastOrder | None = hello.was
         if not ours:
             wire.send(Dismiss())
             was = None
@@ -157,7 +157,7 @@ class ListenerRegistrations:
         """Carry out a request of the driver."""
         if isinstance(question, EndMessage):
             for wire in self.wires.values():
-                self.tell(wire, Dismiss())
+                self.send(wire, Dismiss())
             return DoneMessage()
         if self.settling:
             return RefusedMessage(
@@ -193,7 +193,7 @@ class ListenerRegistrations:
                     self.drain(place, wire)
             case "leave":
                 if self.places.pop(name, None) is not None and wire is not None:
-                    self.tell(wire, Dismiss())
+                    self.send(wire, Dismiss())
             case _:
                 assert_never(wanted.ask)
         _log.info("%s member=%s", wanted.ask, name)
@@ -202,17 +202,17 @@ class ListenerRegistrations:
     def enable(self, place: ListenerRegistration, wire: HolderSocket | None) -> None:
         """Give a member work."""
         if place.state != "serving" and wire is not None:
-            self.tell(wire, Start())
+            self.send(wire, Start())
         place.state = "serving"
 
     def drain(self, place: ListenerRegistration, wire: HolderSocket | None) -> None:
         """Give a member no new work."""
         if place.state == "serving" and wire is not None:
             place.unanswered += 1
-            self.tell(wire, Stop())
+            self.send(wire, Stop())
         place.state = "draining"
 
-    def tell(self, wire: HolderSocket, order: Start | Stop | Dismiss) -> None:
+    def send(self, wire: HolderSocket, order: Start | Stop | Dismiss) -> None:
         """Send an order; a member that cannot be reached is disconnected, and gets it when it reconnects."""
         try:
             wire.send(order, self.port.listening if isinstance(order, Start) else None)

@@ -26,7 +26,7 @@ from handler.orchestrators.cloudstack.ids import (
     CloudstackKind,
 )
 from handler.planning.headroom import UsageLimit
-from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, untold, wrong
+from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, unknown, wrong
 
 _COUNTED = (("cpu", "cores"), ("memory", "MiB of memory"))
 
@@ -57,23 +57,23 @@ class CloudstackDoctor:
     def _version(self) -> Look:
         capability = self.client.ask("listCapabilities").get("capability")
         version = text(capability, "cloudstackversion")
-        return fine(f"CloudStack {version}") if version else untold("CloudStack does not report its version")
+        return fine(f"CloudStack {version}") if version else unknown("CloudStack does not report its version")
 
     def _quota(self, most: int) -> Look:
         owners = owners_of(self.client)
         if len(owners) != 1:
-            return untold(f"{len(owners)} accounts or projects are listed instead of one")
+            return unknown(f"{len(owners)} accounts or projects are listed instead of one")
         machines = limit_of(owners[0], "vm", "machines")
         if machines is None:
-            return untold("CloudStack does not report the account's limits")
+            return unknown("CloudStack does not report the account's limits")
         others = (limit_of(owners[0], key, what) for key, what in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
     def _project(self) -> Look:
         owners = owners_of(self.client)
         if not owners:
-            said = f"there is no project {self.cloud.project} that the account is in"
-            return wrong(said, "name another, or add the account to it")
+            problem = f"there is no project {self.cloud.project} that the account is in"
+            return wrong(problem, "name another, or add the account to it")
         word = text(owners[0], "state")
         if word and word != "Active":
             return wrong(f"the project {self.cloud.project} is {word}", "have it activated, or name another")
@@ -106,7 +106,7 @@ class CloudstackDoctor:
         except Permanent as error:
             if error.cause is not FailureCause.ZONE:
                 raise
-            return untold(f"{kind.word} {written} is not checked, since its zone is missing")
+            return unknown(f"{kind.word} {written} is not checked, since its zone is missing")
         own_id = self.ids.of(kind, written, where)
         if own_id == written:
             self._confirm(kind, written)
@@ -118,8 +118,8 @@ class CloudstackDoctor:
         if entries.because:
             raise Transient(entries.because)
         if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
-            said = f"no {kind.word} that the account can see has the id {id}"
-            raise Permanent(f"{self.cloud.id}: {said}", cause=kind.cause, remedy=remedy_for(kind.cause, kind.word))
+            problem = f"no {kind.word} that the account can see has the id {id}"
+            raise Permanent(f"{self.cloud.id}: {problem}", cause=kind.cause, remedy=remedy_for(kind.cause, kind.word))
 
 
 def owners_of(client: CloudstackClient) -> tuple[object, ...]:
@@ -150,5 +150,5 @@ def limit_of(account: object, key: str, what: str) -> UsageLimit | None:
 
 
 def _whole(value: object) -> int | None:
-    said = str(value)
-    return int(said) if said.isascii() and said.isdecimal() else None
+    digits = str(value)
+    return int(digits) if digits.isascii() and digits.isdecimal() else None

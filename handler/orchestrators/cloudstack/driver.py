@@ -232,8 +232,8 @@ class CloudstackOrchestrator:
     def _parameters(self, launch: Launch) -> dict[str, str]:
         recipe = launch.profile.recipe
         if not isinstance(recipe, CloudstackRecipe):
-            said = f"profile {launch.profile.id} has no zone, template and offering"
-            raise Permanent(said, cause=FailureCause.LAUNCH_CONFIGURATION)
+            message = f"profile {launch.profile.id} has no zone, template and offering"
+            raise Permanent(message, cause=FailureCause.LAUNCH_CONFIGURATION)
         zone = self._ids.of(ZONE, recipe.zone)
         given = {
             **dict(recipe.parameters),
@@ -328,8 +328,8 @@ class CloudstackOrchestrator:
         return tuple(machines.values()), entries.because or senseless
 
     def _member(self, machine: CloudstackMachine) -> MemberName | None:
-        said = {"host": machine.host, "display": machine.display}
-        return member_of(self._installation, **said, mark=machine.mark, tag=machine.last_word)
+        names = {"host": machine.host, "display": machine.display}
+        return member_of(self._installation, **names, mark=machine.mark, tag=machine.last_word)
 
     def _server(self, name: MemberName, machine: CloudstackMachine) -> Server:
         return Server(

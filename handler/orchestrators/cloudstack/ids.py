@@ -86,7 +86,7 @@ class CloudstackIds:
         try:
             return one_called(entries.read, kind.word, written, where=where, remedy=remedy)
         except ValueError as error:
-            said = str(error).removesuffix(f": {remedy}")
+            reason = str(error).removesuffix(f": {remedy}")
             raise Permanent(
-                f"{self._cloud}: {said}", cause=kind.cause, remedy=remedy if said != str(error) else ""
+                f"{self._cloud}: {reason}", cause=kind.cause, remedy=remedy if reason != str(error) else ""
             ) from None

@@ -107,8 +107,8 @@ def machine_of(entry: object) -> CloudstackMachine | None:
     )
 
 
-def _claim(*said: str) -> Claim | None:
-    claims = (Claim.parse(each) for each in said)
+def _claim(*texts: str) -> Claim | None:
+    claims = (Claim.parse(each) for each in texts)
     return max((claim for claim in claims if claim is not None), default=None)
 
 
@@ -120,9 +120,9 @@ def _address(nics: object) -> str | None:
     return None
 
 
-def _instant(said: str) -> Instant | None:
+def _instant(written: str) -> Instant | None:
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(written)
         return Instant(moment.timestamp()) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None

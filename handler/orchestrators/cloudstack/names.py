@@ -64,8 +64,8 @@ def member_of(
     if tag is not None:
         given = LaunchId.parse(tag)
         return given.name if given is not None and given.installation == installation else None
-    for said in (mark, host, display):
-        launch = LaunchId.parse(said or "")
+    for text in (mark, host, display):
+        launch = LaunchId.parse(text or "")
         if launch is not None and launch.installation == installation:
             fits = host in {launch.name, short_name(launch)} and mark in {None, launch.name}
             return launch.name if fits else None
@@ -80,5 +80,5 @@ def mark_of(*, host: str, mark: str | None, tag: str | None) -> str | None:
     >>> mark_of(host="web-zzzzzz-1", mark=None, tag=RELEASED) is None
     True
     """
-    said = (mark, host) if tag is None else (tag,)
-    return next((each for each in said if each is not None and LaunchId.parse(each) is not None), None)
+    texts = (mark, host) if tag is None else (tag,)
+    return next((each for each in texts if each is not None and LaunchId.parse(each) is not None), None)

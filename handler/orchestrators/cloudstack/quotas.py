@@ -59,5 +59,5 @@ def quotas_of(owner: object, offering: object, parameters: dict[str, str]) -> tu
 
 def _amount(entry: object, key: str) -> int:
     """Return an integer, from JSON or text; 0: it is missing."""
-    said = str(entry.get(key)) if isinstance(entry, Mapping) else ""
-    return int(said) if said.isascii() and said.isdecimal() else 0
+    digits = str(entry.get(key)) if isinstance(entry, Mapping) else ""
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0

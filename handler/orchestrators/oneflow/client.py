@@ -53,8 +53,8 @@ class FlowWire:
         if response.status_code == requests.codes.unauthorized:
             response = self._sent(verb, path, body, about)
         if not response.ok:
-            said = response.content.decode(errors="replace").replace(self._password(), "…")
-            raise refusal(response.status_code, said, about, retry_after=retry_after(response))
+            detail = response.content.decode(errors="replace").replace(self._password(), "…")
+            raise refusal(response.status_code, detail, about, retry_after=retry_after(response))
         if response.status_code == requests.codes.no_content:
             return None
         try:

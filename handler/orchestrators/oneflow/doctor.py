@@ -50,8 +50,8 @@ class FlowExamination:
             remedy = f"take automatic_deletion out: {_UPDATE.format(id=service.id)}"
             return wrong(f"service {service.name} is deleted when its last node goes", remedy)
         if service.state != RUNNING:
-            said = f"service {service.name} is {service.state}: it scales when it is {RUNNING}"
-            return wrong(said, f"oneflow show {service.id} says why; docs/oneflow.md has the ways out")
+            problem = f"service {service.name} is {service.state}: it scales when it is {RUNNING}"
+            return wrong(problem, f"oneflow show {service.id} says why; docs/oneflow.md has the ways out")
         return found("service", recipe.service, str(service.id))
 
     def _look_at_role(self, recipe: OneflowRecipe) -> Look:

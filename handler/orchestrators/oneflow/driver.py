@@ -128,7 +128,7 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         role, waits = self._role(service, recipe), ""
         if service.state != RUNNING:
             waits = in_the_way(service, self._pool.read()[0])
-        return [f"{self._about_service(service)}: {said}" for said in (waits, *rivals_of(service, role)) if said]
+        return [f"{self._about_service(service)}: {remark}" for remark in (waits, *rivals_of(service, role)) if remark]
 
     # Making.
 

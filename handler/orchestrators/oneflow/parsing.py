@@ -177,7 +177,7 @@ def with_order(service: Service, role: str, order: str) -> Body:
     return {**service.body, "roles": roles}
 
 
-def refusal(status: int, said: str, about: str, *, retry_after: Seconds | None = None) -> DriverError:
+def refusal(status: int, detail: str, about: str, *, retry_after: Seconds | None = None) -> DriverError:
     """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
     >>> print(refusal(500, "Service cannot be scaled in state: COOLDOWN", "prod"))
@@ -185,7 +185,7 @@ def refusal(status: int, said: str, about: str, *, retry_after: Seconds | None =
     >>> print(refusal(500, "role web: user [2] limit of 4 reached for VMS quota in VM.", "prod"))
     prod: quota: role web: user [2] limit of 4 reached for VMS quota in VM: raise the quota, or lower max
     """
-    words = shown(said).rstrip(".:") or f"HTTP {status}"
+    words = shown(detail).rstrip(".:") or f"HTTP {status}"
     if _QUOTA.search(words):
         return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     if status in _NOT_ALLOWED:
@@ -201,8 +201,8 @@ def refusal(status: int, said: str, about: str, *, retry_after: Seconds | None =
 
 
 def _complaint(log: object) -> str:
-    said = [_mapping(entry).get("message") for entry in _list(log) if _mapping(entry).get("severity") == "E"]
-    return shown(str(said[-1])) if said else ""
+    messages = [_mapping(entry).get("message") for entry in _list(log) if _mapping(entry).get("severity") == "E"]
+    return shown(str(messages[-1])) if messages else ""
 
 
 def _mapping(value: object) -> Mapping[str, object]:

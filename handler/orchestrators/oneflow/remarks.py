@@ -30,22 +30,22 @@ def in_the_way(service: Service, machines: Sequence[OpennebulaMachine]) -> str:
         service: as just read.
         machines: those of its user, as far as they could be read.
     """
-    said = f"it is {service.state}"
+    state = f"it is {service.state}"
     if service.state == RUNNING or service.state in PASSING:
         return ""
     if service.state in _GOES:
-        return f"{said}: it is being removed, and creates no more members: name another service in the profile"
+        return f"{state}: it is being removed, and creates no more members: name another service in the profile"
     if service.state == "HOLD":
-        return f"{said}, and scales when it is released: oneflow release {service.id}"
+        return f"{state}, and scales when it is released: oneflow release {service.id}"
     ill = _listed(service, machines)
     if service.state == WARNING:
-        return f"{said}, and scales only after all its nodes run: {_ended_by(ill)}"
+        return f"{state}, and scales only after all its nodes run: {_ended_by(ill)}"
     waits = f"it waits for {ill}" if ill else service.complaint or "its log has no error"
     recover = f"oneflow recover {service.id}"
     remedy = (
         f"the next creation has it recover, or do it now: {recover}" if service.state == FAILED_SCALING else recover
     )
-    return f"{said}, and does not scale: {waits}: {remedy}"
+    return f"{state}, and does not scale: {waits}: {remedy}"
 
 
 def rivals_of(service: Service, role: ServiceRole) -> Iterator[str]:

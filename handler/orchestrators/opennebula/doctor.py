@@ -19,7 +19,7 @@ from config.units import Instant
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, OpennebulaIds, OpennebulaKind
 from handler.orchestrators.opennebula.parsing import id_of
 from handler.planning.headroom import UsageLimit
-from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, untold
+from handler.ports.examination import About, Check, Look, fine, found, look_at_clock, quota_look, unknown
 
 _DEFAULT, _NONE = -1.0, -2.0
 _OWN = -1
@@ -52,8 +52,8 @@ class OpennebulaDoctor:
 
     def _version(self) -> Look:
         version = self.client.ask("system.version")
-        told = isinstance(version, str) and version.isprintable()
-        return fine(f"OpenNebula {version}") if told else untold("OpenNebula does not report its version")
+        reported = isinstance(version, str) and version.isprintable()
+        return fine(f"OpenNebula {version}") if reported else unknown("OpenNebula does not report its version")
 
     def _quota(self, whose: str, most: int) -> Look:
         limits = limits_of(self.client.ask(f"{whose}.info", _OWN), f"DEFAULT_{whose.upper()}_QUOTAS")

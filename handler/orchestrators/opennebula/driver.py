@@ -66,7 +66,7 @@ class OpennebulaOrchestrator:
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
         """Ids where members were seen last: only a hint where to look first."""
-        self._told: dict[MemberName, Instant] = {}
+        self._stopping_since: dict[MemberName, Instant] = {}
         """When members were first asked to stop."""
 
     def list(self, group: GroupId) -> Listing:
@@ -119,9 +119,9 @@ class OpennebulaOrchestrator:
         with self._turns.of(name):
             bearing = self._bearing(name)
             if not bearing:
-                self._told.pop(name, None)
+                self._stopping_since.pop(name, None)
                 return
-            began = self._told.setdefault(name, self._clock())
+            began = self._stopping_since.setdefault(name, self._clock())
             hard = self._cloud.hard or self._clock() - began >= grace
             for machine in bearing:
                 self._terminate(machine, hard=hard)
@@ -297,7 +297,7 @@ class OpennebulaOrchestrator:
         return machine if machine.meaning is not None and machine.user == self._cloud.user else None
 
     def _forget_all_but(self, there: Set[MemberName]) -> None:
-        for known in (self._seen, self._told):
+        for known in (self._seen, self._stopping_since):
             for name in [name for name in tuple(known) if name not in there]:
                 known.pop(name, None)
 

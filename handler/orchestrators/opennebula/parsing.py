@@ -86,8 +86,8 @@ class OpennebulaMachine:
         for nic in self.nics:
             if network is None or nic.get("NETWORK") == network:
                 for key in _ADDRESSES:
-                    if said := nic.get(key):
-                        return said
+                    if address := nic.get(key):
+                        return address
         return None
 
     def member(self, installation: str) -> MemberName | None:
@@ -101,10 +101,10 @@ def machine_of(entry: object) -> OpennebulaMachine | None:
 
     >>> from xml.etree.ElementTree import fromstring
     >>> nics = "<NIC><NETWORK>back</NETWORK><IP>10.0.0.7</IP></NIC><NIC><NETWORK>web</NETWORK><IP>10.1.1.7</IP></NIC>"
-    >>> told = "<ID>7</ID><NAME>web-k3f9ab-1</NAME><UNAME>fleet</UNAME><STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
-    >>> told += "<STIME>1769853600</STIME><USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE>"
-    >>> told += "<HISTORY_RECORDS><HISTORY><CID>100</CID></HISTORY></HISTORY_RECORDS>"
-    >>> machine = machine_of(fromstring(f"<VM>{told}<TEMPLATE>{nics}</TEMPLATE></VM>"))
+    >>> fields = "<ID>7</ID><NAME>web-k3f9ab-1</NAME><UNAME>fleet</UNAME><STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
+    >>> fields += "<STIME>1769853600</STIME><USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE>"
+    >>> fields += "<HISTORY_RECORDS><HISTORY><CID>100</CID></HISTORY></HISTORY_RECORDS>"
+    >>> machine = machine_of(fromstring(f"<VM>{fields}<TEMPLATE>{nics}</TEMPLATE></VM>"))
     >>> machine.address(None), machine.address("web"), machine.cluster, machine.member("k3f9ab")
     ('10.0.0.7', '10.1.1.7', 100, 'web-k3f9ab-1')
     """
@@ -132,13 +132,13 @@ def machine_of(entry: object) -> OpennebulaMachine | None:
     )
 
 
-def complaint(said: str) -> str:
+def complaint(message: str) -> str:
     """Return an error of OpenNebula's scheduler or drivers without its leading timestamp.
 
     >>> complaint("Sat Nov  1 19:20:45 2026: Cannot dispatch VM: No host meets SCHED_REQUIREMENTS")
     'Cannot dispatch VM: No host meets SCHED_REQUIREMENTS'
     """
-    return shown(_WHEN.sub("", said))
+    return shown(_WHEN.sub("", message))
 
 
 def id_of(written: str) -> int | None:

@@ -80,9 +80,9 @@ def quotas_of(limits: tuple[UsageLimit, ...], taken: tuple[float, ...], whose: s
     )
 
 
-def _amount(said: str) -> float:
+def _amount(written: str) -> float:
     """Return an amount; 0: it is missing."""
     try:
-        return float(said)
+        return float(written)
     except ValueError:
         return 0.0

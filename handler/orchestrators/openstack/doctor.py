@@ -40,7 +40,7 @@ from handler.orchestrators.openstack.part_quotas import (
     wanted,
 )
 from handler.planning.headroom import Quota, UsageLimit
-from handler.ports.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, untold, wrong
+from handler.ports.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, unknown, wrong
 
 _REMEDIES = {
     IMAGE_KIND.word: FailureCause.IMAGE,
@@ -91,7 +91,7 @@ class OpenstackDoctor:
         limits = mapping(mapping(self.nova.ask("GET", "/limits").body, "limits"), "absolute")
         machines = limit_of(limits, "Instances", "Instances", "machines")
         if machines is None:
-            return untold("Nova does not report the project's limits")
+            return unknown("Nova does not report the project's limits")
         others = (limit_of(limits, *each) for each in _COUNTED)
         return quota_look(machines, [limit for limit in others if limit is not None], most, self.present())
 
@@ -110,7 +110,7 @@ class OpenstackDoctor:
         self, quotas: Callable[[OpenstackConnection, Needs], tuple[Quota, ...]], each: Needs, most: int
     ) -> Look:
         read = quotas(self.connection, each)
-        return room_look(read, most, self.present()) if read else untold("its quotas are not reported")
+        return room_look(read, most, self.present()) if read else unknown("its quotas are not reported")
 
     # Images, networks and other inputs of members
 

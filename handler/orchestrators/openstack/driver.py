@@ -256,13 +256,13 @@ class OpenstackOrchestrator:
     # Removing.
 
     def _remove(self, name: MemberName, machine: OpenstackServer, grace: Seconds) -> None:
-        if grace > 0 and machine.status == "ACTIVE" and self._told_to_stop(machine):
+        if grace > 0 and machine.status == "ACTIVE" and self._is_stopped(machine):
             self._departures.begin(machine.id, grace)
         else:
             self._nova.delete(machine.id)
         self._made.pop(name, None)
 
-    def _told_to_stop(self, machine: OpenstackServer) -> bool:
+    def _is_stopped(self, machine: OpenstackServer) -> bool:
         if machine.is_stopping:
             return True
         answer = self._nova.ask("POST", f"/servers/{machine.id}/action", body={"os-stop": None}, but=_CANNOT_STOP)

@@ -143,8 +143,8 @@ class Nova:
         if newest is None:
             raise Transient(f"{self._connection.id}: Nova does not report its microversions")
         if newest < _OLDEST:
-            told = ".".join(map(str, newest))
-            raise Permanent(f"{self._connection.id}: Nova has microversion {told}: Trimtab needs 2.37 (Newton)")
+            version = ".".join(map(str, newest))
+            raise Permanent(f"{self._connection.id}: Nova has microversion {version}: Trimtab needs 2.37 (Newton)")
         major, minor = min(newest, _NEWEST)
         with self._lock:
             self._spoken = f"{major}.{minor}"

@@ -188,9 +188,9 @@ def _fixed(given: tuple[object, ...]) -> Iterator[tuple[str, str]]:
             yield str(nic.get("version")), text(nic, "addr")
 
 
-def _instant(said: str) -> Instant | None:
+def _instant(written: str) -> Instant | None:
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(written)
         return Instant(moment.timestamp()) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None

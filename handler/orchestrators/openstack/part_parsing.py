@@ -26,7 +26,7 @@ from handler.planning.world import PartState
 
 KEY: Final = "trimtab.part"
 """Key of a volume's metadata."""
-_SAID = f"{KEY}: "
+_PREFIX = f"{KEY}: "
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}")
 _FREE = frozenset({"available", "error", "error_restoring", "error_extending", "error_managing", "error_deleting"})
 _VOLUMES = {"available": PartState.READY, "in-use": PartState.READY, "deleting": PartState.DELETING}
@@ -60,7 +60,7 @@ def description_of(member: MemberName, name: PartName) -> str:
     >>> description_of(MemberName("web-k3f9ab-12"), PartName("front"))
     'trimtab.part: web-k3f9ab-12 front'
     """
-    return f"{_SAID}{mark_of(member, name)}"
+    return f"{_PREFIX}{mark_of(member, name)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +123,8 @@ def volume_of(entry: Mapping[str, object]) -> MarkedPart | None:
 
 
 def _described(entry: Mapping[str, object]) -> str:
-    said = text(entry, "description")
-    return said.removeprefix(_SAID) if said.startswith(_SAID) else ""
+    description = text(entry, "description")
+    return description.removeprefix(_PREFIX) if description.startswith(_PREFIX) else ""
 
 
 def _piece(

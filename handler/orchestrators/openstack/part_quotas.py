@@ -60,33 +60,37 @@ def network_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota,
     project = text(mapping(connection.ask(NETWORK, "GET", "/quotas/tenant", but=_GONE).body, "tenant"), "tenant_id")
     if not project:
         return ()
-    told = mapping(connection.ask(NETWORK, "GET", f"/quotas/{project}/details.json", but=_GONE).body, "quota")
-    return _quotas(each, {"port": "ports", "floatingip": "floating addresses"}, lambda key: _detail(mapping(told, key)))
+    limits = mapping(connection.ask(NETWORK, "GET", f"/quotas/{project}/details.json", but=_GONE).body, "quota")
+    return _quotas(
+        each, {"port": "ports", "floatingip": "floating addresses"}, lambda key: _detail(mapping(limits, key))
+    )
 
 
 def volume_quotas(connection: OpenstackConnection, each: Needs) -> tuple[Quota, ...]:
     """Ask Cinder, as `network_quotas` asks Neutron."""
-    told = mapping(mapping(connection.ask(BLOCK_STORAGE, "GET", "/limits", but=_GONE).body, "limits"), "absolute")
+    limits = mapping(mapping(connection.ask(BLOCK_STORAGE, "GET", "/limits", but=_GONE).body, "limits"), "absolute")
     used = {"Volumes": "totalVolumesUsed", "VolumeGigabytes": "totalGigabytesUsed"}
     words = {"Volumes": "volumes", "VolumeGigabytes": "GiB of volumes"}
-    return _quotas(each, words, lambda key: (told.get(f"maxTotal{key}"), told.get(used[key])))
+    return _quotas(each, words, lambda key: (limits.get(f"maxTotal{key}"), limits.get(used[key])))
 
 
-def _detail(told: Mapping[str, object]) -> tuple[object, object]:
+def _detail(quota: Mapping[str, object]) -> tuple[object, object]:
     """Return a limit of Neutron, and the amount used or reserved.
 
     >>> _detail({"limit": 10, "used": 2, "reserved": 1})
     (10, 3)
     """
-    used, reserved = told.get("used"), told.get("reserved", 0)
+    used, reserved = quota.get("used"), quota.get("reserved", 0)
     both = used + reserved if isinstance(used, int) and isinstance(reserved, int) else None
-    return told.get("limit"), both
+    return quota.get("limit"), both
 
 
-def _quotas(each: Needs, words: Mapping[str, str], told: Callable[[str], tuple[object, object]]) -> tuple[Quota, ...]:
+def _quotas(
+    each: Needs, words: Mapping[str, str], amounts: Callable[[str], tuple[object, object]]
+) -> tuple[Quota, ...]:
     found = []
     for key, what in words.items():
-        most, used = told(key)
+        most, used = amounts(key)
         if each.get(key) and isinstance(most, int) and isinstance(used, int):
             limit = UsageLimit(what=what, used=used, most=most if most >= 0 else None)
             found.append(Quota(limit=limit, each=each[key]))

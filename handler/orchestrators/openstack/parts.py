@@ -63,19 +63,19 @@ class OpenstackParts:
     def of(self, wanted: Callable[[LaunchId], bool]) -> PartListing:
         """List parts, as `handler.ports.parts.PartMaker.parts`: an unreadable entry makes the listing partial."""
         found: dict[_Key, list[MarkedPart]] = {}
-        told: list[str] = []
+        problems: list[str] = []
         for shelf in SHELVES:
             try:
                 pieces, because = self._seen(shelf, self._read(shelf))
             except DriverError as error:
                 pieces, because = (), str(error)
-            told += [because] if because else []
+            problems += [because] if because else []
             for piece in pieces:
                 mark = LaunchId.parse(piece.member)
                 if mark is not None and wanted(mark) and self._is_ours(mark):
                     found.setdefault((piece.member, piece.name), []).append(piece)
         parts = tuple((member, _made(counting(found[member, name])[0])) for member, name in sorted(found))
-        return PartListing(parts=parts, complete=not told, because="; ".join(told))
+        return PartListing(parts=parts, complete=not problems, because="; ".join(problems))
 
     def find(self, member: MemberName, name: PartName) -> MadePart | None:
         """Find a part; ``None`` only after complete listings of all three kinds."""

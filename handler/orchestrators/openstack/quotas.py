@@ -63,10 +63,10 @@ class OpenstackQuotaMeter:
         volume = recipe.boot_volume
         if volume is None:
             return ()
-        return _if_told(lambda: volume_quotas(self.connection, {"Volumes": 1, "VolumeGigabytes": volume.size}))
+        return _if_shown(lambda: volume_quotas(self.connection, {"Volumes": 1, "VolumeGigabytes": volume.size}))
 
     def _of_ports(self, ports: int) -> Sequence[Quota]:
-        return _if_told(lambda: network_quotas(self.connection, {"port": ports})) if ports else ()
+        return _if_shown(lambda: network_quotas(self.connection, {"port": ports})) if ports else ()
 
 
 def ports_of(profile: Profile, recipe: OpenstackRecipe) -> int:
@@ -92,7 +92,7 @@ def quotas_of(limits: Mapping[str, object], flavor: Mapping[str, object]) -> tup
     return tuple(Quota(limit=limit, each=each) for limit, each in taken if limit is not None)
 
 
-def _if_told(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
+def _if_shown(read: Callable[[], Sequence[Quota]]) -> Sequence[Quota]:
     """Return quotas; empty: the service is missing or shows them only to administrators."""
     try:
         return read()

@@ -65,10 +65,10 @@ class HeldChild:
             Permanent: the recipe cannot work: no such command, not executable, limits out of reach.
             Transient: the machine lacks processes, memory or time.
         """
-        said = _begun(self.channel)
-        if said:
+        report = _begun(self.channel)
+        if report:
             _given_up(self.child)
-            raise _why(self.recipe, said)
+            raise _why(self.recipe, report)
 
 
 @contextmanager
@@ -183,8 +183,8 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}
 
 
-def _why(recipe: ProcessRecipe, said: str) -> DriverError:
-    what, _, number = said.rpartition(" ")
+def _why(recipe: ProcessRecipe, report: str) -> DriverError:
+    what, _, number = report.rpartition(" ")
     if what:
         return limits.refused(recipe, what, int(number))
     return _refused(recipe.command[0], OSError(int(number), os.strerror(int(number))))
@@ -193,15 +193,15 @@ def _why(recipe: ProcessRecipe, said: str) -> DriverError:
 def _unstartable(command: str, error: OSError | ValueError) -> DriverError:
     """Return the error if no program at all can be started."""
     if isinstance(error, OSError) and error.filename == sys.executable:
-        said = f"{sys.executable} is gone ({error.strerror}): restart Trimtab"
-        return Transient(f"cannot start {command!r} now: {said}")
+        message = f"{sys.executable} is gone ({error.strerror}): restart Trimtab"
+        return Transient(f"cannot start {command!r} now: {message}")
     return _refused(command, error)
 
 
 def _refused(command: str, error: OSError | ValueError) -> DriverError:
     if isinstance(error, FileNotFoundError):
-        said = f"cannot start {command!r}: not found; install it, or give its full path in the recipe"
-        return Permanent(said, cause=FailureCause.LAUNCH_CONFIGURATION)
+        message = f"cannot start {command!r}: not found; install it, or give its full path in the recipe"
+        return Permanent(message, cause=FailureCause.LAUNCH_CONFIGURATION)
     if isinstance(error, OSError) and error.errno in _SHORTAGES:
         return Transient(f"cannot start {command!r} now: {error.strerror}")
     because = error.strerror if isinstance(error, OSError) else str(error)

@@ -32,13 +32,13 @@ class ProcessDepartures:
         """
         leader = _identity(leader)
         with self._lock:
-            told = self._kill_at.get(leader)
+            earlier = self._kill_at.get(leader)
             limit = self._clock() + grace
-            self._kill_at[leader] = Instant(limit if told is None else min(told, limit))
+            self._kill_at[leader] = Instant(limit if earlier is None else min(earlier, limit))
             if self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, name="departures", daemon=True)
                 self._watcher.start()
-        if told is None:
+        if earlier is None:
             for process in procfs.session(leader, procfs.census()):
                 procfs.send(process, signal.SIGTERM)
 

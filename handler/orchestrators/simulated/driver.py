@@ -52,8 +52,8 @@ class SimulatedOrchestrator:
 
     def list_all(self) -> Listing:
         """List the servers of all groups, as `list`."""
-        told = self._answered(lambda cloud, now: cloud.list(None, now))
-        return replace(told, servers=tuple(server for server in told.servers if self._is_ours(server.name)))
+        listing = self._answered(lambda cloud, now: cloud.list(None, now))
+        return replace(listing, servers=tuple(server for server in listing.servers if self._is_ours(server.name)))
 
     def find(self, name: MemberName) -> Server | None:
         """Find a server; never late: ``None`` is definite. Another installation's servers do not count."""
@@ -88,8 +88,8 @@ class SimulatedOrchestrator:
 
     def all_parts(self) -> PartListing:
         """List the parts of all groups, as `parts`."""
-        told = self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(None), now))
-        return replace(told, parts=tuple((member, part) for member, part in told.parts if self._is_ours(member)))
+        listing = self._answered(lambda cloud, now: cloud.ask_parts(lambda parts: parts.of(None), now))
+        return replace(listing, parts=tuple((member, part) for member, part in listing.parts if self._is_ours(member)))
 
     def find_part(self, member: MemberName, name: PartName) -> MadePart | None:
         """Find a part; ``None`` is definite. Another installation's parts do not count."""

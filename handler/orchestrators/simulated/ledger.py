@@ -49,16 +49,16 @@ def line_of(what: Kept) -> str:
     """
     match what:
         case Stamp():
-            said: dict[str, object] = {"began": what.began, "until": what.until, "made": what.made}
+            document: dict[str, object] = {"began": what.began, "until": what.until, "made": what.made}
         case SimulatedMachine():
             turns = [(at, state.value) for at, state in what.turns]
-            said = {"name": what.name, "number": what.number, "turns": turns, "gone_at": what.gone_at}
-            said |= {"claim": what.claim} if what.claim else {}
+            document = {"name": what.name, "number": what.number, "turns": turns, "gone_at": what.gone_at}
+            document |= {"claim": what.claim} if what.claim else {}
         case PlayedPart():
-            said = {"part": what.name, "member": what.member, "number": what.number, "there": what.there}
+            document = {"part": what.name, "member": what.member, "number": what.number, "there": what.there}
         case _:
             assert_never(what)
-    return json.dumps(said, separators=(",", ":"))
+    return json.dumps(document, separators=(",", ":"))
 
 
 def read_line(line: bytes) -> Kept:

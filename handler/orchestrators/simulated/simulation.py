@@ -77,12 +77,12 @@ class Simulation:
         shown = tuple(self._bent(self._shown(mark, Instant(now - faults.lag)), now))
         match slip(faults, self._chance("list", mark or "")):
             case Slip.PARTIAL:
-                told = Listing(servers=shown[::2], complete=False, because="a host does not answer")
+                listing = Listing(servers=shown[::2], complete=False, because="a host does not answer")
             case Slip.TRUNCATED:
-                told = Listing(servers=shown[::2], complete=True)
+                listing = Listing(servers=shown[::2], complete=True)
             case _:
-                told = Listing(servers=shown, complete=True)
-        return ScriptedAnswer(takes=takes, given=told)
+                listing = Listing(servers=shown, complete=True)
+        return ScriptedAnswer(takes=takes, given=listing)
 
     def find(self, name: str, now: Instant) -> ScriptedAnswer[Server | None]:
         """Find one server; unlike a listing, the answer is never old."""
@@ -115,7 +115,7 @@ class Simulation:
         if seen is None and claim is not None:
             self.put(replace(self._machines[name], claim=claim.text))
             made = replace(made, claim=claim)
-        return self._said(wrong, made, f"the cloud could not make {name}")
+        return self._outcome(wrong, made, f"the cloud could not make {name}")
 
     def known(self, named: str, now: Instant) -> ScriptedAnswer[Server | None]:
         """Ask for one server by its id or, if none has it, by its name."""
@@ -149,7 +149,7 @@ class Simulation:
         server = machine.view(now).server
         if server is None:
             raise AssertionError(f"{id} is gone as soon as it is called {name}")
-        return self._said(wrong, server, failed)
+        return self._outcome(wrong, server, failed)
 
     def destroy(self, name: str, now: Instant, *, grace: Seconds) -> ScriptedAnswer[None]:
         """Begin to remove a server; one that is not there, or is going already, stays as it is."""
@@ -163,7 +163,7 @@ class Simulation:
         if seen is not None and seen.state is not ServerState.DELETING:
             stop = Instant(now + min(self.behaviour.stop, grace))
             self.put(self._machines[name].turned(ServerState.DELETING, now).gone(stop))
-        return self._said(wrong, None, f"the cloud could not remove {name}")
+        return self._outcome(wrong, None, f"the cloud could not remove {name}")
 
     def claim(self, name: str, claim: Claim, now: Instant) -> ScriptedAnswer[None]:
         """Write a claim on a server, if it is there; it fails as creations do."""
@@ -176,7 +176,7 @@ class Simulation:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         if self._seen(name, now) is not None:
             self.put(replace(self._machines[name], claim=claim.text))
-        return self._said(wrong, None, failed)
+        return self._outcome(wrong, None, failed)
 
     def quota(self, now: Instant) -> ScriptedAnswer[UsageLimit]:
         """Return the quota of servers, and how many exist, of any owner."""
@@ -212,7 +212,7 @@ class Simulation:
         if wrong is Slip.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         change()
-        return self._said(wrong, None, failed)
+        return self._outcome(wrong, None, failed)
 
     # Events
 
@@ -328,7 +328,7 @@ class Simulation:
         self._calls.append(now)
         return None
 
-    def _said(self, wrong: Slip | None, given: T, failed: str) -> ScriptedAnswer[T]:
+    def _outcome(self, wrong: Slip | None, given: T, failed: str) -> ScriptedAnswer[T]:
         """Answer a call that was carried out."""
         match wrong:
             case Slip.FALSE_ERROR:

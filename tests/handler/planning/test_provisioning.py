@@ -66,7 +66,7 @@ def test_parts_are_deleted_in_the_reverse_order(found, act) -> None:
     assert next_to_unmake(a_managed(), found) == act
 
 
-BEGUN, LEAVING = a_part(Provision.BEGUN, word="wished for"), a_part(Provision.LEAVING, word="Revoke")
+BEGUN, LEAVING = a_part(Provision.BEGUN, word="recorded"), a_part(Provision.LEAVING, word="Revoke")
 RULE_MADE = a_managed(vip=None, health_monitor=None, rule=MadeRule(private_port=80, network="tier"))
 
 

@@ -65,7 +65,7 @@ class Stage:
     @property
     def left(self) -> tuple[object, ...]:
         """What is there of anybody's."""
-        return self.wire.taken, [rule.name for rule in self.wire.rules], self.wire.wishes, [*self.wire.policies]
+        return self.wire.taken, [rule.name for rule in self.wire.rules], self.wire.recorded, [*self.wire.policies]
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_it_is_what_convergence_asks_for(stage: Stage) -> None:
 def test_parts_are_made_one_after_the_other_and_deleted_in_the_reverse_order(stage: Stage) -> None:
     driver = stage.driver(WHOLE)
     assert bring(driver, next_to_make) == [ADDRESS, RULE, STICKINESS, HEALTHCHECK]
-    assert (len(stage.wire.taken), [rule.name for rule in stage.wire.rules], stage.wire.wishes) == (1, [MARK], [])
+    assert (len(stage.wire.taken), [rule.name for rule in stage.wire.rules], stage.wire.recorded) == (1, [MARK], [])
     assert bring(driver, next_to_make) == []
     assert bring(driver, next_to_unmake) == [HEALTHCHECK, STICKINESS, RULE, ADDRESS]
     assert stage.left == ([], [], [], [])
@@ -208,15 +208,15 @@ def test_a_wished_for_address_that_another_client_was_faster_to_take_is_left_to_
     driver = stage.driver()
     with pytest.raises(Transient):
         bring(driver, next_to_make)
-    (wished,) = stage.wire.wishes
-    assert driver.parts() == {ADDRESS: PartStatus(id=wished, state=Provision.BEGUN, word="wished for")}
-    (there,) = [address for address in stage.wire.addresses.values() if address.ip == wished]
+    (recorded,) = stage.wire.recorded
+    assert driver.parts() == {ADDRESS: PartStatus(id=recorded, state=Provision.BEGUN, word="recorded")}
+    (there,) = [address for address in stage.wire.addresses.values() if address.ip == recorded]
     there.state, there.home = "Allocated", stage.wire.network("back")["id"]
     bring(driver, next_to_make)
     assert there.tags == {}
     assert len(stage.wire.taken) == 2
     bring(driver, next_to_unmake)
-    assert stage.left == ([wished], [], [], [])
+    assert stage.left == ([recorded], [], [], [])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_wished_for_address_of_the_same_network_that_shows_another_use_is_left
     driver = stage.driver()
     with pytest.raises(Transient):
         bring(driver, next_to_make)
-    (there,) = [address for address in stage.wire.addresses.values() if address.ip in stage.wire.wishes]
+    (there,) = [address for address in stage.wire.addresses.values() if address.ip in stage.wire.recorded]
     there.state, there.home = "Allocated", stage.wire.network()["id"]
     there.static_nat, there.tags = theirs.get("static_nat", False), dict(theirs.get("tags", {}))
     bring(driver, next_to_make)
@@ -242,7 +242,7 @@ def test_without_a_free_address_it_is_tried_again(stage: Stage) -> None:
         address.state = "Reserved"
     with pytest.raises(Transient, match="no public address is free"):
         bring(stage.driver(), next_to_make)
-    assert stage.wire.wishes == []
+    assert stage.wire.recorded == []
 
 
 def test_of_a_vpc_an_address_is_acquired_for_the_vpc_and_the_rule_takes_it_to_the_tier(stage: Stage) -> None:

@@ -17,6 +17,7 @@ from handler.balancers.shared_listener.protocol import (
     DoneMessage,
     EndMessage,
     Hello,
+    LastOrder,
     Message,
     RefusedMessage,
     RegistrationsMessage,
@@ -24,7 +25,6 @@ from handler.balancers.shared_listener.protocol import (
     State,
     Stop,
     Stopped,
-    Told,
     Verb,
     Welcome,
 )
@@ -41,7 +41,7 @@ def an_attendance(listening: socket.socket | None, *, settling: bool = False) ->
     return ListenerRegistrations(holder="now", port=port, finish=lambda: None, settling=settling)
 
 
-def a_hello(*, was: Told | None = None, of: str | None = None, socket: bool = False) -> Hello:
+def a_hello(*, was: LastOrder | None = None, of: str | None = None, socket: bool = False) -> Hello:
     return Hello(registration=NAME, was=was, of=of, socket=socket)
 
 
@@ -99,7 +99,7 @@ def listening() -> socket.socket:  # type: ignore[misc]
     ],
 )
 def test_only_work_given_by_an_earlier_holder_goes_on(
-    state: State | None, was: Told | None, of: str | None, goes_on: Told | None
+    state: State | None, was: LastOrder | None, of: str | None, goes_on: LastOrder | None
 ) -> None:
     place = None if state is None else ListenerRegistration(state=state)
     assert resumed(place, a_hello(was=was, of=of, socket=was is not None), "now") == goes_on
@@ -117,7 +117,7 @@ def test_only_work_given_by_an_earlier_holder_goes_on(
     ],
 )
 def test_a_member_that_comes_back_is_brought_to_where_its_registration_is(
-    listening: socket.socket, verbs: tuple[Verb, ...], was: Told | None, order: Message
+    listening: socket.socket, verbs: tuple[Verb, ...], was: LastOrder | None, order: Message
 ) -> None:
     async def scene() -> None:
         attendance = an_attendance(listening)
