@@ -33,7 +33,7 @@ from handler.convergence.provisions import Provisions, Tended
 from handler.convergence.quotas import QuotaReading, Quotas, remarks_of
 from handler.convergence.stale_backends import deregister
 from handler.convergence.traffic import CloudTraffic
-from handler.planning.causes import told
+from handler.planning.causes import failure_messages
 from handler.planning.claims import inventory_of
 from handler.planning.desired import Definition, Limits
 from handler.planning.pacing import builds_after, next_in
@@ -380,8 +380,8 @@ class Converger:
             returned=tuple(restored(planned.returned, world, stored.definition, now)),
             builds=builds,
             creates_left=max(seen.creates_left - minted, 0),
-            failures=(*seen.failures, *told(outcomes, planned.held, world, failed=True)),
-            retries=(*told(outcomes, planned.held, world, failed=False), *seen.retries),
+            failures=(*seen.failures, *failure_messages(outcomes, planned.held, world, failed=True)),
+            retries=(*failure_messages(outcomes, planned.held, world, failed=False), *seen.retries),
         )
         if builds == before:
             return done

@@ -136,7 +136,7 @@ class Witnesses:
                 believed=name in memory.believed,
                 testimonies=()
                 if name in reused
-                else tuple(self._told(member, world, definition.group.interval, probe_works=works)),
+                else tuple(self._testimonies(member, world, definition.group.interval, probe_works=works)),
             )
             for name, member in lost.items()
         }
@@ -170,7 +170,9 @@ class Witnesses:
         addresses = {server.address for server in servers if server is not None and server.name not in lost}
         return frozenset(name for name, member in lost.items() if sightings.address(member) in addresses - {None})
 
-    def _told(self, member: Member, world: World, interval: Seconds, *, probe_works: bool) -> Iterator[Testimony]:
+    def _testimonies(
+        self, member: Member, world: World, interval: Seconds, *, probe_works: bool
+    ) -> Iterator[Testimony]:
         """Yield what each source reports about a member."""
         sightings = self._groups[world.group].sightings
         heard = (hearing.of(member.name, world.at, interval) for hearing in self._heard.get(world.group, ()))

@@ -23,7 +23,18 @@ from handler.convergence.traffic import CloudTraffic
 from handler.planning.answers import Answer, AnswerMoment, answered
 from handler.planning.desired import Definition
 from handler.planning.launches import Claim, LaunchId
-from handler.planning.member_plans import UNTOLD, Call, Line, Notice, StartedCall, changed, done, head, parted, told
+from handler.planning.member_plans import (
+    UNRECORDED,
+    Call,
+    Line,
+    Notice,
+    StartedCall,
+    changed,
+    done,
+    head,
+    history_detail,
+    parted,
+)
 from handler.planning.records import before, before_parting, forgotten, taken_up
 from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import (
@@ -253,8 +264,8 @@ class Execution:
         )
         outcome, after = answered(begun, self._records[begun.name], answer, moment)
         saved = () if after is None else (after,)
-        said = outcome.because or str(getattr(begun.step, "balancer", ""))
-        self._tools.store.end_step(begun.line, outcome.result, said, ended, saved, definition.cloud.id)
+        because = outcome.because or str(getattr(begun.step, "balancer", ""))
+        self._tools.store.end_step(begun.line, outcome.result, because, ended, saved, definition.cloud.id)
         if after is not None:
             self._records[begun.name] = after
         return outcome
@@ -274,7 +285,7 @@ class Execution:
             record = self._remembered(name, step, changed.get(name), now)
             if record is not None:
                 changed[name] = record
-        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in UNTOLD]
+        lines = [self._line_of(name, step, now) for name, step in steps if type(step) not in UNRECORDED]
         self._tools.store.note_steps(lines, tuple(changed.values()), self._tools.definition.cloud.id)
         self._records.update(changed)
         return [done(name, step, now, now) for name, step in steps]
@@ -297,7 +308,7 @@ class Execution:
             name=KINDS[type(step)],
             by=name,
             result=StepResult.DONE,
-            message=told(step) or self._ending(name, step),
+            message=history_detail(step) or self._ending(name, step),
             took=0.0,
         )
 

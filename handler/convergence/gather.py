@@ -195,7 +195,7 @@ class Gatherer:
 
         lanes = self.traffic.in_parallel(cloud, self.workers)
         answers = called([partial(ask, name) for name in sorted(names)], lanes)
-        return dict(answer for said in answers for answer in said)
+        return dict(answer for found in answers for answer in found)
 
     def _balancer_views(
         self, definition: Definition, records: Iterable[Record], *, corrects: bool
@@ -244,14 +244,16 @@ class Gatherer:
             if member.server is not None and member.server.address is not None and _is_asked(member, world)
         }
         answers = called([partial(self.probe, address, ready) for address in asked.values()], self.workers)
-        said = dict(zip(asked, answers, strict=True))
-        if not said:
+        results = dict(zip(asked, answers, strict=True))
+        if not results:
             return world, {}
         members = tuple(
-            replace(member, ready=not said[member.name], unready=said[member.name]) if member.name in said else member
+            replace(member, ready=not results[member.name], unready=results[member.name])
+            if member.name in results
+            else member
             for member in world.members
         )
-        return replace(world, members=members), said
+        return replace(world, members=members), results
 
 
 def _members(

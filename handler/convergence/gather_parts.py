@@ -33,13 +33,13 @@ def with_parts(
         return members
     found: dict[MemberName, dict[PartName, MadePart | None]] = {}
     with waiting():
-        told = list(_told(wanted.values(), orchestrator, definition, admitted, workers))
-    for (whose, name), part in told:
+        answers = list(_answers(wanted.values(), orchestrator, definition, admitted, workers))
+    for (whose, name), part in answers:
         found.setdefault(whose, {})[name] = part
     return tuple(_fitted(member, found.get(member.name, {})) if member.name in wanted else member for member in members)
 
 
-def _told(
+def _answers(
     members: Iterable[Member], orchestrator: Orchestrator, definition: Definition, admitted: Admitted, workers: int
 ) -> Iterator[_Answer]:
     if not isinstance(orchestrator, PartMaker):  # there is no part, whatever was to be made
@@ -50,8 +50,8 @@ def _told(
     yield from listed.items()
     expected = (key for member in members for key in _expected(member, definition, complete=listing.complete))
     missing = [key for key in expected if key not in listed]
-    for said in in_parallel([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
-        yield from said
+    for answered in in_parallel([partial(_asked, orchestrator, key, admitted) for key in missing], workers):
+        yield from answered
 
 
 def _expected(member: Member, definition: Definition, *, complete: bool) -> Iterator[_Key]:

@@ -41,13 +41,13 @@ class InstallationLock:
             self._own = own
             if self._socket is not None or self._bound():
                 return None
-        return self._said(_ASK)
+        return self._ask(_ASK)
 
     def demand(self, own: Claim) -> bool:
         """Have the daemon that holds the socket let go, and hold it; whether that worked."""
         if self.take(own) is None:
             return True
-        self._said(f"{_ADOPT} {own.text}")
+        self._ask(f"{_ADOPT} {own.text}")
         return self.take(own) is None
 
     def release(self) -> None:
@@ -94,7 +94,7 @@ class InstallationLock:
             self.release()
         asking.sendall(own.text.encode("ascii"))
 
-    def _said(self, question: str) -> Claim | None:
+    def _ask(self, question: str) -> Claim | None:
         """What the holder answers; ``None``: it is no daemon of ours, or has gone meanwhile."""
         with contextlib.suppress(OSError, UnicodeDecodeError), self._connected() as holder:
             if _account(holder) != os.getuid():

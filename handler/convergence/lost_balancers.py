@@ -93,8 +93,10 @@ def check_made(port: Provisioner, binding: BalancerProvision | None, found: Mapp
     part, known = lost
     if port.is_gone(part, known):
         raise NotFound(f"its {NAMES[part]} {known} does not exist any more", cause=FailureCause.BALANCER)
-    said = f"its {NAMES[part]} {known} exists, and is not found by the name or tag that Trimtab gave it"
-    raise Permanent(said, cause=FailureCause.BALANCER, remedy="give it back: until then nothing is made in its place")
+    message = f"its {NAMES[part]} {known} exists, and is not found by the name or tag that Trimtab gave it"
+    raise Permanent(
+        message, cause=FailureCause.BALANCER, remedy="give it back: until then nothing is made in its place"
+    )
 
 
 def _first_lost(

@@ -89,8 +89,8 @@ def with_tended(tended: Tended, done: Pass) -> Pass:
 
 def with_remarks(remarks: tuple[str, ...], done: Pass) -> Pass:
     """Add the cloud's remarks to a pass, except those that a failed step reports already."""
-    told = [remark for remark in remarks if not any(remark in message for message in done.messages)]
-    return replace(done, retries=(*done.retries, *told))
+    new = [remark for remark in remarks if not any(remark in message for message in done.messages)]
+    return replace(done, retries=(*done.retries, *new))
 
 
 @dataclass(frozen=True, slots=True, order=True)

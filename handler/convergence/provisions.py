@@ -101,10 +101,13 @@ class Provisions:
         try:
             return work.make() if is_needed else work.unmake()
         except DriverError as error:
-            said = (f"balancer {declared.id}: {error}",)
+            messages = (f"balancer {declared.id}: {error}",)
             is_final = isinstance(error, Permanent)
             return Tended(
-                failures=said if is_final else (), retries=() if is_final else said, next_in=_AFTER_FAILURE, bound=True
+                failures=messages if is_final else (),
+                retries=() if is_final else messages,
+                next_in=_AFTER_FAILURE,
+                bound=True,
             )
 
 

@@ -42,13 +42,13 @@ def probe(address: str, ready: ReadyProbe, *, timeout: Seconds = _TIMEOUT) -> st
     return READY if status in _READY else f"{_STATUS}{status}"
 
 
-def is_answer(said: str) -> bool:
+def is_answer(result: str) -> bool:
     """Whether the member answered, if not that it is ready.
 
     >>> is_answer("HTTP 503"), is_answer("nothing listens at port 80")
     (True, False)
     """
-    return said.startswith(_STATUS)
+    return result.startswith(_STATUS)
 
 
 _SAYS = {Health.HEALTHY: Saying.HEARD, Health.FAILING: Saying.SILENT}
@@ -92,10 +92,10 @@ class Sightings:
             here = {member.name for member in world.members}
             self._probed = {name: asked for name, asked in self._probed.items() if name in here}
 
-    def hear(self, said: Mapping[MemberName, str], at: Instant) -> dict[MemberName, Saying]:
+    def hear(self, results: Mapping[MemberName, str], at: Instant) -> dict[MemberName, Saying]:
         """Record the probe's results. An answer other than *ready* is still an answer of the member."""
-        told: dict[MemberName, Saying] = {}
-        for name, words in said.items():
+        sayings: dict[MemberName, Saying] = {}
+        for name, words in results.items():
             before = self._probed.get(name)
             if words == READY or is_answer(words):
                 now = _Asked(at=at, says=Saying.HEARD, heard_at=at, silent_since=None)
@@ -104,8 +104,8 @@ class Sightings:
                 last = None if before is None else before.heard_at
                 now = _Asked(at=at, says=Saying.SILENT, heard_at=last, silent_since=since)
             self._probed[name] = now
-            told[name] = now.says
-        return told
+            sayings[name] = now.says
+        return sayings
 
     def address(self, member: Member) -> str | None:
         """Return where a member is, or was when it was listed last."""

@@ -42,8 +42,8 @@ class GarbageSweep:
         definitions = {stored.id: stored.definition for stored in self.store.groups()}
         clouds = {each.cloud.id: each.cloud for each in definitions.values()} | dict(catalogue.clouds)
         balancers = _balancers(definitions.values()) | dict(catalogue.balancers)
-        told = in_parallel([partial(self._listing, each) for each in clouds.values()], _WORKERS)
-        listings = dict(zip(clouds, told, strict=True))
+        answers = in_parallel([partial(self._listing, each) for each in clouds.values()], _WORKERS)
+        listings = dict(zip(clouds, answers, strict=True))
         making = [each for each in clouds.values() if each.id in _with_parts(definitions.values(), catalogue)]
         shown = in_parallel([partial(self._parts, each) for each in making], _WORKERS)
         parts = {cloud.id: listing for cloud, listing in zip(making, shown, strict=True) if listing is not None}

@@ -40,7 +40,7 @@ from handler.planning.status import GroupOutline, GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.identity import CallStore
-from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, told_of, told_of_fleet
+from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, fleet_pause_message, pause_message
 from handler.recording.status import RecordingStatus
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
@@ -263,7 +263,9 @@ class Operations:
     async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
         """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
         pause = stopping(decisions_only, direction)
-        await self._set_pause(group, lambda state: paused(state, pause), act="pause", message=told_of(pause), by=by)
+        await self._set_pause(
+            group, lambda state: paused(state, pause), act="pause", message=pause_message(pause), by=by
+        )
 
     async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
         """End a pause, or only that of one direction.
@@ -281,7 +283,7 @@ class Operations:
                 )
             return resumed(state, direction)
 
-        message = "" if direction is None else told_of(Pause(direction.value))
+        message = "" if direction is None else pause_message(Pause(direction.value))
         await self._set_pause(group, go_on, act="resume", message=message, by=by)
 
     async def _set_pause(
@@ -306,7 +308,7 @@ class Operations:
             lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
             act="pause_all",
             by=by,
-            message=told_of_fleet(pause, because),
+            message=fleet_pause_message(pause, because),
             at=now,
         )
 
@@ -324,7 +326,7 @@ class Operations:
                 )
             return fleet_resumed(before, direction)
 
-        message = "" if direction is None else told_of(Pause(direction.value))
+        message = "" if direction is None else pause_message(Pause(direction.value))
         now = self._engine.parts.clock().wall
         return await self._engine.fleet_pause_control.change(go_on, act="resume_all", by=by, message=message, at=now)
 

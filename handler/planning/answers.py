@@ -63,14 +63,14 @@ def _refused(
 ) -> tuple[StepOutcome, Record]:
     failure = judged(step, record, error, frees_capacity=moment.frees_capacity)
     final = _is_for_good(step, error)
-    told = failed(outcome, failure, error, final=final)
+    result = failed(outcome, failure, error, final=final)
     if final and not isinstance(step, MarkMachine):
-        return told, unmade(record, moment.at)
-    after = _counted(told, record, failure, moment)
+        return result, unmade(record, moment.at)
+    after = _counted(result, record, failure, moment)
     if is_stuck(after, moment.grace, moment.at):
         limited = replace(failure, result=StepResult.LIMITED)
-        return replace(told, result=StepResult.LIMITED), _counted(told, record, limited, moment)
-    return told, after
+        return replace(result, result=StepResult.LIMITED), _counted(result, record, limited, moment)
+    return result, after
 
 
 def _is_for_good(step: Step, error: DriverError) -> bool:
@@ -82,5 +82,5 @@ def _is_for_good(step: Step, error: DriverError) -> bool:
     )
 
 
-def _counted(told: StepOutcome, record: Record, failure: CallFailure, moment: AnswerMoment) -> Record:
-    return counted(told.step, record, failure, told.because, moment.at, told.cause)
+def _counted(result: StepOutcome, record: Record, failure: CallFailure, moment: AnswerMoment) -> Record:
+    return counted(result.step, record, failure, result.because, moment.at, result.cause)

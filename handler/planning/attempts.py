@@ -94,7 +94,7 @@ def counted(
 ) -> Record:
     """Return the record with the failure of a call, and the time from which the call may be made again."""
     before = found(step, record)
-    told = Attempts(
+    updated = Attempts(
         call=_call(step),
         balancer=_balancer(step),
         count=(0 if before is None else before.count) + failure.counts,
@@ -103,7 +103,7 @@ def counted(
         because=because,
         cause=cause,
     )
-    after = replace(record, attempts=(*_others(step, record), told))
+    after = replace(record, attempts=(*_others(step, record), updated))
     if not failure.counts:
         return after
     match step:
@@ -124,8 +124,8 @@ def succeeded(step: Step, record: Record, grace: Seconds, now: Instant) -> Recor
     of a part before its machine existed counts as a failed attempt to create the member.
     """
     if isinstance(step, Destroy):
-        told = Attempts(call=KINDS[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
-        return replace(record, attempts=(*_others(step, record), told))
+        updated = Attempts(call=KINDS[Destroy], count=0, again_at=Instant(now + max(grace, _LEAST_GRACE)))
+        return replace(record, attempts=(*_others(step, record), updated))
     after = replace(record, attempts=tuple(_others(step, record)))
     if isinstance(step, RemovePart) and record.phase is Phase.INTENDED:
         return _unmade_once(after)

@@ -54,7 +54,7 @@ def _lost(thing: str) -> re.Pattern[str]:
     return re.compile(f"{found}|{sought}", re.IGNORECASE)
 
 
-def _said(words: str) -> re.Pattern[str]:
+def _regex(words: str) -> re.Pattern[str]:
     return re.compile(words, re.IGNORECASE)
 
 
@@ -62,19 +62,19 @@ _BALANCER = r"load ?balancer"
 _PARTS = "user_?data|networks format|metadata|server name|input|parameter"
 
 _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
-    (FailureCause.SERVICE, _said(r"service catalog|\bendpoint for\b.*\bnot found")),
+    (FailureCause.SERVICE, _regex(r"service catalog|\bendpoint for\b.*\bnot found")),
     (
         FailureCause.CREDENTIALS,
-        _said(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b"),
+        _regex(r"\bunauthori[sz]ed\b|\binvalid credentials\b|\bauthentication (?:failed|required)\b"),
     ),
-    (FailureCause.SERVER_GROUP, _said(r"quota exceeded[^.;]*(?:server group|group_members)")),
-    (FailureCause.QUOTA, _said(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
+    (FailureCause.SERVER_GROUP, _regex(r"quota exceeded[^.;]*(?:server group|group_members)")),
+    (FailureCause.QUOTA, _regex(r"\bquotas?\b|\blimit (?:has been )?(?:reached|exceeded)|maximum number of resources")),
     (
         FailureCause.BALANCER_FULL,
-        _said(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?"),
+        _regex(rf"\b(?:nodes|members)\b[^.;]*\b(?:must not exceed|more than)\b[^.;]*{_BALANCER}?"),
     ),
-    (FailureCause.BALANCER_GOING, _said(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
-    (FailureCause.BALANCER_BUSY, _said(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
+    (FailureCause.BALANCER_GOING, _regex(rf"{_BALANCER}[^.;]*\b(?:being deleted|pending_delete|is deleting)\b")),
+    (FailureCause.BALANCER_BUSY, _regex(rf"{_BALANCER}[^.;]*\b(?:immutable|pending_(?:create|update)|busy)\b")),
     (FailureCause.HEALTH_MONITOR, _lost(r"health ?monitor(?: configuration)?")),
     (FailureCause.REGISTRATION, _lost(r"(?:node|member)")),
     (FailureCause.POOL, _lost(r"(?:pool|backend|server ?farm|service ?group)")),
@@ -87,11 +87,11 @@ _KNOWN: Sequence[tuple[FailureCause, re.Pattern[str]]] = (
     (FailureCause.ZONE, _lost("(?:availability )?zone")),
     (
         FailureCause.CAPACITY,
-        _said(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity"),
+        _regex(r"no valid host|insufficient capacity|unable to create a deployment|not enough capacity"),
     ),
     (
         FailureCause.LAUNCH_CONFIGURATION,
-        _said(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration"),
+        _regex(rf"\b(?:invalid|bad|malformed)\b[^.;]*\b(?:{_PARTS})|launch configuration"),
     ),
 )  # fmt: skip
 """The more specific first: a missing pool of a balancer is a POOL."""
@@ -143,7 +143,9 @@ class _Trouble:
         return self.call, self.cause or (self.words if self.member is None else self.words.replace(self.member, ""))
 
 
-def told(outcomes: Iterable[StepOutcome], held: Sequence[Attempts], world: World, *, failed: bool) -> tuple[str, ...]:
+def failure_messages(
+    outcomes: Iterable[StepOutcome], held: Sequence[Attempts], world: World, *, failed: bool
+) -> tuple[str, ...]:
     """Return what failed now, or waits since it failed: each failure once, with the members that it affects.
 
     Args:

@@ -15,7 +15,7 @@ from handler.planning.desired import Definition
 KEPT = 20
 """Revisions of one group that are kept, besides those that a rollback needs."""
 
-_UNTOLD = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "url", "user_data"})
+_HIDDEN_KEYS = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "url", "user_data"})
 """Fields that people put secrets into: only the fact of a change is shown, never the value."""
 _LONGEST = 60
 """Characters; a longer value does not help."""
@@ -92,7 +92,7 @@ def _changes(before: object, after: object, path: tuple[str, ...]) -> Iterator[s
     inner = _inner(before), _inner(after)
     alike = type(before) is type(after) or (isinstance(before, Mapping) and isinstance(after, Mapping))
     if inner[0] is None or inner[1] is None or not alike:
-        yield _told(before, after, path)
+        yield _change(before, after, path)
         return
     for name in dict.fromkeys((*inner[0], *inner[1])):
         yield from _changes(inner[0].get(name), inner[1].get(name), (*path, name))
@@ -109,10 +109,10 @@ def _inner(value: object) -> Mapping[str, object] | None:
     return None
 
 
-def _told(before: object, after: object, path: tuple[str, ...]) -> str:
+def _change(before: object, after: object, path: tuple[str, ...]) -> str:
     name = " ".join(path)
     words = _word(before), _word(after)
-    if _UNTOLD & {*path} or None in words:
+    if _HIDDEN_KEYS & {*path} or None in words:
         return f"{name}: changed"
     return f"{name}: {words[0]} → {words[1]}"
 

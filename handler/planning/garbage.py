@@ -121,7 +121,7 @@ def garbage_of(
         *_members(known, listed, now),
         *(item for cloud, listing in listings.items() for item in _machines(known, cloud, listing)),
         *_vanished(known, listings, listed),
-        *(item for cloud, told in parts.items() for item in _parts(known, cloud, told, listings.get(cloud))),
+        *(item for cloud, listing in parts.items() for item in _parts(known, cloud, listing, listings.get(cloud))),
         *(item for balancer, names in registered.items() for item in _registrations(known, balancer, names, listed)),
     ]
     return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
@@ -132,8 +132,8 @@ def _members(known: Known, listed: Mapping[MemberName, Server], now: Instant) ->
         definition = known.definitions[record.group]
         server = listed.get(record.name)
         if is_stuck(record, definition.group.grace, now):
-            told = [one.because for one in record.attempts if one.because]
-            because = f"cannot be removed: {'; '.join(told) or 'its removal never ends'}"
+            reasons = [one.because for one in record.attempts if one.because]
+            because = f"cannot be removed: {'; '.join(reasons) or 'its removal never ends'}"
             yield _of_record(record, GarbageKind.STUCK, record.removal_at, because, definition, server)
         elif _is_open(record, definition, now) and server is None:
             because = "perhaps created: its cloud has neither confirmed nor denied it"
@@ -209,12 +209,12 @@ def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping
         )
 
 
-def _parts(known: Known, cloud: CloudId, told: PartListing, machines: Listing | None) -> Iterator[Item]:
+def _parts(known: Known, cloud: CloudId, listing: PartListing, machines: Listing | None) -> Iterator[Item]:
     """Yield parts without a machine; only from a complete listing, which alone proves that there is no machine."""
     if machines is None or not machines.complete:
         return
     there = {server.name for server in machines.servers}
-    for member, part in told.parts:
+    for member, part in listing.parts:
         launch = _ours(known, member)
         if launch is None or member in known.records or member in there:
             continue

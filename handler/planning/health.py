@@ -75,9 +75,9 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
     trusted = frozenset(balancer for balancer in world.balancer_views if _finds_healthy(world, balancer))
     serving = [(member, member.record) for member, seen in roles if seen is Role.SERVING and member.record is not None]
     judged = [(member, record) for member, record in serving if not _is_warming(record, terms)]
-    said = {member.name: _said(member, record, world, trusted) for member, record in judged}
-    unbelieved = {name for name, (_, believed) in said.items() if not believed}
-    failing = {name for name, (health, believed) in said.items() if believed and health is Health.FAILING}
+    reports = {member.name: _report(member, record, world, trusted) for member, record in judged}
+    unbelieved = {name for name, (_, believed) in reports.items() if not believed}
+    failing = {name for name, (health, believed) in reports.items() if believed and health is Health.FAILING}
     leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in roles)
     all_fail = bool(failing) and len(failing) == len(serving) + settled
     too_many = bool(failing) and len(failing) + leaving > terms.at_most
@@ -85,7 +85,7 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
         doubted = frozenset(unbelieved | failing)
         return Checkup(
             doubted=doubted,
-            over=frozenset(marked & doubted) | _answering(said, marked),
+            over=frozenset(marked & doubted) | _answering(reports, marked),
             stopped=_because(doubted, terms, all_of=all_fail),
         )
     return Checkup(
@@ -93,7 +93,7 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
         due=frozenset(name for name in failing if too_many or _is_due(since[name], terms)),
         doubted=frozenset(unbelieved),
         begun=frozenset(failing - marked),
-        over=frozenset(marked & unbelieved) | _answering(said, marked),
+        over=frozenset(marked & unbelieved) | _answering(reports, marked),
         stopped=_because(unbelieved, terms, all_of=True) if unbelieved else "",
     )
 
@@ -114,7 +114,7 @@ def _finds_healthy(world: World, balancer: BalancerId) -> bool:
     )
 
 
-def _said(member: Member, record: Record, world: World, trusted: frozenset[BalancerId]) -> tuple[Health | None, bool]:
+def _report(member: Member, record: Record, world: World, trusted: frozenset[BalancerId]) -> tuple[Health | None, bool]:
     """Return a member's health over all its balancers, and whether that is believed.
 
     One failing check is enough; ``None``: no balancer checks the member.
@@ -138,9 +138,9 @@ def _health(name: MemberName, world: World, balancer: BalancerId) -> Health | No
     return registration.health
 
 
-def _answering(said: dict[MemberName, tuple[Health | None, bool]], marked: set[MemberName]) -> frozenset[MemberName]:
+def _answering(reports: dict[MemberName, tuple[Health | None, bool]], marked: set[MemberName]) -> frozenset[MemberName]:
     well = {Health.HEALTHY, None}
-    return frozenset(name for name in marked if name in said and said[name][0] in well)
+    return frozenset(name for name in marked if name in reports and reports[name][0] in well)
 
 
 def _because(names: Iterable[MemberName], terms: HealthTerms, *, all_of: bool) -> str:

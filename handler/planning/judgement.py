@@ -91,12 +91,12 @@ def judge(
 def silent_since(loss: Loss, terms: LossTerms) -> Instant | None:
     """Return since when every source that testifies about a member has been silent; ``None``: no source testifies.
 
-    >>> told = Testimony(source="snmp", heard_at=Instant(70.0), says=Saying.SILENT, answers=True)
-    >>> silent_since(Loss(since=Instant(80.0), testimonies=(told,)), LossTerms(now=Instant(100.0), interval=10.0))
+    >>> testimony = Testimony(source="snmp", heard_at=Instant(70.0), says=Saying.SILENT, answers=True)
+    >>> silent_since(Loss(since=Instant(80.0), testimonies=(testimony,)), LossTerms(now=Instant(100.0), interval=10.0))
     70.0
     """
-    told = [each for each in loss.testimonies if _testifies(each, loss, terms)]
-    since = (each.heard_at if each.silent_since is None else each.silent_since for each in told)
+    witnesses = [each for each in loss.testimonies if _testifies(each, loss, terms)]
+    since = (each.heard_at if each.silent_since is None else each.silent_since for each in witnesses)
     return max((instant for instant in since if instant is not None), default=None)
 
 
@@ -107,7 +107,7 @@ def _verdict(
     name, many = of
     if name in terms.accepted or (losses.proof and how is LossKind.VANISHED):
         return LossVerdict.BELIEVED
-    heard = any(told.says is Saying.HEARD for told in loss.testimonies)
+    heard = any(testimony.says is Saying.HEARD for testimony in loss.testimonies)
     if heard and how is LossKind.VANISHED:
         return LossVerdict.HEARD
     if terms.accept_all or loss.believed:
@@ -124,11 +124,11 @@ def _by_silence(loss: Loss, terms: LossTerms) -> LossVerdict:
     return LossVerdict.BELIEVED if terms.now - since >= SILENT_FOR * terms.interval else LossVerdict.TOO_SOON
 
 
-def _testifies(told: Testimony, loss: Loss, terms: LossTerms) -> bool:
+def _testifies(testimony: Testimony, loss: Loss, terms: LossTerms) -> bool:
     """Return whether a source knew the member when it was lost, works now, and has a result for it."""
-    if told.heard_at is None or not told.answers or told.says is Saying.UNCLEAR:
+    if testimony.heard_at is None or not testimony.answers or testimony.says is Saying.UNCLEAR:
         return False
-    return min(loss.since, terms.now) - told.heard_at <= KNOWN_WITHIN * terms.interval
+    return min(loss.since, terms.now) - testimony.heard_at <= KNOWN_WITHIN * terms.interval
 
 
 def _at_once(since: Instant, instants: list[Instant], terms: LossTerms) -> int:
@@ -150,4 +150,6 @@ def named_by(verdicts: Mapping[MemberName, LossVerdict], *kinds: LossVerdict) ->
 
 def sources_of(losses: Iterable[Loss], *, saying: Saying) -> tuple[str, ...]:
     """Return the sorted names of the sources with this result for any of these losses."""
-    return tuple(sorted({told.source for loss in losses for told in loss.testimonies if told.says is saying}))
+    return tuple(
+        sorted({testimony.source for loss in losses for testimony in loss.testimonies if testimony.says is saying})
+    )

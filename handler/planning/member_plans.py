@@ -46,7 +46,7 @@ Notice = (
 )
 """Steps that only change what we remember."""
 
-UNTOLD = (NoteAbsence, NotePresence, NoteRegistration)
+UNRECORDED = (NoteAbsence, NotePresence, NoteRegistration)
 """Observations without consequences: they get no line of history."""
 
 Line = Sequence[tuple[MemberName, Step]]
@@ -141,7 +141,7 @@ def failed(outcome: StepOutcome, failure: CallFailure, error: DriverError, *, fi
     )
 
 
-def told(step: Notice) -> str:
+def history_detail(step: Notice) -> str:
     """Return the detail that history shows for a step without a call, besides its name."""
     match step:
         case MarkLeaving(why=why, because=because):

@@ -177,16 +177,16 @@ def quota_look(machines: UsageLimit, others: Sequence[UsageLimit], most: int, pr
     >>> look.remedy
     "raise the account's limit, or lower max"
     """
-    told = ", ".join(str(limit) for limit in (machines, *others))
+    limits = ", ".join(str(limit) for limit in (machines, *others))
     wanted = max(most - present, 0)
     left = None if machines.most is None else max(machines.most - machines.used, 0)
     if left is not None and left < wanted:
-        words = f"there is room for {left:g} more machines, and groups may want {wanted}: {told}"
+        words = f"there is room for {left:g} more machines, and groups may want {wanted}: {limits}"
         return wrong(words, REMEDIES[FailureCause.QUOTA])
     spent = [limit.what for limit in others if limit.most is not None and limit.used >= limit.most]
     if spent and wanted:
-        return wrong(f"no {' and no '.join(spent)} left: {told}", REMEDIES[FailureCause.QUOTA])
-    return fine(told)
+        return wrong(f"no {' and no '.join(spent)} left: {limits}", REMEDIES[FailureCause.QUOTA])
+    return fine(limits)
 
 
 def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:

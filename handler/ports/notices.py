@@ -170,16 +170,16 @@ def look(
     turn = _turn(watch.outage, following.outage)
     if turn is None:
         return following, None
-    told = following.outage or watch.outage
-    if told is None:
+    outage = following.outage or watch.outage
+    if outage is None:
         raise AssertionError("a turn without an outage")
     notice = Notice(
         group=group.id,
         turn=turn,
-        severity=told.severity,
+        severity=outage.severity,
         condition=condition,
         messages=tuple(message[:_LONGEST_MESSAGE] for message in messages[:_MESSAGES]),
-        since=told.since,
+        since=outage.since,
         at=now,
     )
     return following, notice

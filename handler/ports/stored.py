@@ -190,23 +190,23 @@ class Served:
     """When it began to leave, or was gone; infinite: neither is written down."""
 
 
-_TOLD: Mapping[Pause, str] = MappingProxyType(
+_MESSAGES: Mapping[Pause, str] = MappingProxyType(
     {Pause.ALL: "", Pause.DECISIONS: "decisions only", Pause.OUT: "scale-out only", Pause.IN: "scale-in only"}
 )
 
 
-def told_of(pause: Pause) -> str:
+def pause_message(pause: Pause) -> str:
     """Return the message of an event that begins or ends this pause; empty for a resume of everything.
 
-    >>> told_of(Pause.DECISIONS)
+    >>> pause_message(Pause.DECISIONS)
     'decisions only'
     """
-    return _TOLD.get(pause, "")
+    return _MESSAGES.get(pause, "")
 
 
 def pause_of(message: str) -> Pause:
     """Return the pause that an event is about; without a mention in the message, the pause of everything."""
-    return next((pause for pause, told in _TOLD.items() if told == message), Pause.ALL)
+    return next((pause for pause, known in _MESSAGES.items() if known == message), Pause.ALL)
 
 
 def direction_of(message: str) -> Direction | None:
@@ -215,13 +215,13 @@ def direction_of(message: str) -> Direction | None:
     return None if pause.halts else Direction(pause.value)
 
 
-def told_of_fleet(pause: Pause, because: str) -> str:
+def fleet_pause_message(pause: Pause, because: str) -> str:
     """Return the message of an event that pauses the fleet: what is stopped, and why.
 
-    >>> told_of_fleet(Pause.ALL, "storage moves")
+    >>> fleet_pause_message(Pause.ALL, "storage moves")
     'everything; storage moves'
     """
-    return "; ".join(text for text in (told_of(pause) or "everything", because) if text)
+    return "; ".join(text for text in (pause_message(pause) or "everything", because) if text)
 
 
 def fleet_pause_of(message: str) -> tuple[Pause, str]:

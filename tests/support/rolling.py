@@ -38,7 +38,7 @@ def planned(world: World, size: int | None, roll: Rolling | None = ONE_MORE, **l
     return plan(rolling(size, roll), world, a_definition(), limits(**limited), NOW)
 
 
-def said(plan: Plan) -> tuple[list[int], int]:
+def moves(plan: Plan) -> tuple[list[int], int]:
     """Who is chosen to leave, by number, and how many are made."""
     leaving = [int(step.member.rpartition("-")[2]) for step in plan.steps if isinstance(step, MarkLeaving)]
     return leaving, sum(isinstance(step, Create) for step in plan.steps)

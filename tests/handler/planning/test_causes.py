@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from config.causes import REMEDIES, FailureCause
 from config.errors import DriverError, Permanent, Transient
 from config.units import Instant, MemberName
-from handler.planning.causes import fold, told, understood
+from handler.planning.causes import failure_messages, fold, understood
 from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import Create, Leave
 from handler.planning.world import Attempts
@@ -53,13 +53,13 @@ OTTER = [
 """Every error of Otter's that its users see, and those that they did not (otter #1938)."""
 
 
-@pytest.mark.parametrize(("said", "cause"), OTTER)
-def test_what_was_said_is_folded_to_its_cause(said: str, cause: FailureCause | None) -> None:
-    assert fold(said) is cause
+@pytest.mark.parametrize(("message", "cause"), OTTER)
+def test_a_message_is_folded_to_its_cause(message: str, cause: FailureCause | None) -> None:
+    assert fold(message) is cause
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("message", "cause"),
     [
         pytest.param("Unable to find template by id 7", FailureCause.IMAGE, id="CloudStack's template"),
         pytest.param("Unable to find service offering: 3", FailureCause.FLAVOR, id="CloudStack's offering"),
@@ -77,13 +77,13 @@ def test_what_was_said_is_folded_to_its_cause(said: str, cause: FailureCause | N
         pytest.param("", None, id="nothing"),
     ],
 )
-def test_other_clouds_say_it_otherwise(said: str, cause: FailureCause | None) -> None:
-    assert fold(said) is cause
+def test_the_messages_of_other_clouds_are_folded_to_their_causes(message: str, cause: FailureCause | None) -> None:
+    assert fold(message) is cause
 
 
 @given(st.text(max_size=200))
-def test_any_words_are_folded_or_not(said: str) -> None:
-    assert fold(said) in {*FailureCause, None}
+def test_any_message_is_folded_or_not(message: str) -> None:
+    assert fold(message) in {*FailureCause, None}
 
 
 def test_very_long_words_are_folded_at_once() -> None:
@@ -115,7 +115,7 @@ def test_for_every_cause_there_is_something_to_do() -> None:
             "quota: full: raise the account's limit, or lower max",
             id="what to do is there already",
         ),
-        pytest.param(Transient(""), "Transient", id="nothing said"),
+        pytest.param(Transient(""), "Transient", id="no message"),
     ],
 )
 def test_a_message_says_once_what_to_do(error: DriverError, words: str) -> None:
@@ -142,8 +142,8 @@ def held(words: str, *, cause: FailureCause | None = None, failed: bool = True) 
 
 def test_the_same_cause_of_many_members_is_said_once_with_their_names() -> None:
     outcomes = [failed(number, f"{name_of(number)}: refused", FailureCause.IMAGE) for number in range(1, 8)]
-    (said,) = told(outcomes, (), a_fleet(7), failed=True)
-    assert said == (
+    (message,) = failure_messages(outcomes, (), a_fleet(7), failed=True)
+    assert message == (
         "create: web-k3f9ab-1: refused (7 members: web-k3f9ab-1, web-k3f9ab-2, web-k3f9ab-3, web-k3f9ab-4, "
         "web-k3f9ab-5 and 2 more)"
     )
@@ -151,14 +151,14 @@ def test_the_same_cause_of_many_members_is_said_once_with_their_names() -> None:
 
 def test_the_same_words_with_other_names_are_the_same() -> None:
     outcomes = [failed(number, f"{name_of(number)} is locked") for number in (1, 2)]
-    (said,) = told(outcomes, (), a_fleet(2), failed=True)
-    assert said == "create: web-k3f9ab-1 is locked (2 members: web-k3f9ab-1, web-k3f9ab-2)"
+    (message,) = failure_messages(outcomes, (), a_fleet(2), failed=True)
+    assert message == "create: web-k3f9ab-1 is locked (2 members: web-k3f9ab-1, web-k3f9ab-2)"
 
 
 def test_other_causes_and_other_calls_are_said_apart() -> None:
     other = replace(failed(3, "no image", FailureCause.IMAGE), step=Leave(member=name_of(3), balancer=EDGE))
     outcomes = [failed(1, "no image", FailureCause.IMAGE), failed(2, "no key", FailureCause.KEY), other]
-    assert told(outcomes, (), a_fleet(3), failed=True) == (
+    assert failure_messages(outcomes, (), a_fleet(3), failed=True) == (
         "create: no image (web-k3f9ab-1)",
         "create: no key (web-k3f9ab-2)",
         "leave: no image (web-k3f9ab-3)",
@@ -166,7 +166,7 @@ def test_other_causes_and_other_calls_are_said_apart() -> None:
 
 
 def test_a_name_that_is_in_the_words_is_not_repeated() -> None:
-    assert told([failed(1, "web-k3f9ab-1 is locked")], (), a_fleet(1), failed=True) == (
+    assert failure_messages([failed(1, "web-k3f9ab-1 is locked")], (), a_fleet(1), failed=True) == (
         "create: web-k3f9ab-1 is locked",
     )
 
@@ -174,7 +174,7 @@ def test_a_name_that_is_in_the_words_is_not_repeated() -> None:
 def test_what_is_held_back_is_said_with_what_fails_now() -> None:
     waiting = held("no image", cause=FailureCause.IMAGE)
     world = a_world(a_member(1, attempts=(waiting,)), a_member(2))
-    assert told([failed(2, "there is no image", FailureCause.IMAGE)], (waiting,), world, failed=True) == (
+    assert failure_messages([failed(2, "there is no image", FailureCause.IMAGE)], (waiting,), world, failed=True) == (
         "create: there is no image (2 members: web-k3f9ab-2, web-k3f9ab-1)",
     )
 
@@ -183,18 +183,20 @@ def test_failures_that_are_retried_and_those_that_are_not_are_distinguished() ->
     retry = held("busy", failed=False)
     world = a_world(a_member(1, attempts=(retry,)))
     outcomes = [failed(2, "late", result=StepResult.RETRY), failed(3, "done", result=StepResult.DONE)]
-    assert told(outcomes, (retry,), world, failed=True) == ()
-    assert told(outcomes, (retry,), world, failed=False) == (
+    assert failure_messages(outcomes, (retry,), world, failed=True) == ()
+    assert failure_messages(outcomes, (retry,), world, failed=False) == (
         "create: late (web-k3f9ab-2)",
         "create: busy (web-k3f9ab-1)",
     )
 
 
 def test_a_member_without_a_name_yet_is_not_named() -> None:
-    assert told([replace(failed(1, "refused"), member=None)], (), a_world(), failed=True) == ("create: refused",)
+    assert failure_messages([replace(failed(1, "refused"), member=None)], (), a_world(), failed=True) == (
+        "create: refused",
+    )
 
 
 def test_a_name_that_begins_another_is_not_taken_for_it() -> None:
     one, ten = MemberName("web-k3f9ab-1"), MemberName("web-k3f9ab-10")
     outcomes = [replace(failed(1, f"{name} is locked"), member=name) for name in (one, ten)]
-    assert len(told(outcomes, (), a_world(), failed=True)) == 1
+    assert len(failure_messages(outcomes, (), a_world(), failed=True)) == 1

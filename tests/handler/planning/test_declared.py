@@ -43,7 +43,7 @@ def with_community(name: str) -> Definition:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "messages"),
     [
         pytest.param(a_definition(), a_definition(), (), id="nothing"),
         pytest.param(a_definition(), a_definition(drain=90.0), ("group drain: 60 → 90",), id="a number"),
@@ -67,8 +67,8 @@ def with_community(name: str) -> Definition:
         pytest.param(with_community("A"), with_community("B"), ("profile snmp community: changed",), id="secret"),
     ],
 )
-def test_changes_are_shown_field_by_field(before: Definition, after: Definition, told: tuple[str, ...]) -> None:
-    assert changes(before, after) == told
+def test_changes_are_shown_field_by_field(before: Definition, after: Definition, messages: tuple[str, ...]) -> None:
+    assert changes(before, after) == messages
     assert SECRET not in " ".join(changes(before, after))
 
 

@@ -17,8 +17,8 @@ def hearing(at: float = 990.0, **missed: MissedMember) -> Hearing:
     )
 
 
-def says(told: Testimony | None) -> tuple[Saying, bool] | None:
-    return None if told is None else (told.says, told.answers)
+def says(testimony: Testimony | None) -> tuple[Saying, bool] | None:
+    return None if testimony is None else (testimony.says, testimony.answers)
 
 
 SILENT = MissedMember(heard_at=Instant(900.0), silent_since=Instant(930.0))
@@ -26,7 +26,7 @@ ODD = MissedMember(heard_at=Instant(900.0), silent_since=None)
 
 
 @pytest.mark.parametrize(
-    ("heard", "said"),
+    ("heard", "expected"),
     [
         pytest.param(hearing(), (Saying.HEARD, True), id="it answered"),
         pytest.param(hearing(one=SILENT), (Saying.SILENT, True), id="it was silent beside another that answered"),
@@ -35,8 +35,8 @@ ODD = MissedMember(heard_at=Instant(900.0), silent_since=None)
         pytest.param(hearing(at=939.9), (Saying.UNCLEAR, False), id="the last poll was too long ago"),
     ],
 )
-def test_a_source_says_what_its_last_poll_came_to(heard: Hearing, said: tuple[Saying, bool]) -> None:
-    assert says(heard.of(ONE, NOW, 30.0)) == said
+def test_a_source_says_what_its_last_poll_came_to(heard: Hearing, expected: tuple[Saying, bool]) -> None:
+    assert says(heard.of(ONE, NOW, 30.0)) == expected
 
 
 def test_a_source_says_nothing_of_a_member_that_it_did_not_ask() -> None:
@@ -44,9 +44,9 @@ def test_a_source_says_nothing_of_a_member_that_it_did_not_ask() -> None:
 
 
 def test_a_silent_member_was_heard_when_it_was_heard_last() -> None:
-    told = hearing(one=SILENT).of(ONE, NOW, 30.0)
-    assert told is not None
-    assert (told.heard_at, told.silent_since) == (900.0, 930.0)
+    testimony = hearing(one=SILENT).of(ONE, NOW, 30.0)
+    assert testimony is not None
+    assert (testimony.heard_at, testimony.silent_since) == (900.0, 930.0)
     again = hearing().of(ONE, NOW, 30.0)
     assert again is not None
     assert (again.heard_at, again.silent_since) == (990.0, None)

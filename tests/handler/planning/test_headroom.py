@@ -14,7 +14,7 @@ from handler.planning.plan import Snapshot, plan
 from handler.planning.steps import Create, MakePart, Plan, Wait
 from handler.planning.world import Leaving, Phase, World
 from tests.support.planning import SIZES, worlds
-from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, made_of, said
+from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, made_of, moves
 from tests.support.rolling import planned as planned_roll
 from tests.support.snapshots import a_snapshot, read, text_of
 from tests.support.worlds import (
@@ -159,13 +159,13 @@ def test_leaving_members_are_not_delayed() -> None:
 
 def test_a_roll_without_room_for_its_surge_reports_it_and_removes_no_member() -> None:
     answer = planned_roll(made_of(OLD, OLD, OLD), 3, ONE_MORE, headroom=room(0))
-    assert said(answer) == ([], 0)
+    assert moves(answer) == ([], 0)
     assert dict(answer.waits) == {Wait.QUOTA: 1, Wait.ROLLING: 3}
 
 
 @pytest.mark.parametrize("roll", [ONE_LESS, Rolling(surge=1, unavailable=1)], ids=["no surge", "surge too"])
 def test_a_roll_that_may_miss_one_frees_a_place_first(roll: Rolling) -> None:
-    assert said(planned_roll(made_of(OLD, OLD, OLD), 3, roll, headroom=room(0))) == ([1], 0)
+    assert moves(planned_roll(made_of(OLD, OLD, OLD), 3, roll, headroom=room(0))) == ([1], 0)
 
 
 def test_a_member_to_be_replaced_by_name_serves_until_there_is_room() -> None:

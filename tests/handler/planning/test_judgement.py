@@ -21,7 +21,7 @@ def ago(seconds: float) -> Instant:
     return Instant(NOW - seconds)
 
 
-def told(
+def a_testimony(
     says: Saying = SILENT,
     *,
     heard: float | None = 120,
@@ -66,20 +66,26 @@ def test_of_many_nothing_is_believed_without_a_source(how: LossKind) -> None:
 @pytest.mark.parametrize(
     ("testimonies", "verdict"),
     [
-        pytest.param([told()], BELIEVED, id="silent for three intervals"),
-        pytest.param([told(silent=89.9)], TOO_SOON, id="silent for less"),
-        pytest.param([told(silent=None)], BELIEVED, id="silent since it was heard, which is long enough"),
-        pytest.param([told(silent=None, heard=89)], TOO_SOON, id="heard less than three intervals ago"),
-        pytest.param([told(HERE)], HEARD, id="heard"),
-        pytest.param([told(HERE, by="probe"), told()], HEARD, id="heard by one source of two"),
-        pytest.param([told(), told(by="probe", silent=60)], TOO_SOON, id="one of two has not been silent for long"),
-        pytest.param([told(), told(by="probe", answers=False)], BELIEVED, id="one of two does not answer itself"),
-        pytest.param([told(answers=False)], NO_SOURCE, id="the only source does not answer itself"),
-        pytest.param([told(UNCLEAR)], NO_SOURCE, id="the only source cannot tell"),
-        pytest.param([told(heard=None)], NO_SOURCE, id="never heard, as after a restart"),
-        pytest.param([told(heard=400)], BELIEVED, id="heard ten intervals before it was lost"),
-        pytest.param([told(heard=400.1)], NO_SOURCE, id="heard longer before"),
-        pytest.param([told(heard=400.1), told(by="probe")], BELIEVED, id="the source that knew it counts alone"),
+        pytest.param([a_testimony()], BELIEVED, id="silent for three intervals"),
+        pytest.param([a_testimony(silent=89.9)], TOO_SOON, id="silent for less"),
+        pytest.param([a_testimony(silent=None)], BELIEVED, id="silent since it was heard, which is long enough"),
+        pytest.param([a_testimony(silent=None, heard=89)], TOO_SOON, id="heard less than three intervals ago"),
+        pytest.param([a_testimony(HERE)], HEARD, id="heard"),
+        pytest.param([a_testimony(HERE, by="probe"), a_testimony()], HEARD, id="heard by one source of two"),
+        pytest.param(
+            [a_testimony(), a_testimony(by="probe", silent=60)], TOO_SOON, id="one of two has not been silent for long"
+        ),
+        pytest.param(
+            [a_testimony(), a_testimony(by="probe", answers=False)], BELIEVED, id="one of two does not answer itself"
+        ),
+        pytest.param([a_testimony(answers=False)], NO_SOURCE, id="the only source does not answer itself"),
+        pytest.param([a_testimony(UNCLEAR)], NO_SOURCE, id="the only source cannot tell"),
+        pytest.param([a_testimony(heard=None)], NO_SOURCE, id="never heard, as after a restart"),
+        pytest.param([a_testimony(heard=400)], BELIEVED, id="heard ten intervals before it was lost"),
+        pytest.param([a_testimony(heard=400.1)], NO_SOURCE, id="heard longer before"),
+        pytest.param(
+            [a_testimony(heard=400.1), a_testimony(by="probe")], BELIEVED, id="the source that knew it counts alone"
+        ),
     ],
 )
 @pytest.mark.parametrize("how", LossKind)
@@ -91,14 +97,14 @@ def test_of_many_each_needs_a_source_that_knew_it_works_and_is_silent(
 
 def test_a_member_that_answers_a_source_is_not_gone_whatever_a_person_orders() -> None:
     ordered = replace(TERMS, accept_all=True)
-    assert verdicts(1, told(HERE)) == verdicts(1, told(HERE), terms=ordered) == {HEARD}
-    assert verdicts(1, told(HERE), proof=True) == {BELIEVED}
-    assert verdicts(1, told(HERE), terms=replace(TERMS, accepted=NAMES)) == {BELIEVED}
+    assert verdicts(1, a_testimony(HERE)) == verdicts(1, a_testimony(HERE), terms=ordered) == {HEARD}
+    assert verdicts(1, a_testimony(HERE), proof=True) == {BELIEVED}
+    assert verdicts(1, a_testimony(HERE), terms=replace(TERMS, accepted=NAMES)) == {BELIEVED}
 
 
 @pytest.mark.parametrize("how", [LossKind.BROKEN, LossKind.DELETING])
 def test_one_or_two_that_the_cloud_calls_broken_or_going_may_still_be_heard(how: LossKind) -> None:
-    assert verdicts(2, told(HERE), how=how) == {BELIEVED}
+    assert verdicts(2, a_testimony(HERE), how=how) == {BELIEVED}
 
 
 def test_a_person_s_word_is_enough_for_what_no_source_hears() -> None:

@@ -25,7 +25,7 @@ UNMADE = {"phase": "leaving", "made_at": None, "leaving": "surplus"}
 MAKE_BOTH = ["make part m-1 data", "make part m-1 front"]
 
 
-def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
+def lines_of(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
     """The plan of a group with one member whose machine does not exist in the cloud."""
     record = {"phase": "intended", "parts": BOTH, **member.pop("record", {})}
     listed = {"name": "m-1", "disproved": True, **member, "record": record}
@@ -36,65 +36,73 @@ def told(size: int, *, declared: Any = BOTH, **member: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("planned_now", "lines"),
     [
-        pytest.param(told(1, record={"parts": {}}), MAKE_BOTH, id="nothing asked for"),
-        pytest.param(told(1, lacking=["data", "front"]), MAKE_BOTH, id="both lacking"),
-        pytest.param(told(1, parts={"data": "ready"}, lacking=["front"]), ["make part m-1 front"], id="one lacking"),
-        pytest.param(told(1, parts=READY), ["create m-1"], id="both ready"),
+        pytest.param(lines_of(1, record={"parts": {}}), MAKE_BOTH, id="nothing asked for"),
+        pytest.param(lines_of(1, lacking=["data", "front"]), MAKE_BOTH, id="both lacking"),
         pytest.param(
-            told(1, parts=READY, record={"intended_at": "20m ago"}), ["create m-1"], id="both ready for long: held back"
+            lines_of(1, parts={"data": "ready"}, lacking=["front"]), ["make part m-1 front"], id="one lacking"
         ),
-        pytest.param(told(1, parts={"data": "ready"}), ["waiting: 1 unconfirmed"], id="one unknown"),
-        pytest.param(told(1, parts=READY | {"front": "building"}), ["waiting: 1 building"], id="one is being made"),
+        pytest.param(lines_of(1, parts=READY), ["create m-1"], id="both ready"),
         pytest.param(
-            told(1, parts=READY | {"data": "error"}), ["remove part m-1 data", "waiting: 1 deleting"], id="one failed"
+            lines_of(1, parts=READY, record={"intended_at": "20m ago"}),
+            ["create m-1"],
+            id="both ready for long: held back",
+        ),
+        pytest.param(lines_of(1, parts={"data": "ready"}), ["waiting: 1 unconfirmed"], id="one unknown"),
+        pytest.param(lines_of(1, parts=READY | {"front": "building"}), ["waiting: 1 building"], id="one is being made"),
+        pytest.param(
+            lines_of(1, parts=READY | {"data": "error"}),
+            ["remove part m-1 data", "waiting: 1 deleting"],
+            id="one failed",
         ),
         pytest.param(
-            told(1, parts=READY, declared={"front": "destroy"}),
+            lines_of(1, parts=READY, declared={"front": "destroy"}),
             ["remove part m-1 data", "waiting: 1 deleting"],
             id="one is declared no more, and nothing was ever kept in it",
         ),
         pytest.param(
-            told(0, parts=READY),
+            lines_of(0, parts=READY),
             ["mark leaving m-1 surplus (not in service; the oldest)"],
             id="surplus",
         ),
-        pytest.param(told(0, record={"parts": {}}), ["forget m-1"], id="surplus: nothing was asked for"),
+        pytest.param(lines_of(0, record={"parts": {}}), ["forget m-1"], id="surplus: nothing was asked for"),
         pytest.param(
-            told(0, parts=READY, record=UNMADE),
+            lines_of(0, parts=READY, record=UNMADE),
             ["remove part m-1 front", "remove part m-1 data", "waiting: 1 deleting"],
             id="never made: in reverse, and nothing is kept",
         ),
-        pytest.param(told(0, lacking=["data", "front"], record=UNMADE), ["forget m-1"], id="never made: nothing left"),
         pytest.param(
-            told(0, record=UNMADE), ["waiting: 1 unconfirmed"], id="never created: it is not known what is left"
+            lines_of(0, lacking=["data", "front"], record=UNMADE), ["forget m-1"], id="never made: nothing left"
         ),
         pytest.param(
-            told(0, parts=READY, record={"phase": "leaving"}),
+            lines_of(0, record=UNMADE), ["waiting: 1 unconfirmed"], id="never created: it is not known what is left"
+        ),
+        pytest.param(
+            lines_of(0, parts=READY, record={"phase": "leaving"}),
             ["remove part m-1 front", "release part m-1 data", "waiting: 1 deleting"],
             id="gone: data is kept",
         ),
         pytest.param(
-            told(0, parts=READY, record={"phase": "leaving", "leaving": "evicted"}),
+            lines_of(0, parts=READY, record={"phase": "leaving", "leaving": "evicted"}),
             ["release part m-1 front", "release part m-1 data", "waiting: 1 deleting"],
             id="evicted: its machine keeps them",
         ),
         pytest.param(
-            told(0, parts={"data": "deleting"}, lacking=["front"], record={"phase": "leaving"}),
+            lines_of(0, parts={"data": "deleting"}, lacking=["front"], record={"phase": "leaving"}),
             ["waiting: 1 deleting"],
             id="gone: its data is being removed already",
         ),
         pytest.param(
-            told(1, parts=READY, record={"phase": "in_service"}),
+            lines_of(1, parts=READY, record={"phase": "in_service"}),
             ["remove part m-1 front", "release part m-1 data", "create", "waiting: 1 deleting"],
             id="vanished: another one is made",
         ),
         pytest.param(
-            told(1, parts={"data": "building"}, lacking=["front"], record={"intended_at": "20m ago"}),
+            lines_of(1, parts={"data": "building"}, lacking=["front"], record={"intended_at": "20m ago"}),
             ["mark leaving m-1 broken", "create"],
             id="a part that builds for ever is given up with its member",
         ),
         pytest.param(
-            told(1, parts={"front": "ready"}, record={"intended_at": "20m ago"}),
+            lines_of(1, parts={"front": "ready"}, record={"intended_at": "20m ago"}),
             ["waiting: 1 unconfirmed"],
             id="one that cannot be seen for long is not late",
         ),

@@ -16,7 +16,7 @@ JOIN, ENABLE = Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE
 CREATE, DESTROY = Create(member=ONE), Destroy(member=ONE)
 
 
-def told(step: Step, result: StepResult = StepResult.DONE, retry_after: float | None = None) -> StepOutcome:
+def an_outcome(step: Step, result: StepResult = StepResult.DONE, retry_after: float | None = None) -> StepOutcome:
     return StepOutcome(
         step=step, member=ONE, result=result, because="", started_at=NOW, finished_at=NOW, retry_after=retry_after
     )
@@ -29,18 +29,23 @@ def told(step: Step, result: StepResult = StepResult.DONE, retry_after: float | 
         pytest.param([Wait.PROTECTED], [], None, id="only a person ends it"),
         pytest.param([Wait.BUILDING], [], 2.0, id="a wait has its pace"),
         pytest.param([Wait.BUDGET, Wait.DRAINING], [], 1.0, id="the most urgent wait counts"),
-        pytest.param([Wait.BUILDING], [told(JOIN)], 0.2, id="soon after progress"),
-        pytest.param([Wait.DELETING], [told(DESTROY)], 1.0, id="a machine that was told to go is given time"),
-        pytest.param([Wait.UNCONFIRMED], [told(NoteAbsence(member=ONE))], 5.0, id="a note is no progress"),
+        pytest.param([Wait.BUILDING], [an_outcome(JOIN)], 0.2, id="soon after progress"),
+        pytest.param([Wait.DELETING], [an_outcome(DESTROY)], 1.0, id="a machine that is being removed is given time"),
+        pytest.param([Wait.UNCONFIRMED], [an_outcome(NoteAbsence(member=ONE))], 5.0, id="a note is no progress"),
         pytest.param(
-            [], [told(CREATE, StepResult.FAILED)], 30.0, id="a refused create is over, and looked at much later"
+            [], [an_outcome(CREATE, StepResult.FAILED)], 30.0, id="a refused create is over, and looked at much later"
         ),
         pytest.param(
-            [], [told(JOIN), told(ENABLE, StepResult.LIMITED, 8.0)], 0.2, id="a failure delays no other member"
+            [],
+            [an_outcome(JOIN), an_outcome(ENABLE, StepResult.LIMITED, 8.0)],
+            0.2,
+            id="a failure delays no other member",
         ),
-        pytest.param([Wait.BUDGET], [told(ENABLE, StepResult.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"),
-        pytest.param([], [told(CREATE, StepResult.RETRY, 77.0)], 77.0, id="what the other side asks for"),
-        pytest.param([], [told(CREATE, StepResult.RETRY, 0.0)], 0.2, id="but never in a tight loop"),
+        pytest.param(
+            [Wait.BUDGET], [an_outcome(ENABLE, StepResult.LIMITED, 8.0)], 8.0, id="a failure has a pace of its own"
+        ),
+        pytest.param([], [an_outcome(CREATE, StepResult.RETRY, 77.0)], 77.0, id="what the other side asks for"),
+        pytest.param([], [an_outcome(CREATE, StepResult.RETRY, 0.0)], 0.2, id="but never in a tight loop"),
         pytest.param([Wait.BACK_OFF], [], 12.0, id="until the first call may be made again"),
         pytest.param([Wait.BUILD_BACK_OFF], [], 45.0, id="until the back-off ends"),
     ],

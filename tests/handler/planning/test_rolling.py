@@ -14,7 +14,7 @@ from handler.planning.rolling import Rolled, rolled
 from handler.planning.steps import MarkLeaving, Wait
 from handler.planning.world import Health, Leaving, Member, Phase, RegistrationState, ServerState, World
 from tests.support.planning import SIZES
-from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, budgets, made_of, mixed, planned, rolling, said
+from tests.support.rolling import NEW, OLD, ONE_LESS, ONE_MORE, budgets, made_of, mixed, moves, planned, rolling
 from tests.support.worlds import NOW, a_definition, a_member, a_registration, a_world, limits, name_of
 
 PHASES = {"leaving": {"phase": Phase.LEAVING, "leaving": Leaving.REPLACED, "leaving_at": NOW - 1, "drained_at": NOW}}
@@ -46,33 +46,33 @@ KEPT = {"protected": True}
     ],
 )
 def test_what_a_roll_does_now(world: World, roll: Rolling | None, expected: tuple[list[int], int]) -> None:
-    assert said(planned(world, 3, roll)) == expected
+    assert moves(planned(world, 3, roll)) == expected
 
 
 @pytest.mark.parametrize("limited", [{"creates": 0}, {"back_off_until": NOW + 9}], ids=["budget", "back-off"])
 def test_no_member_leaves_before_one_that_cannot_be_created(limited) -> None:
-    assert said(planned(made_of(OLD, OLD, OLD), 3, ONE_LESS, **limited)) == ([], 0)
-    assert said(planned(made_of(OLD, OLD, OLD, NEW), 3, ONE_LESS, **limited)) == ([1], 0), "others serve already"
+    assert moves(planned(made_of(OLD, OLD, OLD), 3, ONE_LESS, **limited)) == ([], 0)
+    assert moves(planned(made_of(OLD, OLD, OLD, NEW), 3, ONE_LESS, **limited)) == ([1], 0), "others serve already"
 
 
 def test_a_scale_out_during_a_roll_is_made_beside_it() -> None:
-    assert said(planned(made_of(OLD, OLD, NEW), 5)) == ([], 3)
+    assert moves(planned(made_of(OLD, OLD, NEW), 5)) == ([], 3)
 
 
 def test_a_scale_in_during_a_roll_takes_the_old_ones() -> None:
-    assert said(planned(made_of(NEW, OLD, OLD, NEW), 2)) == ([2, 3], 0)
+    assert moves(planned(made_of(NEW, OLD, OLD, NEW), 2)) == ([2, 3], 0)
 
 
 def test_a_repair_during_a_roll_goes_on() -> None:
     broken = a_member(1, state=ServerState.ERROR, profile=OLD)
     world = replace(made_of(OLD, OLD, OLD), members=(broken, *made_of(OLD, OLD, OLD).members[1:]))
-    assert said(planned(world, 3)) == ([1], 2), "one in its place, and the one more of the roll"
+    assert moves(planned(world, 3)) == ([1], 2), "one in its place, and the one more of the roll"
 
 
 def test_a_removal_that_is_stuck_holds_up_no_repair() -> None:
     stuck = {**PHASES["leaving"], "destroy_attempts": 10}
-    assert said(planned(made_of(OLD, NEW, NEW, m1=stuck), 3, ONE_LESS)) == ([], 1)
-    assert said(planned(made_of(OLD, NEW, NEW, m1=PHASES["leaving"]), 3, ONE_LESS)) == ([], 0), "still going: its room"
+    assert moves(planned(made_of(OLD, NEW, NEW, m1=stuck), 3, ONE_LESS)) == ([], 1)
+    assert moves(planned(made_of(OLD, NEW, NEW, m1=PHASES["leaving"]), 3, ONE_LESS)) == ([], 0), "still going: its room"
 
 
 def test_members_that_do_not_serve_yet_are_waited_for() -> None:
@@ -81,18 +81,18 @@ def test_members_that_do_not_serve_yet_are_waited_for() -> None:
         a_world(a_member(1, state=ServerState.PARKED, profile=OLD), registrations=[a_registration(1)]), profile=NEW
     )
     plan = planned(parked, 1)
-    assert (said(plan), plan.waits) == (([], 0), ((Wait.ROLLING, 1),))
+    assert (moves(plan), plan.waits) == (([], 0), ((Wait.ROLLING, 1),))
     building = a_member(1, Phase.MADE, ServerState.BUILDING, profile=OLD, intended_at=NOW, made_at=NOW)
-    assert said(planned(replace(a_world(building), profile=NEW), 1)) == ([], 1)
+    assert moves(planned(replace(a_world(building), profile=NEW), 1)) == ([], 1)
 
 
 def test_a_rebooting_member_does_no_work_and_leaves_as_soon_as_there_are_more_than_desired() -> None:
     reboots = a_member(1, state=ServerState.PASSING, profile=OLD)
     three = made_of(OLD, OLD, NEW)
-    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 3)) == ([], 1)
+    assert moves(planned(replace(three, members=(reboots, *three.members[1:])), 3)) == ([], 1)
     four = made_of(OLD, OLD, NEW, NEW)
-    assert said(planned(replace(four, members=(reboots, *four.members[1:])), 3)) == ([1], 0), "three others serve"
-    assert said(planned(replace(three, members=(reboots, *three.members[1:])), 2)) == ([1], 0)
+    assert moves(planned(replace(four, members=(reboots, *four.members[1:])), 3)) == ([1], 0), "three others serve"
+    assert moves(planned(replace(three, members=(reboots, *three.members[1:])), 2)) == ([1], 0)
 
 
 def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go() -> None:
@@ -106,16 +106,16 @@ def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go
             registrations=[*(replace(s, health=Health.HEALTHY) for s in registrations), ill]
         ).balancer_views,
     )
-    assert said(planned(ailing, 3)) == ([], 0)
+    assert moves(planned(ailing, 3)) == ([], 0)
 
 
 def test_while_no_member_passes_the_health_checks_a_roll_removes_none() -> None:
     """It may be the check that is broken."""
     world = made_of(OLD, OLD, OLD, NEW)
     ill = [replace(a_registration(number), health=Health.FAILING) for number in (1, 2, 3, 4)]
-    assert said(planned(replace(world, balancer_views=a_world(registrations=ill).balancer_views), 3)) == ([], 0)
+    assert moves(planned(replace(world, balancer_views=a_world(registrations=ill).balancer_views), 3)) == ([], 0)
     one = [*(replace(registration, health=Health.HEALTHY) for registration in ill[1:]), ill[0]]
-    assert said(planned(replace(world, balancer_views=a_world(registrations=one).balancer_views), 3)) == ([1], 0), (
+    assert moves(planned(replace(world, balancer_views=a_world(registrations=one).balancer_views), 3)) == ([1], 0), (
         "three others serve"
     )
 
@@ -134,7 +134,7 @@ def test_the_words_of_one_that_leaves_say_that_it_is_rolled() -> None:
 def test_leaving_members_use_quota_on_a_partial_listing_too() -> None:
     world = made_of(OLD, OLD, OLD, m1={"phase": Phase.LEAVING, "leaving": Leaving.REPLACED})
     for seen in (world, replace(world, complete=False)):
-        assert said(planned(seen, 3, ONE_LESS)) == ([], 0)
+        assert moves(planned(seen, 3, ONE_LESS)) == ([], 0)
 
 
 def test_progress_counts_serving_and_remaining_members() -> None:
@@ -153,8 +153,8 @@ def is_serving(member: Member, world: World) -> bool:
 def test_never_more_than_the_surge_above_and_never_fewer_in_service_because_of_a_roll(
     world: World, size: int | None, roll: Rolling
 ) -> None:
-    before, made_before = said(planned(world, size, None))
-    leaving, made = said(planned(world, size, roll))
+    before, made_before = moves(planned(world, size, None))
+    leaving, made = moves(planned(world, size, roll))
     serving = {sequence_of(member) for member in world.members if is_serving(member, world)}
     if {*before} & serving != {*leaving} & serving:
         assert len(serving - {*leaving}) >= (size or 0) - roll.unavailable
@@ -179,4 +179,4 @@ def test_a_draining_registration_is_no_service() -> None:
             registrations=[a_registration(1), a_registration(2, RegistrationState.DRAINING), a_registration(3)]
         ).balancer_views,
     )
-    assert said(planned(drained, 2, ONE_MORE)) == ([1], 0)
+    assert moves(planned(drained, 2, ONE_MORE)) == ([1], 0)
