@@ -9,7 +9,7 @@ from config.model.catalogue import QuietScope
 from config.model.schedules import Times
 from config.units import AlertId, GroupId, Instant, Moment, PolicyId, Seconds
 from trigger.reasons import Reason
-from trigger.verdicts import Direction, Wish
+from trigger.verdicts import Direction, RequestedChange
 
 
 class RequestCause(enum.Enum):
@@ -34,7 +34,7 @@ class Request:
     cause: RequestCause
     by: str
     """Policy, alarm or user name, for history."""
-    adjustment: Wish
+    adjustment: RequestedChange
     policy: PolicyId | None = None
     """The policy that it carries out, if any; its quiet time begins."""
     quiet_time: Seconds

@@ -118,7 +118,7 @@ class Foreseen:
     """Over so many days that is."""
 
 
-Wish: TypeAlias = Adjustment | Aim | Foreseen
+RequestedChange: TypeAlias = Adjustment | Aim | Foreseen
 """Closed union of the ways to ask for a size."""
 
 
@@ -129,7 +129,7 @@ class Advice:
     policy: PolicyId
     action: Action
     """Its declared action: `decide` has to know whether the policy could ask for fewer members."""
-    adjustment: Wish | None
+    adjustment: RequestedChange | None
     """Its adjustment now: the step that is taken, or the first while none is; ``None``: a target that is not missed,
     or a forecast that is not made yet."""
     taken: TakenStep | None = None

@@ -14,7 +14,7 @@ from collector.outages.outages import members_of
 from config.model.catalogue import Mode
 from config.units import GroupId, Instant
 from handler.observability.exposition import figure, header, series
-from handler.observability.tick_gauges import MOVING, TOLD, last_tick_of, moving_lines, told_lines
+from handler.observability.tick_gauges import EXPLAINED, MOVING, explained_lines, last_tick_of, moving_lines
 from handler.planning.evidence import Ground
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition
@@ -93,7 +93,7 @@ def _state_of(runtime: GroupRuntime) -> tuple[object, ...]:
         runtime.deleting,
         runtime.kept_builds,
         runtime.seen,
-        runtime.told,
+        runtime.explained,
         runtime.unheard,
         runtime.unrecorded,
         runtime.converged_at,
@@ -119,7 +119,7 @@ def _settled(runtime: GroupRuntime, now: Instant) -> Iterator[str]:
     for name, _, label, words in _PER_GROUP_AND_WORD:
         rows = [((runtime.id, word), value) for word, value in words(runtime, now)]
         yield "".join(_lines(f"trimtab_{name}", ("group", label), rows))
-    yield from told_lines(runtime)
+    yield from explained_lines(runtime)
 
 
 def _lines(name: str, labels: Sequence[str], rows: Rows) -> list[str]:
@@ -127,7 +127,7 @@ def _lines(name: str, labels: Sequence[str], rows: Rows) -> list[str]:
 
 
 def _advised(runtime: GroupRuntime, _: Instant) -> int | None:
-    return runtime.told.advised_to if runtime.told is not None else None
+    return runtime.explained.advised_to if runtime.explained is not None else None
 
 
 def _quiet_left(runtime: GroupRuntime, now: Instant) -> float:
@@ -178,13 +178,13 @@ def _conditions(runtime: GroupRuntime, now: Instant) -> Iterator[tuple[str, floa
 
 
 def _waits(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = dict(runtime.seen.plan.waits) if runtime.seen is not None else {}
-    return ((wait.value, told.get(wait, 0)) for wait in Wait)
+    current = dict(runtime.seen.plan.waits) if runtime.seen is not None else {}
+    return ((wait.value, current.get(wait, 0)) for wait in Wait)
 
 
 def _grounds(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = {doubt.ground for doubt in runtime.seen.plan.doubts} if runtime.seen is not None else set()
-    return ((ground.value, float(ground in told)) for ground in Ground)
+    current = {doubt.ground for doubt in runtime.seen.plan.doubts} if runtime.seen is not None else set()
+    return ((ground.value, float(ground in current)) for ground in Ground)
 
 
 def _profiles(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
@@ -201,10 +201,10 @@ def _unheard(runtime: GroupRuntime, _: Instant) -> float:
 
 
 def _restrictions(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
-    told = {Reason.UNHEARD} if runtime.unheard else set()
-    if runtime.told is not None:
-        told |= {runtime.told.reason, *(policy.reason for policy in runtime.told.policies)}
-    return ((reason.value, float(reason in told)) for reason in Reason)
+    reasons = {Reason.UNHEARD} if runtime.unheard else set()
+    if runtime.explained is not None:
+        reasons |= {runtime.explained.reason, *(policy.reason for policy in runtime.explained.policies)}
+    return ((reason.value, float(reason in reasons)) for reason in Reason)
 
 
 _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None]], ...] = (
@@ -262,6 +262,6 @@ _PER_GROUP_AND_WORD: tuple[
 _SETTLED: tuple[tuple[str, str], ...] = (
     *((name, text) for name, text, _ in _PER_GROUP),
     *((name, text) for name, text, *_ in _PER_GROUP_AND_WORD),
-    *TOLD,
+    *EXPLAINED,
 )
 """The families whose lines stay as long as a group does: name and documentation."""

@@ -262,8 +262,8 @@ class Metrics:
 def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Callable[[], int]) -> CollectorRegistry:
     """Export what is held in memory."""
     Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(pushes)
-    told = "Memory that the windows of all groups take."
-    Gauge("trimtab_window_bytes", told, registry=registry).set_function(windows)
+    help_text = "Memory that the windows of all groups take."
+    Gauge("trimtab_window_bytes", help_text, registry=registry).set_function(windows)
     return registry
 
 

@@ -24,7 +24,7 @@ _SLACK_MESSAGES = 5
 
 def body(notice: News) -> bytes:
     """Return the notice as JSON: the same bytes at each attempt."""
-    return _encoded(_told(notice))
+    return _encoded(_document(notice))
 
 
 def event(notice: News, source: str) -> bytes:
@@ -43,7 +43,7 @@ def event(notice: News, source: str) -> bytes:
             "subject": notice.group,
             "time": _iso(notice.at),
             "datacontenttype": "application/json",
-            "data": _told(notice),
+            "data": _document(notice),
         }
     )
 
@@ -87,7 +87,7 @@ def signature(secret: str, at: Instant, sent: bytes) -> str:
     return f"t={seconds},v1={made}"
 
 
-def _told(notice: News) -> dict[str, object]:
+def _document(notice: News) -> dict[str, object]:
     match notice:
         case Notice():
             return {
@@ -141,8 +141,8 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _encoded(told: object) -> bytes:
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
+def _encoded(document: object) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _iso(at: Instant) -> str:

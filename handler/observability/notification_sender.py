@@ -115,10 +115,10 @@ class NotificationSender:
 
     def _environment(self, notice: News) -> dict[str, str]:
         inherited = {name: self._environ[name] for name in _INHERITED if name in self._environ}
-        said = inherited | {"TRIMTAB_ID": notice.id, "TRIMTAB_GROUP": notice.group}
+        environment = inherited | {"TRIMTAB_ID": notice.id, "TRIMTAB_GROUP": notice.group}
         if not isinstance(notice, Notice):
-            return said | {"TRIMTAB_EVENT": "decided"}
-        return said | {
+            return environment | {"TRIMTAB_EVENT": "decided"}
+        return environment | {
             "TRIMTAB_OUTAGE": notice.outage,
             "TRIMTAB_EVENT": notice.turn.value,
             "TRIMTAB_SEVERITY": notice.severity.value,
@@ -201,8 +201,8 @@ def _address(secret: str) -> str:
 def _words(error: Exception) -> str:
     """An error in words of our own or of the system's."""
     match error:
-        case OSError(strerror=str(said)):
-            return said
+        case OSError(strerror=str(reason)):
+            return reason
         case UnicodeError():
             return "the address or the secret is not text that can be sent"
         case _:

@@ -222,11 +222,11 @@ class Notifier:
         news = dict(self._news)
         if not news:
             return
-        await asyncio.to_thread(self._store.file_notices, [told.filed for told in news.values()])
-        for group, told in news.items():
+        await asyncio.to_thread(self._store.file_notices, [each.filed for each in news.values()])
+        for group, news_of_group in news.items():
             del self._news[group]
             if group in self._runtimes:
-                self._watches[group] = told.watch
+                self._watches[group] = news_of_group.watch
 
     async def _file_decisions(self) -> None:
         for group in sorted(self._decided):

@@ -13,11 +13,11 @@ from aggregator.frames import Aggregate, Cell, Insufficient
 from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.observability.exposition import figure, series
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.resting import RestingTick, RetoldTick
+from handler.runtime.resting import RestingTick, UnchangedTick
 from trigger.explain.explanation import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
 from trigger.verdicts import Foreseen, Truth
 
-TOLD = (
+EXPLAINED = (
     ("policy_duration_seconds", "How long its conditions must hold."),
     ("condition_threshold", "What it is compared with."),
     ("condition_met", "1 TRUE, 0 FALSE; absent while UNKNOWN."),
@@ -26,16 +26,20 @@ TOLD = (
 """Families that follow from the reasons and truths of the last tick: name and documentation."""
 
 _FORECAST: Sequence[tuple[str, str, Callable[[Foreseen], float | None]]] = (
-    ("forecast_load_members", "The measured load, in members at their capacity.", lambda told: told.load),
-    ("forecast_coming_members", "The load that is forecast for a boot time ahead.", lambda told: told.coming),
-    ("forecast_at_most_members", "The same with the headroom that is followed.", lambda told: told.at_most),
-    ("forecast_needed_members", "The size below which a forecast grows the group.", lambda told: told.needed),
+    ("forecast_load_members", "The measured load, in members at their capacity.", lambda each: each.load),
+    ("forecast_coming_members", "The load that is forecast for a boot time ahead.", lambda each: each.coming),
+    ("forecast_at_most_members", "The same with the headroom that is followed.", lambda each: each.at_most),
+    ("forecast_needed_members", "The size below which a forecast grows the group.", lambda each: each.needed),
     (
         "forecast_enough_members",
         "The size that it may shrink to; absent without data.",
-        lambda told: told.may_shrink_to,
+        lambda each: each.may_shrink_to,
     ),
-    ("forecast_missed_ratio", "The part of the load that this headroom missed lately.", lambda told: told.missed / 100),
+    (
+        "forecast_missed_ratio",
+        "The part of the load that this headroom missed lately.",
+        lambda each: each.missed / 100,
+    ),
 )
 """Families of a policy with a forecast: name, documentation, and what it reads."""
 
@@ -75,19 +79,19 @@ class LastTick(NamedTuple):
 
     group: GroupId
     decided_at: Instant | None
-    told: Explanation | None
-    resting: RestingTick | RetoldTick | None
+    explained: Explanation | None
+    resting: RestingTick | UnchangedTick | None
     foreseen: Mapping[PolicyId, Foreseen]
 
 
 def last_tick_of(runtime: GroupRuntime) -> LastTick:
     """Return what is known of a group's last tick."""
-    return LastTick(runtime.id, runtime.decided_at, runtime.told, runtime.resting, runtime.foreseen)
+    return LastTick(runtime.id, runtime.decided_at, runtime.explained, runtime.resting, runtime.foreseen)
 
 
-def told_lines(runtime: GroupRuntime) -> Iterator[str]:
-    """Yield the text of each family of `TOLD`."""
-    policies = () if runtime.told is None else runtime.told.policies
+def explained_lines(runtime: GroupRuntime) -> Iterator[str]:
+    """Yield the text of each family of `EXPLAINED`."""
+    policies = () if runtime.explained is None else runtime.explained.policies
     judged = [((runtime.id, policy.policy, each.condition), each) for policy in policies for each in policy.conditions]
     expressed = [
         ((runtime.id, policy.policy, each.condition), each) for policy in policies for each in policy.expressions
@@ -103,7 +107,7 @@ def told_lines(runtime: GroupRuntime) -> Iterator[str]:
 def moving_lines(tick: LastTick) -> Iterator[str]:
     """Yield the text of each family of `MOVING`."""
     group, resting = tick.group, tick.resting
-    policies = () if tick.told is None else tick.told.policies
+    policies = () if tick.explained is None else tick.explained.policies
     held = [policy.held for policy in policies] if resting is None else resting.held
     yield _text("group_decided_timestamp_seconds", ("group",), [((group,), tick.decided_at)])
     both = list(zip(policies, held, strict=False))
@@ -123,10 +127,10 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
     ages += [((group, policy, each.condition), _oldest(each)) for policy, each in expressed]
     yield _text("counter_age_seconds", _CONDITION, ages)
     for name, _, read in _FORECAST:
-        yield _text(name, _POLICY, [((group, policy), read(told)) for policy, told in tick.foreseen.items()])
+        yield _text(name, _POLICY, [((group, policy), read(foreseen)) for policy, foreseen in tick.foreseen.items()])
 
 
-def _measured(policies: Sequence[PolicyExplanation], resting: RestingTick | RetoldTick | None) -> list[_Figures]:
+def _measured(policies: Sequence[PolicyExplanation], resting: RestingTick | UnchangedTick | None) -> list[_Figures]:
     """Return what each condition measured."""
     if resting is not None:
         return [_of_cell(cell) for cell in resting.cells]

@@ -57,8 +57,8 @@ def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: Reco
     lines.writerow(COLUMNS)
     count = 0
     for each in counted(happenings):
-        told = each.happening
-        if wanted.since <= told.at < wanted.until and (not wanted.groups or told.group in wanted.groups):
+        event = each.happening
+        if wanted.since <= event.at < wanted.until and (not wanted.groups or event.group in wanted.groups):
             lines.writerow(_line(each))
             count += 1
     return count
@@ -66,22 +66,22 @@ def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: Reco
 
 def _line(counted: CountedEvent) -> tuple[object, ...]:
     """Return an event's columns; a decision's ``by`` has its cause and the person or program; empty: none."""
-    told = counted.happening
-    cause, by = "", told.by
-    if told.kind == "decision":
-        cause, _, by = told.by.partition(" ")
+    event = counted.happening
+    cause, by = "", event.by
+    if event.kind == "decision":
+        cause, _, by = event.by.partition(" ")
     return (
-        repr(float(told.at)),
-        told.group,
-        told.kind,
-        told.name,
+        repr(float(event.at)),
+        event.group,
+        event.kind,
+        event.name,
         cause,
         by,
-        told.member or "",
-        "" if told.desired_from is None else told.desired_from,
-        "" if told.desired_to is None else told.desired_to,
+        event.member or "",
+        "" if event.desired_from is None else event.desired_from,
+        "" if event.desired_to is None else event.desired_to,
         counted.in_service,
-        told.result or "",
-        told.message,
-        told.given or "",
+        event.result or "",
+        event.message,
+        event.given or "",
     )

@@ -69,8 +69,8 @@ class Sheets:
 
     def __init__(self, file: Path | BinaryIO, resolution: Seconds | None) -> None:
         self._names = COLUMNS if resolution is None else _STRETCH if resolution else _SAMPLE
-        said = {"version": _VERSION} | ({} if resolution is None else {"resolution": resolution})
-        schema = pa.schema([(name, _TYPES[name]) for name in self._names], metadata={_MARK: json.dumps(said)})
+        document = {"version": _VERSION} | ({} if resolution is None else {"resolution": resolution})
+        schema = pa.schema([(name, _TYPES[name]) for name in self._names], metadata={_MARK: json.dumps(document)})
         self._writer = pq.ParquetWriter(
             file if not isinstance(file, Path) else str(file),
             schema,
@@ -97,13 +97,13 @@ def pieces_of(file: BinaryIO) -> tuple[UnreadRows, ...]:
     """
     try:
         parquet = pq.ParquetFile(file)
-        said = json.loads((parquet.schema_arrow.metadata or {}).get(_MARK, b"{}"))
+        document = json.loads((parquet.schema_arrow.metadata or {}).get(_MARK, b"{}"))
         firsts = [_first(parquet, group) for group in range(parquet.num_row_groups)]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnreadableRecording(f"is damaged: {_one_line(error)}") from error
-    if said.get("version") != _VERSION:
+    if document.get("version") != _VERSION:
         raise UnreadableRecording("is not a recording that this release can read")
-    resolution = float(said.get("resolution", 0.0))
+    resolution = float(document.get("resolution", 0.0))
     return tuple(
         UnreadRows(first=first, load=lambda group=group: _read(parquet, group, resolution))  # type: ignore[misc]
         for group, first in enumerate(firsts)

@@ -26,11 +26,11 @@ def thin(rows: SampleRows, resolution: Seconds) -> SampleRows:
         rows: in any order.
         resolution: length of a span, in seconds. Spans begin at its multiples since the epoch.
     """
-    told = np.where(rows.counter.codes < 0, rows.reply, NO_REPLY).astype(np.uint8)
+    reply = np.where(rows.counter.codes < 0, rows.reply, NO_REPLY).astype(np.uint8)
     begins = np.floor_divide(rows.timestamp, resolution) * resolution
     series = rows.series()
-    order = np.lexsort((told, rows.counted, series, begins))
-    starts = _starts(order, (begins, series, rows.counted, told))
+    order = np.lexsort((reply, rows.counted, series, begins))
+    starts = _starts(order, (begins, series, rows.counted, reply))
     answered = ~np.isnan(rows.value)
     asked = np.where(np.isnan(rows.asked), 1.0, rows.asked)[order]
     count = np.where(np.isnan(rows.count), answered, rows.count)[order]
@@ -43,7 +43,7 @@ def thin(rows: SampleRows, resolution: Seconds) -> SampleRows:
         counter=first.counter,
         timestamp=begins[order[starts]],
         value=_averages(rows.value[order], count, starts, (least, most)),
-        reply=told[order[starts]],
+        reply=reply[order[starts]],
         counted=first.counted,
         steady=blank,
         replied_at=blank,

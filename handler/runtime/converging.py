@@ -44,7 +44,7 @@ _CALLING = 160
 """…and that wait for calls besides: one call each, as many as a cloud is usually given at once, and some to spare."""
 _WORKERS = 8
 """Writes of what passes found, besides."""
-_SAID_AT_MOST = 500
+_LONGEST_MESSAGE = 500
 
 
 class Keeper:
@@ -202,13 +202,13 @@ class Keeper:
         records: tuple[Record, ...],
         lower: Callable[[Group, GroupState, int], GroupState],
         act: str,
-        said: str,
+        message: str,
     ) -> None:
         if not records:
             return
         at, group = self._clock().wall, runtime.definition.group
         note = Event(
-            at=at, group=runtime.id, kind=EventKind.NOTE, name=act, by="convergence", message=said[:_SAID_AT_MOST]
+            at=at, group=runtime.id, kind=EventKind.NOTE, name=act, by="convergence", message=message[:_LONGEST_MESSAGE]
         )
         await self._queue.lower(runtime, lambda state: lower(group, state, len(records)), records, note)
         runtime.wake.set()
@@ -222,28 +222,28 @@ class Keeper:
         except DriverError:
             return None
 
-    async def _tell(self, runtime: GroupRuntime, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
+    async def _note_doubts(self, runtime: GroupRuntime, before: tuple[Doubt, ...], after: tuple[Doubt, ...]) -> None:
         """Write down when listings begin or cease to be believed, and on which grounds; the same again is no news."""
         if {doubt.ground for doubt in before} == {doubt.ground for doubt in after}:
             return
-        act, said = (
+        act, message = (
             ("listing_doubted", "; ".join(doubt.words for doubt in after)) if after else ("listing_believed", "")
         )
-        await self._note(runtime, act, said)
+        await self._note(runtime, act, message)
 
-    async def _tell_of_repair(self, runtime: GroupRuntime, before: bool, because: str) -> None:
+    async def _note_repair(self, runtime: GroupRuntime, before: bool, because: str) -> None:
         """Write down when repair of members that fail health checks stops, and when it goes on."""
         if before is not bool(because):
             await self._note(runtime, "repair_stopped" if because else "repair_goes_on", because)
 
-    async def _tell_of_quota(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
+    async def _note_quota(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a quota begins to be in the way and when it is no more, and that quotas cannot be read."""
         if bool(before) is not bool(done.plan.quota):
             await self._note(runtime, "quota_reached" if done.plan.quota else "quota_leaves_room", done.plan.quota)
         if done.unread:
             await self._note(runtime, "quota_unread", done.unread)
 
-    async def _tell_of_balancers(
+    async def _note_balancers(
         self, runtime: GroupRuntime, before: Mapping[BalancerId, BalancerView], after: Mapping[BalancerId, BalancerView]
     ) -> None:
         """Write down when a balancer begins to count as not found, and what it is afterwards."""
@@ -255,23 +255,23 @@ class Keeper:
             balancer_view = after.get(balancer)
             gone = f"balancer {balancer}: no member is behind it any more"
             back = f"balancer {balancer} is back: its members are registered there again"
-            told = (
+            message = (
                 gone
                 if balancer_view is None
                 else back
                 if balancer_view.registrations is not None
                 else balancer_view.because
             )
-            await self._note(runtime, "balancer_not_found_ended", told)
+            await self._note(runtime, "balancer_not_found_ended", message)
 
-    async def _tell_of_budget(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
+    async def _note_budget(self, runtime: GroupRuntime, before: str, done: Pass) -> None:
         """Write down when a budget of creates begins to hold growth back, and when none does any more."""
         if bool(before) is not bool(done.plan.budget):
             await self._note(runtime, "budget_reached" if done.plan.budget else "budget_leaves_room", done.plan.budget)
 
-    async def _note(self, runtime: GroupRuntime, act: str, said: str) -> None:
+    async def _note(self, runtime: GroupRuntime, act: str, message: str) -> None:
         await self._in_thread(
-            lambda: self._store.note(runtime.id, act, "convergence", said[:_SAID_AT_MOST], self._clock().wall)
+            lambda: self._store.note(runtime.id, act, "convergence", message[:_LONGEST_MESSAGE], self._clock().wall)
         )
 
     def _turn(self, runtime: GroupRuntime) -> asyncio.Lock:
@@ -314,9 +314,9 @@ class Keeper:
         if after is runtime.state:
             return
         act = "store_agrees" if after.older is None else "older_store"
-        said = "" if after.older is None else say_older(runtime.id, after.older)
+        message = "" if after.older is None else say_older(runtime.id, after.older)
         if before is None or after.older is None:
-            logs.warn(act, group=runtime.id, message=said or None)
+            logs.warn(act, group=runtime.id, message=message or None)
         if after.older is None and before is not None:
             await self._in_thread(lambda: self._store.raise_sequence(runtime.id, before.sequence))
         await self._queue.change(
@@ -324,7 +324,7 @@ class Keeper:
             lambda state: compared(group, state, seen, now.wall),
             act=act,
             by="convergence",
-            message=said,
+            message=message,
             at=now,
         )
         runtime.wake.set()
@@ -364,11 +364,11 @@ class Keeper:
         if done.plan.converged:
             runtime.converged_at = now.wall
         await self._keep_begun(runtime)
-        await self._tell(runtime, doubted, done.plan.doubts)
-        await self._tell_of_repair(runtime, stopped, done.plan.repair_stopped)
-        await self._tell_of_quota(runtime, quota, done)
-        await self._tell_of_balancers(runtime, balancer_views, done.world.balancer_views)
-        await self._tell_of_budget(runtime, budget, done)
+        await self._note_doubts(runtime, doubted, done.plan.doubts)
+        await self._note_repair(runtime, stopped, done.plan.repair_stopped)
+        await self._note_quota(runtime, quota, done)
+        await self._note_balancers(runtime, balancer_views, done.world.balancer_views)
+        await self._note_budget(runtime, budget, done)
         self._saw(runtime, done)
         self._watch.watch(runtime, self._converger.idle(runtime.stored(), done))
         if runtime.state.desired is None and fleet.listed and not hands_off(runtime):

@@ -328,11 +328,11 @@ def _listen(runtime: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interv
     runtime.silence, changes = observe(runtime.silence, scrape, hearing, runtime.id)
     runtime.misses = misses_of(scrape, hearing, runtime.id)
     for change in changes:
-        _tell(change)
+        _log_change(change)
     runtime.unheard = unheard(runtime.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
 
 
-def _tell(change: OutageBegan | Ended) -> None:
+def _log_change(change: OutageBegan | Ended) -> None:
     """Log the begin or end of an outage of a channel or a counter; the channel of a group has no member.
 
     For a silent channel, the counter is the one of its counters whose failure is reported.
@@ -377,8 +377,8 @@ def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
     missed: dict[str, dict[MemberName, MissedMember]] = {}
     for channel, each in heard.unanswered.items():
         if channel.member is not None:
-            told = MissedMember(heard_at=each.heard_at, silent_since=each.silent_since)
-            missed.setdefault(channel.source, {})[channel.member] = told
+            seen = MissedMember(heard_at=each.heard_at, silent_since=each.silent_since)
+            missed.setdefault(channel.source, {})[channel.member] = seen
     return tuple(
         MemberHearing(source=source, at=heard.at, asked=members, missed=missed.get(source, {}))
         for source, members in heard.asked.items()

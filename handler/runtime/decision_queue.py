@@ -24,7 +24,7 @@ from handler.ports.stored import Event
 from handler.runtime.decision_task import DecidedTask, DecisionTask, WaitingTask, judged, tick_of
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import RefusalLooks, whole
-from handler.runtime.resting import RestingTick, RetoldTick, rest_of
+from handler.runtime.resting import RestingTick, UnchangedTick, rest_of
 from trigger.conditions.timers import restarted
 from trigger.decide import decide
 from trigger.explain.explanation import explain
@@ -41,7 +41,7 @@ _SLICE = 25
 """Of them, those between two looks at the event loop: a few milliseconds."""
 
 _REPEATED = 200  # the same, of ticks that repeat the last one
-_UNTOLD = Instant(0.0)
+_UNSET = Instant(0.0)
 """The start of a daemon whose start is not known."""
 
 
@@ -60,7 +60,7 @@ class DecisionQueue:
         ahead: Callable[
             [GroupRuntime, Mapping[GroupId, GroupState], Instant], GroupId | None
         ] = lambda runtime, states, now: None,
-        life: Instant = _UNTOLD,
+        life: Instant = _UNSET,
     ) -> None:
         self._life = life
         self._ahead = ahead
@@ -205,7 +205,7 @@ class DecisionQueue:
             decided = await self._decide_all(batch)
             with self._storing():
                 ticks = [tick_of(result, result.explanation) for result in decided if result.explanation is not None]
-                again = [each.retold.repeated for each in decided if each.retold is not None]
+                again = [each.unchanged.repeated for each in decided if each.unchanged is not None]
                 await asyncio.to_thread(self._store.record, ticks, again)
         except StoreError as error:
             _refuse(batch, error)
@@ -267,7 +267,9 @@ class DecisionQueue:
         )
         story = self.story(evaluation, group, decision) if unasked and alone else None
         again = story is not None and given is None and decision.state == state and story.is_again(runtime.story)
-        retold = RetoldTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
+        unchanged = (
+            UnchangedTick(catalogue, group, evaluation, decision, fleet, changed) if again and evaluation else None
+        )
         held = holds if evaluation is None else evaluation.holds
         return DecidedTask(
             waiting=waiting,
@@ -275,8 +277,8 @@ class DecisionQueue:
             holds=restarted(held) if decision.restarts_holds else held,
             before=state,
             decision=decision,
-            explanation=None if retold else explain(catalogue, group, evaluation, decision, fleet, changed),
-            retold=retold,
+            explanation=None if unchanged else explain(catalogue, group, evaluation, decision, fleet, changed),
+            unchanged=unchanged,
             story=story,
             given=given,
             track=track,
@@ -284,7 +286,7 @@ class DecisionQueue:
         )
 
     def story(self, judged: Evaluation | None, group: Group, decision: Decision) -> Story | None:
-        """Say what a tick tells, to compare it with the one before; ``None``: only its explanation says it."""
+        """Return what a tick shows, to compare it with the one before; ``None``: only its explanation says it."""
         return None if judged is None else story_of(self._catalogue(), group, judged, decision)
 
     def _timed(self, question: DecisionTask) -> DecisionTask:
@@ -310,12 +312,12 @@ class DecisionQueue:
         runtime.state, runtime.track, runtime.holds = decision.state, result.track, result.holds
         runtime.decided_at, runtime.unrecorded = decision.at.wall, None
         runtime.story, runtime.rest = result.story, result.rest
-        if result.retold is not None:
-            runtime.resting = result.retold
+        if result.unchanged is not None:
+            runtime.resting = result.unchanged
         elif result.evaluation is not None:
-            runtime.tell(result.evaluation, result.explanation)
-        elif decision.changed or (runtime.told is None and runtime.resting is None):
-            runtime.tell(runtime.evaluation, result.explanation)
+            runtime.keep(result.evaluation, result.explanation)
+        elif decision.changed or (runtime.explained is None and runtime.resting is None):
+            runtime.keep(runtime.evaluation, result.explanation)
         self._look(runtime, decision)
         self._decided(decision)
 

@@ -10,7 +10,7 @@ from config.units import Moment, PolicyId
 from handler.planning.world import Record
 from handler.ports.stored import StoredTick
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.resting import Rest, RetoldTick
+from handler.runtime.resting import Rest, UnchangedTick
 from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack, Given
@@ -57,8 +57,8 @@ class DecidedTask:
     before: GroupState
     decision: Decision
     explanation: Explanation | None
-    """``None``: it is that of ``retold``."""
-    retold: RetoldTick | None
+    """``None``: it is that of ``unchanged``."""
+    unchanged: UnchangedTick | None
     story: Story | None
     given: Given | None
     track: DecisionTrack

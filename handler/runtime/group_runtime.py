@@ -23,7 +23,7 @@ from handler.planning.status import MemberState, StateSince
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
-from handler.runtime.resting import Rest, RestingTick, RetoldTick
+from handler.runtime.resting import Rest, RestingTick, UnchangedTick
 from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
@@ -88,16 +88,16 @@ class GroupRuntime:
     """Windows and holds went on from before the daemon's start."""
     judged: Evaluation | None = None
     """Of the last tick that was worked out; `evaluation` is the last tick's."""
-    told: Explanation | None = None
+    explained: Explanation | None = None
     """Likewise. Reasons, truths, sizes and clamps are the last tick's, too; what was measured may be older."""
     rest: Rest | None = None
     """What the last tick left the group resting on; ``None``: its decision does not stand."""
-    resting: RestingTick | RetoldTick | None = None
+    resting: RestingTick | UnchangedTick | None = None
     """The last tick, if it brought what the one before did."""
     foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=dict)
-    """What the forecasts of its policies said at the last tick."""
+    """What the forecasts of its policies were at the last tick."""
     story: Story | None = None
-    """What the last tick told; ``None``: its explanation says it."""
+    """What the last tick showed; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)
     heard: Heard = field(default_factory=Heard)
     """When members last answered the sources that ask them directly."""
@@ -166,7 +166,7 @@ class GroupRuntime:
     @property
     def explanation(self) -> Explanation | None:
         """Why the group did what it did at the last tick, or at a change of its size since."""
-        return self.told if self.resting is None else self.resting.explanation
+        return self.explained if self.resting is None else self.resting.explanation
 
     @property
     def judged_at(self) -> Moment | None:
@@ -175,9 +175,9 @@ class GroupRuntime:
             return self.resting.at
         return None if self.judged is None else self.judged.at
 
-    def tell(self, evaluation: Evaluation | None, explanation: Explanation | None) -> None:
+    def keep(self, evaluation: Evaluation | None, explanation: Explanation | None) -> None:
         """Keep what was worked out last."""
-        self.judged, self.told, self.resting = evaluation, explanation, None
+        self.judged, self.explained, self.resting = evaluation, explanation, None
 
     def rests(self, tick: RestingTick, catalogue: Catalogue) -> bool:
         """Whether a tick finds all that the group rests on as it was."""

@@ -29,7 +29,7 @@ _LOOK: Seconds = 0.25
 _AT_ONCE = 8
 """Clouds that are read side by side."""
 _TOGETHER = 50
-"""Groups that are told their news before other work on the event loop gets a turn."""
+"""Groups that get their news before other work on the event loop gets a turn."""
 _VOUCHED = 1.5
 """Intervals for which one look at a group stands."""
 _QUICK = 0.75
@@ -56,7 +56,7 @@ class InventoryWatch:
     Args:
         compare: reads an inventory of a cloud (`handler.convergence.converge.Converger.compare`).
         clock: what time it is.
-        same: told of each group that an inventory shows as it was.
+        same: called for each group that an inventory shows as it was.
     """
 
     def __init__(self, *, compare: Compare, clock: Callable[[], Moment], same: Callable[[GroupRuntime], None]) -> None:
@@ -158,12 +158,12 @@ class InventoryWatch:
 
         compared = await whole(read())
         for number, each in enumerate(groups, 1):
-            self._tell(each, compared.found.get(each.runtime.id, Finding.SILENT), compared.asked_at)
+            self._note_outcome(each, compared.found.get(each.runtime.id, Finding.SILENT), compared.asked_at)
             if number % _TOGETHER == 0:
                 await asyncio.sleep(0)
 
-    def _tell(self, each: _Watched, what: Finding, asked_at: Instant) -> None:
-        """Take in what an inventory says about a group, unless a pass or a change came between."""
+    def _note_outcome(self, each: _Watched, what: Finding, asked_at: Instant) -> None:
+        """Take in what an inventory shows of a group, unless a pass or a change came between."""
         if self._watched.get(each.runtime.id) is not each or not _stands(each):
             return
         if what is Finding.SAME:

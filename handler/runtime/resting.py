@@ -191,12 +191,12 @@ class RestingTick:
             evaluation = evaluate(rest.catalogue, rest.group.id, frame, self.holds, self.at, size=state.desired)
             asked = requests_from(rest.catalogue, evaluation)
             decision = decide(rest.group, asked, rest.fleet, state, self.at, evaluation=evaluation)
-            told = explain(rest.catalogue, rest.group, evaluation, decision, rest.fleet, state)
-            self._made = evaluation, told
+            explanation = explain(rest.catalogue, rest.group, evaluation, decision, rest.fleet, state)
+            self._made = evaluation, explanation
         return self._made
 
 
-class RetoldTick:
+class UnchangedTick:
     """One decided tick with the same answer as the one before: its explanation is made when it is asked for.
 
     Args:

@@ -71,9 +71,9 @@ def _failed(roll: Roll, seen: RollView, now: Instant) -> int:
         for member in seen.world.members
         if member.record is not None and member.record.profile == roll.target
     }
-    told = [outcome for outcome in seen.outcomes if isinstance(outcome.step, Create) or outcome.member in own]
+    outcomes = [outcome for outcome in seen.outcomes if isinstance(outcome.step, Create) or outcome.member in own]
     before = Builds(failed=roll.failed, back_off_until=None)
-    return builds_after(before, told, seen.world, Limits(creates=0, back_off_until=None), now).failed
+    return builds_after(before, outcomes, seen.world, Limits(creates=0, back_off_until=None), now).failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,12 +116,12 @@ class SeriesRecorder:
 
     def judged(self, explanation: Explanation) -> None:
         """Record every condition of one tick, once even if several policies use it."""
-        told = {line_of(condition): condition for policy in explanation.policies for condition in policy.conditions}
-        if tuple(told) != self._lines:
-            self._exchange(tuple(told))
+        by_line = {line_of(condition): condition for policy in explanation.policies for condition in policy.conditions}
+        if tuple(by_line) != self._lines:
+            self._exchange(tuple(by_line))
         places = {id(measured): place for place, measured in enumerate(explanation.measured)}
-        self._picks = tuple(places[id(condition)] for condition in told.values())
-        self._row = [number for condition in told.values() for number in (condition.value, condition.threshold)]
+        self._picks = tuple(places[id(condition)] for condition in by_line.values())
+        self._row = [number for condition in by_line.values() for number in (condition.value, condition.threshold)]
         self._judged.add(explanation.at, self._row)
 
     def repeated(self, at: Instant, values: Sequence[float | None]) -> bool:

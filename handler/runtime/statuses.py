@@ -36,7 +36,7 @@ _NAMED = 5
 
 def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
     """One group as it is now."""
-    group, state, told = runtime.definition.group, runtime.state, runtime.told
+    group, state, explained = runtime.definition.group, runtime.state, runtime.explained
     messages = messages_of(runtime, now)
     minimum, maximum = runtime.bounds(now)
     return GroupStatus(
@@ -53,7 +53,7 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         revision=state.revision,
         members=members_of(runtime, now),
         reason=reason_of(runtime),
-        policies={policy.policy: policy.reason for policy in told.policies} if told else {},
+        policies={policy.policy: policy.reason for policy in explained.policies} if explained else {},
         quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
         queued=state.turn.queued,
         waits=runtime.seen.plan.waits if runtime.seen else (),
@@ -131,8 +131,8 @@ def reason_of(runtime: GroupRuntime) -> Reason:
     """Return the reason of the last tick; before the first, why there was none."""
     if runtime.state.orphaned:
         return Reason.ORPHANED
-    if runtime.told is not None:
-        return runtime.told.reason
+    if runtime.explained is not None:
+        return runtime.explained.reason
     return Reason.MODE_OFF if runtime.definition.group.mode is Mode.OFF else Reason.NOT_LISTED
 
 
@@ -167,11 +167,11 @@ def _in_quarantine(runtime: GroupRuntime) -> tuple[str, ...]:
 
 def _spent(runtime: GroupRuntime) -> tuple[str, ...]:
     """Return which hourly budget reduced or refused the last decision to grow."""
-    told = runtime.told
-    if told is None or runtime.seen is None:
+    explained = runtime.explained
+    if explained is None or runtime.seen is None:
         return ()
-    clamped = any(clamp.guard is Reason.BUDGET for answer in told.answers for clamp in answer.clamps)
-    if not clamped and Reason.BUDGET not in {told.reason, *(policy.reason for policy in told.policies)}:
+    clamped = any(clamp.guard is Reason.BUDGET for answer in explained.answers for clamp in answer.clamps)
+    if not clamped and Reason.BUDGET not in {explained.reason, *(policy.reason for policy in explained.policies)}:
         return ()
     return (
         f"the growth that policies request is limited: {runtime.seen.hourly}; if that is too few, raise it in the file",

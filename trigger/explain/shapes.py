@@ -45,16 +45,16 @@ def shape(explanation: Explanation) -> Hashable:
 
 
 class Story(NamedTuple):
-    """What one tick tells, by what it was decided by: the explanations of two equal ones have one shape."""
+    """What one tick shows, and what it was decided by: the explanations of two equal ones have one shape."""
 
     catalogue: Catalogue
     group: Group
-    told: Hashable
+    shown: Hashable
 
     def is_again(self, before: Story | None) -> bool:
-        """Whether the tick before told the same."""
+        """Whether the tick before showed the same."""
         same = before is not None and self.catalogue is before.catalogue and self.group is before.group
-        return same and before is not None and self.told == before.told
+        return same and before is not None and self.shown == before.shown
 
 
 def story_of(catalogue: Catalogue, group: Group, evaluation: Evaluation, decision: Decision) -> Story | None:

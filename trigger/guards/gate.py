@@ -74,7 +74,7 @@ from trigger.policies.signals import floor_of
 from trigger.policies.tracking import requested_size
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Fleet, GroupState, Request, RequestCause, RequestOutcome, SignalKind
-from trigger.verdicts import NO_PROJECTION, Aim, Direction, Foreseen, ProjectedLoad, Wish
+from trigger.verdicts import NO_PROJECTION, Aim, Direction, Foreseen, ProjectedLoad, RequestedChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,17 +190,17 @@ def _awaited_until(request: Request, context: GuardContext) -> Instant | None:
     return patience_ends if context.now < patience_ends else None
 
 
-def _knows_its_size(wish: Wish) -> bool:
-    """Whether a wish names a size by itself, whatever number of members serves now."""
-    match wish:
+def _knows_its_size(change: RequestedChange) -> bool:
+    """Return whether a change names a size by itself, whatever number of members serves now."""
+    match change:
         case Adjustment():
-            return wish.verb is AdjustmentVerb.SET and not wish.percent
+            return change.verb is AdjustmentVerb.SET and not change.percent
         case Aim():
             return False
         case Foreseen():
             return True
         case _:
-            assert_never(wish)
+            assert_never(change)
 
 
 def _kept_until(request: Request, context: GuardContext) -> Instant | None:

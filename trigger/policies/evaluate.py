@@ -21,7 +21,16 @@ from trigger.policies.stepping import taken
 from trigger.policies.tracking import aim
 from trigger.reasons import Reason
 from trigger.requests import Request, RequestCause
-from trigger.verdicts import NO_PROJECTION, Advice, ConditionVerdict, Evaluation, Foreseen, TakenStep, Truth, Wish
+from trigger.verdicts import (
+    NO_PROJECTION,
+    Advice,
+    ConditionVerdict,
+    Evaluation,
+    Foreseen,
+    RequestedChange,
+    TakenStep,
+    Truth,
+)
 
 
 class _Known(NamedTuple):
@@ -124,12 +133,12 @@ def _advice(
     come: Progress,
     known: _Known,
 ) -> Advice:
-    wish, step = _adjustment(catalogue, policy.adjustment, verdicts, known)
+    change, step = _adjustment(catalogue, policy.adjustment, verdicts, known)
     reason = _reason(truth, ready=come.ready)
     advice = Advice(
         policy=policy.id,
         action=policy.adjustment,
-        adjustment=wish,
+        adjustment=change,
         taken=step,
         truth=truth,
         verdicts=verdicts,
@@ -143,7 +152,7 @@ def _advice(
 
 def _adjustment(
     catalogue: Catalogue, action: Action, verdicts: tuple[ConditionVerdict, ...], known: _Known
-) -> tuple[Wish | None, TakenStep | None]:
+) -> tuple[RequestedChange | None, TakenStep | None]:
     """Return a policy's adjustment now, and the step that it takes."""
     if isinstance(action, Adjustment):
         return action, None
@@ -171,14 +180,14 @@ def _reason(truth: Truth, *, ready: bool) -> Reason | None:
     return None if ready else Reason.HOLDING
 
 
-def request_of(policy: Policy, wish: Wish, group: GroupId, at: Moment) -> Request:
+def request_of(policy: Policy, change: RequestedChange, group: GroupId, at: Moment) -> Request:
     """Make the request of a policy that is ready at a moment."""
     return Request(
         id=f"{policy.id}@{at.wall:.3f}",
         group=group,
         cause=RequestCause.POLICY,
         by=policy.id,
-        adjustment=wish,
+        adjustment=change,
         policy=policy.id,
         quiet_time=policy.quiet_time,
         quiet_scope=policy.quiet_scope,

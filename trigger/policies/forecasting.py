@@ -238,9 +238,9 @@ def _foresight(cohorts: Iterable[Cohort], number: int) -> Foresight:
             continue
         missed, days = missed_lately(cohort.state.shadows), cohort.state.shadows.steps / DAY
         for place, lane in enumerate(cohort.lanes):
-            told = _foreseen(cohort, outlook, place, float(missed[place]), float(days[place]))
-            if told is not None:
-                found.setdefault(lane.group, {})[lane.policy] = told
+            foreseen = _foreseen(cohort, outlook, place, float(missed[place]), float(days[place]))
+            if foreseen is not None:
+                found.setdefault(lane.group, {})[lane.policy] = foreseen
     return found
 
 

@@ -58,8 +58,8 @@ def sized_by(foreseen: Foreseen, desired: int) -> int:
     """Return the size that a forecast asks for; ``desired``: none other.
 
     >>> shown = {"load": 12.0, "coming": 13.1, "at_most": 13.6, "within": 180.0, "spread": 0.02, "missed": 0.0}
-    >>> told = Foreseen(needed=14, may_shrink_to=17, days=5.0, **shown)
-    >>> [sized_by(told, size) for size in (12, 14, 17, 20)]
+    >>> foreseen = Foreseen(needed=14, may_shrink_to=17, days=5.0, **shown)
+    >>> [sized_by(foreseen, size) for size in (12, 14, 17, 20)]
     [14, 14, 17, 17]
     """
     if foreseen.needed > desired:

@@ -34,7 +34,7 @@ from config.model.catalogue import Condition
 from trigger.policies.foresight import sized_by
 from trigger.policies.sizing import resized
 from trigger.policies.stepping import sure_value
-from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Foreseen, Truth, Wish
+from trigger.verdicts import Advice, Aim, ConditionVerdict, Evaluation, Foreseen, RequestedChange, Truth
 
 _SAME_WITHIN = 1e-9
 """Relative: ten members at 66 of 60 are the load of 11, though binary fractions make it slightly more."""
@@ -64,7 +64,7 @@ def aim(tracking: Tracking, condition: Condition, verdicts: Sequence[ConditionVe
     )
 
 
-def requested_size(desired: int, in_service: int, wish: Wish) -> int:
+def requested_size(desired: int, in_service: int, change: RequestedChange) -> int:
     """Return the requested size, in members, never below 0 and before any guard.
 
     >>> requested_size(10, 10, Aim(verb=AdjustmentVerb.ADD, load=12.3, level=60.0))
@@ -72,15 +72,15 @@ def requested_size(desired: int, in_service: int, wish: Wish) -> int:
     >>> requested_size(10, 12, Aim(verb=AdjustmentVerb.REMOVE, load=0.5, relative=True, level=60.0))
     6
     """
-    match wish:
+    match change:
         case Adjustment():
-            return resized(desired, wish)
+            return resized(desired, change)
         case Aim():
-            return _aimed(desired, in_service, wish)
+            return _aimed(desired, in_service, change)
         case Foreseen():
-            return sized_by(wish, desired)
+            return sized_by(change, desired)
         case _:
-            assert_never(wish)
+            assert_never(change)
 
 
 def could_shrink(desired: int, action: Action) -> bool:

@@ -121,9 +121,9 @@ def test_no_span_ever_sees_more_than_the_pace(wishes: list[tuple[float, int, boo
     for wait, amount, growing in wishes:
         now += wait
         before = state.desired or 0
-        wish = a_request(add(amount) if growing else remove(amount), quiet_time=0)
+        change = a_request(add(amount) if growing else remove(amount), quiet_time=0)
         fleet = a_fleet(in_service=before, creates_left=99)
-        state = decide(group, [wish], fleet, state, at(now), evaluation=None).state
+        state = decide(group, [change], fleet, state, at(now), evaluation=None).state
         sizes.append((now, (state.desired or 0) - before))
     for end, _ in sizes:
         recent = [change for when, change in sizes if 0 <= end - when < 120]
