@@ -12,6 +12,7 @@ from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
 from handler.runtime.series import Picture, Sketch
 from handler.web.pages.charts import ChartMark
+from handler.web.pages.setup import SetupFacts
 from handler.web.pages.windows import RECENT, Window
 from trigger.explain.explanation import Explanation
 from trigger.explain.words import say, sentence_of
@@ -90,6 +91,18 @@ class PageGatherer:
             marks=tuple(marks),
             now=now,
             window=window,
+        )
+
+    async def setup(self, group: GroupId) -> SetupFacts:
+        """Return how one group is set up. Raises `NoSuch` and `StoreError`."""
+        found = await self._operations.why(group, None)
+        explanation = found.first if isinstance(found, TickSpan) else found
+        return SetupFacts(
+            group=self._operations.definition(group).group,
+            revisions=await self._operations.rolling.revisions(group),
+            balancers=await self._operations.balancers.behind(group),
+            signals=() if explanation is None else explanation.signals,
+            now=self._operations.now(),
         )
 
     async def picture(self, group: GroupId, window: Window) -> Picture:

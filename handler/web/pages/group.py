@@ -17,7 +17,7 @@ from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, span, stamp
-from handler.web.pages.frame import Badge, Parts, badge_of
+from handler.web.pages.frame import Badge, Parts, badge_of, href
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.windows import SPANS, Window, field_text, window_of
 from trigger.explain.time_words import say_moment, say_pause
@@ -56,6 +56,8 @@ class Head:
     """A group's state and figures."""
 
     group: GroupId
+    setup: str
+    """The path of the page of how it is set up."""
     badge: Badge
     reason: str
     messages: tuple[str, ...]
@@ -168,6 +170,7 @@ def head_of(status: GroupStatus, now: Instant) -> Head:
     """Return a group's state and figures."""
     return Head(
         group=status.group,
+        setup=f"{href(status.group)}/setup",
         badge=badge_of(status.condition),
         reason=sentence_of(status.reason),
         messages=(*status.messages, *status.unbelieved),

@@ -27,6 +27,7 @@ from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.messages import why
 from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
+from handler.web.pages.setup import setup_page
 from handler.web.pages.streams import FleetNews, OtherTime, PageStreams, Told
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
@@ -53,6 +54,10 @@ def build_pages(operations: Operations) -> APIRouter:
     @routes.get("/groups/{group}", dependencies=[READS_OWN])
     async def group(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
         return await console.group(GroupId(group), grants_of(request), asked, console.visitor(request))
+
+    @routes.get("/groups/{group}/setup", dependencies=[READS_OWN])
+    async def setup(request: Request, group: str) -> Response:
+        return await console.setup(GroupId(group), grants_of(request), console.visitor(request))
 
     @routes.get("/events", dependencies=[READS])
     async def events(request: Request, asked: Annotated[EventsAsked, Query()]) -> Response:
@@ -108,6 +113,17 @@ class Console:
         main = await asyncio.to_thread(group_page, facts)
         stream = "&".join(part for part in (f"/events?{urlencode({'group': group})}", window.query) if part)
         return self._page(f"{group} · Trimtab", main, stream, group=group, scripts=_GROUP, visitor=visitor)
+
+    async def setup(self, group: GroupId, grants: Grants, visitor: Visitor = NO_LOGIN) -> Response:
+        """Return the page of how one group is set up, as of now."""
+        try:
+            if not grants.sees(group):
+                raise NoSuch(self._no_group(group, grants))
+            facts = await self._gatherer.setup(group)
+        except NoSuch as error:
+            return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
+        main = await asyncio.to_thread(setup_page, facts)
+        return self._page(f"{group}: set-up · Trimtab", main, "", group=group, visitor=visitor)
 
     def events(self, request: Request, asked: EventsAsked) -> Response:
         """Return the stream of one group's page, or of the page of all groups since its mark."""

@@ -51,6 +51,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/": (Verb.READ, OWN),
     "/events": (Verb.READ, A_GROUP),
     "/groups/{group}": (Verb.READ, A_GROUP),
+    "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),
     f"{API}/accounts": (Verb.READ, OWN),

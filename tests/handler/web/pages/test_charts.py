@@ -105,7 +105,7 @@ def test_a_mark_can_be_reached_and_leads_to_its_full_text() -> None:
     link = re.search(r"<a [^>]*>", markup)
     assert link is not None
     assert 'href="#e50"' in link[0]
-    assert 'aria-label="scaled out 2 → 3"' in link[0]
+    assert 'aria-label="scaled out 2 → 3 · busy"' in link[0]
     assert "<title>scaled out 2 → 3 · busy</title>" in markup
     assert '<svg x="50.00%"' in markup
 

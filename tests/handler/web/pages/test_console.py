@@ -29,6 +29,7 @@ profiles: {{web: {{cloud: local, command: [sleep, "3600"], snmp: {{port: 1}}}}}}
 groups: {{web: {_GROUP}, other: {_GROUP}, last: {_GROUP}}}
 """
 _IS_LIVE = "document.getElementById('live').textContent === 'live'"
+_USED = {"link", "button", "searchbox", "textbox", "combobox", "img", "image"}
 _HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -166,6 +167,18 @@ def test_what_was_chosen_stays_while_lines_change_one_by_one(daemon: Daemon, bro
     assert page.run("document.forms[0].elements.sort.value") == "size"
     scale(daemon, "last", 1)
     page.close()
+
+
+def test_whatever_can_be_used_has_a_name_for_people_who_cannot_see_it(daemon: Daemon, browser: Browser) -> None:
+    daemon.settled(1, "last")
+    for path in ("/", "/groups/last", "/groups/last/setup"):
+        page = browser.page()
+        page.go(f"http://127.0.0.1:{daemon.port}{path}")
+        nodes = [node for node in page.ask("Accessibility.getFullAXTree")["nodes"] if not node["ignored"]]
+        used = [node for node in nodes if node["role"]["value"] in _USED]
+        assert len(used) >= 3
+        assert [node for node in used if not node["name"]["value"].strip()] == []
+        page.close()
 
 
 def test_a_form_chooses_where_no_script_runs(daemon: Daemon, browser: Browser) -> None:

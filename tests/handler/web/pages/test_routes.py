@@ -93,6 +93,7 @@ def play(scene: Callable[[Site], Awaitable[None]], place: Path, text: str | None
 def test_the_pages_are_whole_without_a_script_and_allow_nothing_from_elsewhere(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         await site.up.ticked(3)
+        assert (await site.get("/groups/web/setup"))[0] == 200
         for path in ("/", "/groups/web"):
             status, headers, body = await site.get(path)
             assert status == 200
@@ -120,7 +121,9 @@ def test_everything_that_a_page_links_to_is_there(tmp_path: Path) -> None:
     play(scene, tmp_path)
 
 
-@pytest.mark.parametrize("path", ["/groups/wep", "/events?group=wep", "/static/api.py", "/static/..%2froutes.py"])
+@pytest.mark.parametrize(
+    "path", ["/groups/wep", "/groups/wep/setup", "/events?group=wep", "/static/api.py", "/static/..%2froutes.py"]
+)
 def test_what_is_not_there_is_not_found(tmp_path: Path, path: str) -> None:
     async def scene(site: Site) -> None:
         status, _, body = await site.get(path)
