@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from config.document.places import Plain
 from config.model.catalogue import Group
-from config.model.cloudstack_api import ApiRule, StateCase
+from config.model.cloudstack_api import StateCase
 from config.model.sections import Section
-from config.units import GroupId, PolicyId
+from config.units import GroupId
 from handler.cloudstack_api import policies
 from handler.cloudstack_api.call import Call, Ended, Lazily, Listed, changeable, ended
 from handler.cloudstack_api.faults import wrong
+from handler.cloudstack_api.group_requests import (
+    USUAL_INTERVAL,
+    bounds_of,
+    free_rule,
+    interval_of,
+    name_of,
+    policies_of,
+    rule_of,
+    updated,
+)
 from handler.cloudstack_api.handles import Key
 from handler.cloudstack_api.parameters import Given
 from handler.cloudstack_api.profiles import grace_of
 from handler.cloudstack_api.relations import is_disabled, is_off
 from handler.cloudstack_api.rendering import Prepared, Shown
 from handler.cloudstack_api.view import View, shown_time
-from handler.operations.declaration_proposals import entries
 from handler.operations.size_operations import PauseGroup, ResumeGroup
 from handler.planning.status import MemberState
 
-_INTERVAL: Final = 30
-_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,255}")
 _BOUND: Final = frozenset({"minmembers", "maxmembers", "interval", "scaleuppolicyids", "scaledownpolicyids"})
 """Parameters of an update that need the group to be disabled."""
 _PRESENT: Final = (
@@ -82,23 +88,14 @@ def available(view: View, group: GroupId) -> int:
     return sum(state in _PRESENT for state in states)
 
 
-def rule_of(view: View, group: Group) -> tuple[str | None, ApiRule | None]:
-    """Return the rule that a group serves behind, and its id; ``None``: the file names no such rule."""
-    uses = {(use.balancer, use.port) for use in group.balancers}
-    for entity_id, rule in view.api.rules.items():
-        if (rule.balancer, rule.port) in uses:
-            return entity_id, rule
-    return None, None
-
-
 async def create(call: Call) -> Ended:
     """Carry out createAutoScaleVmGroup. The group is enabled, and its id begins with the name of its rule."""
     given, view = call.given, call.view
-    rule = _free_rule(view, given)
-    least, most = _bounds(given, None)
-    interval = _interval(given, _INTERVAL)
+    rule = free_rule(view, given)
+    least, most = bounds_of(given, None)
+    interval = interval_of(given, USUAL_INTERVAL)
     profile = view.find(given, "vmprofileid", Section.PROFILES)
-    up, down = _policies(view, given, "up", interval), _policies(view, given, "down", interval)
+    up, down = policies_of(view, given, "up", interval), policies_of(view, given, "down", interval)
     body: dict[str, Plain] = {
         "profile": profile,
         "balancers": [{"use": rule.balancer, "port": rule.port}],
@@ -108,7 +105,7 @@ async def create(call: Call) -> Ended:
         "policies": [*up, *down],
         "drain": f"{grace_of(view, profile)}s",
     }
-    name = _name(given)
+    name = name_of(given)
     key = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
     return Ended(key=key, uuid=view.uuid(key), name=name or rule.name)
 
@@ -117,14 +114,14 @@ async def update(call: Call) -> Ended:
     """Carry out updateAutoScaleVmGroup. The profile and the rule of a group never change."""
     given, view = call.given, call.view
     key = changeable(call, Section.GROUPS)
-    group, name = view.catalogue.groups[GroupId(key[1])], _name(given)
+    group, name = view.catalogue.groups[GroupId(key[1])], name_of(given)
     if given.values.keys() & _BOUND:
         if not is_disabled(view, group.id):
             raise wrong(
                 "An AutoScale Vm Group can be updated with minMembers/maxMembers/Interval only when it is in disabled "
                 "state"
             )
-        await call.changes.replace(key, _updated(view, given, group))
+        await call.changes.replace(key, updated(view, given, group))
     if name is not None:
         await call.changes.note(key, {**view.handle(key).details, "name": name})
     return ended(view, key)
@@ -210,96 +207,6 @@ def _shown_policies(view: View, group: Group, action: str) -> tuple[Shown, ...]:
         if entity_id in group.named and policies.action_of(known[entity_id]) == action
     )
     return tuple(policies.shown(view, entity_id) for entity_id in named)
-
-
-def _free_rule(view: View, given: Given) -> ApiRule:
-    rule = view.api.rules.get(given.need("lbruleid"))
-    if rule is None:
-        raise wrong("Unable to find loadbalancer by lbRuleId")
-    for group in view.catalogue.groups.values():
-        if any(use.balancer == rule.balancer and use.port == rule.port for use in group.balancers):
-            raise wrong(
-                "an AutoScaleVmGroup is already attached to the lb rule, the existing vm group has to be first deleted"
-            )
-    return rule
-
-
-def _bounds(given: Given, group: Group | None) -> tuple[int, int]:
-    """Return the bounds that a request gives; what it leaves out stays."""
-    least, most = given.number("minmembers"), given.number("maxmembers")
-    if least is None:
-        least = given.need_number("minmembers") if group is None else group.minimum
-    if most is None:
-        most = given.need_number("maxmembers") if group is None else group.maximum
-    if least < 1:
-        raise wrong(f"minmembers is an invalid value: {least}")
-    if most < 1:
-        raise wrong(f"maxmembers is an invalid value: {most}")
-    if least > most:
-        raise wrong(f"minmembers ({least})cannot be greater than maxmembers ({most})")
-    return least, most
-
-
-def _interval(given: Given, before: int) -> int:
-    interval = given.number("interval")
-    interval = before if interval is None else interval
-    if interval < 1:
-        raise wrong(f"interval is an invalid value: {interval}")
-    return interval
-
-
-def _policies(view: View, given: Given, way: str, interval: int) -> Sequence[str]:
-    """Return the ids of the policies for one direction."""
-    parameter, action = f"scale{way}policyids", f"SCALE{way.upper()}"
-    uuids = given.many(parameter) or ()
-    if not uuids:
-        raise wrong(f"AutoScale VM group must have at least one Scale{way.capitalize()} policy")
-    ids = [view.found(given, parameter, uuid, Section.POLICIES) for uuid in uuids]
-    for entity_id in ids:
-        policy = view.catalogue.policies[PolicyId(entity_id)]
-        if policies.action_of(policy) != action:
-            raise wrong(f"Only scale{way} policies can be specified in {parameter}")
-        _refuse_short(policy.duration, interval)
-    return ids
-
-
-def _refuse_short(duration: float, interval: int) -> None:
-    if duration < interval:
-        raise wrong(
-            f"duration : {round(duration)} specified in a policy cannot be less than vm group's interval : {interval}"
-        )
-
-
-def _updated(view: View, given: Given, group: Group) -> Mapping[str, Plain]:
-    """Return the document of a group with what a request gives."""
-    body: dict[str, Plain] = dict(entries(view.declared, Section.GROUPS)[group.id])
-    least, most = _bounds(given, group)
-    interval = _interval(given, round(group.interval))
-    kept = {
-        entity_id: policies.action_of(view.catalogue.policies[entity_id])
-        for entity_id in group.policies
-        if entity_id in group.named
-    }
-    named: list[Plain] = []
-    for way, action in (("up", policies.UP), ("down", policies.DOWN)):
-        if given.many(f"scale{way}policyids") is not None:
-            named += _policies(view, given, way, interval)
-        else:
-            named += [entity_id for entity_id, does in kept.items() if does == action]
-    others: list[Plain] = [entity_id for entity_id in group.named if kept.get(entity_id) is None]
-    for policy in named:
-        _refuse_short(view.catalogue.policies[PolicyId(str(policy))].duration, interval)
-    return {**body, "min": least, "max": most, "interval": f"{interval}s", "policies": [*named, *others]}
-
-
-def _name(given: Given) -> str | None:
-    name = given.text("name")
-    if name is not None and not _NAME.fullmatch(name):
-        raise wrong(
-            "Invalid AutoScale VM group name. It can contain the ASCII letters 'a' through 'z', the digits '0' through "
-            "'9', and the hyphen ('-'), and is between 1 and 255 characters long."
-        )
-    return name
 
 
 def _refuse_off(view: View, key: Key) -> None:
