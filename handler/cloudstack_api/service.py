@@ -34,6 +34,8 @@ from handler.operations.facade import Operations
 
 VERSION: Final = "4.22.0.0"
 """The release of CloudStack whose API this is."""
+_AT_ONCE: Final = 50
+"""Objects of a list that are written on the event loop; longer lists are written beside it."""
 _NO_SECRET: Final = "no key pair has this secret"  # noqa: S105  # so that an unknown key takes as long as a known one
 
 _ACTS: Final[Mapping[str, Callable[[Call], Awaitable[Ended]]]] = {
@@ -114,7 +116,10 @@ class CloudstackCommands:
             return fault_answer(envelope, fault, form)
         except StoreError as error:
             return fault_answer(envelope, CloudstackFault(FaultCode.INTERNAL, str(error)), form)
-        return answer(envelope, content, form)
+        count = content.get("count")
+        if not isinstance(count, int) or count <= _AT_ONCE:
+            return answer(envelope, content, form)
+        return await asyncio.to_thread(answer, envelope, content, form)
 
     def _verified(self, api: CloudstackApi, parameters: Mapping[str, str], peer: str) -> Actor:
         """Return the actor of a request whose signature holds. The answer to any other never says why.
@@ -166,7 +171,10 @@ class CloudstackCommands:
                 found = await events.listed(given, call.view, self._jobs, store, now)
             case _:
                 found = await _LISTS[name](call)
-        return listed(found.kind, page_of(found.objects, given), len(found.objects))
+        objects = found.objects
+        if len(objects) <= _AT_ONCE:
+            return listed(found.kind, page_of(objects, given), len(objects))
+        return listed(found.kind, await asyncio.to_thread(page_of, objects, given), len(objects))
 
     async def _job(self, call: Call) -> Shown:
         """Carry a command out, and keep what became of it as a job.

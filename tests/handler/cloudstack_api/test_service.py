@@ -16,6 +16,7 @@ from handler.cloudstack_api.service import _ACTS, _LISTS
 from handler.identity.roles import UserRole
 from tests.support.cloudstack_api import (
     RULE,
+    TEXT,
     ZONE,
     ApiFault,
     ApiScene,
@@ -51,6 +52,20 @@ def test_ids_and_jobs_survive_a_restart(tmp_path: Path) -> None:
             assert ended["jobresult"]["autoscalevmgroup"]["id"] == group
 
     asyncio.run(second(*asyncio.run(first())))
+
+
+def test_the_pages_of_a_long_list_are_the_whole_list(tmp_path: Path) -> None:
+    more = "".join(f"c{number}: {{push: C{number}}}, " for number in range(60))
+    bed = a_bed(tmp_path, TEXT.replace("counters: {", f"counters: {{{more}", 1))
+
+    async def play() -> None:
+        async with serving(bed) as scene:
+            whole = await scene.admin.call("listCounters", pagesize=-1)
+            pages = [await scene.admin.call("listCounters", page=page, pagesize=40) for page in (1, 2)]
+            assert (whole["count"], len(whole["counter"]), {page["count"] for page in pages}) == (61, 61, {61})
+            assert [each for page in pages for each in page["counter"]] == whole["counter"]
+
+    asyncio.run(play())
 
 
 def test_a_key_says_what_its_user_may_do(tmp_path: Path) -> None:
