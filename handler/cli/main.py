@@ -12,6 +12,7 @@ import typer
 from config.errors import first_lines
 from config.units import GroupId
 from handler.cli.account import account, domain
+from handler.cli.advise import advise
 from handler.cli.audit import audit
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
@@ -83,7 +84,17 @@ class _ByTask(Commands):
             "balancers",
             "delete",
         ),
-        "Write and try a declaration": ("check", "counters", "eval", "replay", "tune", "plan", "snapshot", "import"),
+        "Write and try a declaration": (
+            "check",
+            "counters",
+            "eval",
+            "replay",
+            "tune",
+            "advise",
+            "plan",
+            "snapshot",
+            "import",
+        ),
         "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
         "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
@@ -108,8 +119,8 @@ app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
 app.add_typer(seal, name="seal")
 for _command in (
-    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, definitions,
-    rollback, roll, snapshot, plan, completion,
+    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
+    definitions, rollback, roll, snapshot, plan, completion,
 ):  # fmt: skip
     app.command()(_command)
 app.command("eval")(evaluate)

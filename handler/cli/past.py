@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handler.cli.terminal import PROBLEMS, USAGE, directory, fail, instant
+from handler.cli.terminal import PROBLEMS, USAGE, directory, fail, instant, lines, print_json
 
 if TYPE_CHECKING:
     from config.model.catalogue import Catalogue
     from config.units import GroupId
     from handler.replay.samples import Samples
+    from handler.tuning.drawing import Drawing
     from handler.tuning.preparing import DeclaredFile, Recording
 
 PastSeries = Annotated[
@@ -158,13 +159,31 @@ def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, 
             state / "recording", RecordingSelection(groups=frozenset(groups), since=since, until=until), sink, _untold
         )
         sink.close()
-    with events.open("w", encoding="utf-8", newline="") as lines:
-        write_events(lines, read_timeline(state / "trimtab.sqlite"), RecordingSelection(groups=frozenset(groups)))
+    with events.open("w", encoding="utf-8", newline="") as text:
+        write_events(text, read_timeline(state / "trimtab.sqlite"), RecordingSelection(groups=frozenset(groups)))
     return series, events
 
 
 def _untold(done: int, of: int) -> None:
     """Show no progress."""
+
+
+def tell_refused(refused: Mapping[GroupId, str], *, json: bool) -> None:
+    """Print why groups were refused."""
+    for group, reason in refused.items():
+        if json:
+            print_json({"group": group, "refused": reason})
+        else:
+            lines(reason.splitlines(), err=True)
+
+
+def write_pictures(path: Path, drawings: Mapping[GroupId, Drawing], *, json: bool) -> None:
+    """Write a picture of each group; of several, the name has the group. Exits if one cannot be written."""
+    from handler.tuning.drawing import png, svg
+
+    for group, drawing in drawings.items():
+        own = path if len(drawings) == 1 else path.with_stem(f"{path.stem}-{group}")
+        write_out(own, png(drawing) if path.suffix == ".png" else svg(drawing).encode(), json=json)
 
 
 def span_of(text: str, *, json: bool) -> float:

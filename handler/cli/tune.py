@@ -23,7 +23,9 @@ from handler.cli.past import (
     recording_of,
     require_kinds,
     span_of,
+    tell_refused,
     write_out,
+    write_pictures,
 )
 from handler.cli.progress import progress
 from handler.cli.terminal import DONE, PROBLEMS, USAGE, AsJson, File, Since, State, Until, fail, lines, refusals
@@ -125,7 +127,7 @@ def tune(  # noqa: PLR0913, PLR0917  # an option each
         _tell(declared, tunings, refused, json=json)
         for path in out or ():
             _write(path, tunings, json=json)
-    lines(dict.fromkeys([*remarks, *_remarks(grounds, recording)]), err=True)
+    lines(dict.fromkeys([*remarks, *_remarks(grounds)]), err=True)
     raise typer.Exit(PROBLEMS if refused else DONE)
 
 
@@ -196,34 +198,21 @@ def _tell(declared: DeclaredFile, tunings: Sequence[Tuning], refused: Mapping[Gr
         else:
             lines([""] if number else [])
             tuning_page(declared, tuning)
-    for group, reason in refused.items():
-        if json:
-            print_json({"group": group, "refused": reason})
-        else:
-            lines(reason.splitlines(), err=True)
+    tell_refused(refused, json=json)
 
 
 def _write(path: Path, tunings: Sequence[Tuning], *, json: bool) -> None:
     """Write the table of all groups, or a picture of each: of several, the name has the group."""
-    from handler.tuning.drawing import png, svg
     from handler.tuning.frontier_picture import frontier_picture
     from handler.tuning.results import table
 
     if path.suffix == ".csv":
         write_out(path, table(tunings).to_csv(index=False).encode(), json=json)
         return
-    for tuning in tunings:
-        own = path if len(tunings) == 1 else path.with_stem(f"{path.stem}-{tuning.group}")
-        drawing = frontier_picture(tuning)
-        write_out(own, png(drawing) if path.suffix == ".png" else svg(drawing).encode(), json=json)
+    write_pictures(path, {tuning.group: frontier_picture(tuning) for tuning in tunings}, json=json)
 
 
-def _remarks(grounds: Mapping[GroupId, TrialGround], recording: Recording) -> list[str]:
-    from handler.replay.happenings import Course
+def _remarks(grounds: Mapping[GroupId, TrialGround]) -> list[str]:
     from handler.tuning.preparing import remarks_on
 
-    return [
-        remark
-        for group, ground in grounds.items()
-        for remark in remarks_on(ground, learned=recording.courses.get(group, Course(())).boot() is not None)
-    ]
+    return [remark for ground in grounds.values() for remark in remarks_on(ground)]

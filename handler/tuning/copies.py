@@ -15,9 +15,12 @@ from config.errors import DeclarationError
 from config.load import catalogue_of
 from config.model.catalogue import Catalogue
 from config.model.where import Where
-from config.units import GroupId
+from config.units import CounterId, GroupId, Seconds, format_span
 from handler.tuning.parameters import Candidate, Parameter
 
+LOAD = CounterId("load")
+"""What a forecast in place of the policies reads: the load of the whole group."""
+_LONGEST_BOOT: Seconds = 3600.0
 _KEPT = ("mibs", "sources", "counters")
 _ELSEWHERE = ("notify", "service")
 """Keys of a group that reach beyond it; neither changes what its policies ask for."""
@@ -52,6 +55,25 @@ def copies(tuned: TunedGroup, candidates: Sequence[Candidate]) -> Catalogue:
         for section, entries in _copy(tuned, candidate, number).items():
             sections[section] |= entries
     return catalogue_of(ParsedText(file=tuned.reading.file, data={**data, **sections}, keys={}, values={}, problems=()))
+
+
+def with_forecast(tuned: TunedGroup, each: float, boot: Seconds) -> Catalogue:
+    """Declare the group with a forecast as its only policy; it is named ``name_of(0)``, and reads `LOAD`.
+
+    Args:
+        tuned: the group.
+        each: what a member may carry.
+        boot: how long a member takes until it serves.
+    """
+    forecast: Plain = {"load": {"counter": LOAD, "each": each}, "boot": format_span(min(max(boot, 1.0), _LONGEST_BOOT))}
+    group = {key: value for key, value in _entry(tuned, "groups", tuned.group).items() if key not in _ELSEWHERE}
+    data: dict[str, Plain] = {
+        **_surroundings(tuned),
+        "counters": {LOAD: {"push": "LOAD", "per": "group"}},
+        "policies": {"forecast": {"forecast": forecast}},
+        "groups": {name_of(0): {**group, "policies": ["forecast"]}},
+    }
+    return catalogue_of(ParsedText(file=tuned.reading.file, data=data, keys={}, values={}, problems=()))
 
 
 def allowed(tuned: TunedGroup, candidate: Candidate) -> bool:

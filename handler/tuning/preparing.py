@@ -92,10 +92,10 @@ def ground_of(
     )
 
 
-def remarks_on(ground: TrialGround, *, learned: bool) -> Sequence[str]:
+def remarks_on(ground: TrialGround) -> Sequence[str]:
     """Return what a trial of a group takes for granted, and what its recording hides."""
     group, load = ground.tuned.group, ground.load
-    source = "the median of the events" if learned else "--boot"
+    source = "--boot" if ground.course.boot() is None else "the median of the events"
     boot = format_span(ground.fitting.boot)
     said = [f"{group}: a member serves {boot} after it is ordered ({source}); the load does not react"]
     unknown, hidden = float(np.isnan(load.rate).mean()), float(load.saturated.mean())
