@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from config.errors import StoreError
-from config.units import GroupId
+from config.units import ROOT_ACCOUNT, GroupId
 from handler.identity.actors import Actor, Origin, Way, local
 from handler.identity.grants import Anonymous, Grants
 from handler.identity.roles import VERBS, UserRole
@@ -128,7 +128,7 @@ def test_users_and_tokens_are_told_with_before_and_after_and_without_a_secret(tm
         await perform(up.operations, BeginUsers(name="ada", anonymous=Anonymous.NONE), ADA)
         made: Any = await perform(up.operations, NewToken(user="ada", name="laptop"), ADA)
         hook: Any = await perform(up.operations, MakeHook(name="alerts"), ADA)
-        await up.operations.users.add("bob", UserRole.VIEWER, None)
+        await up.operations.users.add("bob", UserRole.VIEWER, None, ROOT_ACCOUNT)
         await perform(up.operations, GiveRole(user="bob", role=UserRole.OPERATOR, groups=(WEB,)), ADA)
         told = rows_of(up)
         assert json.loads(told[-1]["outcome"]) == {
