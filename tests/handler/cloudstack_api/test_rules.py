@@ -377,6 +377,38 @@ def test_lists_are_filtered_by_what_uses_them(stage: Stage) -> None:
     }
 
 
+def test_what_a_client_gave_is_what_it_reads_again(stage: Stage) -> None:
+    """Else Terraform would plan a change after every apply. The names of entries are as Go's client sends them."""
+    profile = stage.done(
+        "createAutoScaleVmProfile",
+        zoneid=ZONE,
+        serviceofferingid="small",
+        templateid="web",
+        expungevmgraceperiod=45,
+        **{
+            "counterparam[0].key": "snmpcommunity",
+            "counterparam[0].value": "public",
+            "counterparam[1].key": "snmpport",
+            "counterparam[1].value": 161,
+            "otherdeployparams[0].key": "networkids",
+            "otherdeployparams[0].value": "tier,back",
+            "otherdeployparams[1].key": "affinitygroupids",
+            "otherdeployparams[1].value": "apart",
+        },
+    )
+
+    (found,) = stage.listed("listAutoScaleVmProfiles", id=profile["id"])
+
+    assert found == profile
+    assert found["counterparam"] == {"snmpcommunity": "public", "snmpport": "161"}
+    assert found["otherdeployparams"] == {"affinitygroupids": "apart", "networkids": "tier,back"}
+    assert {key: found[key] for key in ("zoneid", "serviceofferingid", "templateid", "expungevmgraceperiod")} == {
+        "zoneid": ZONE, "serviceofferingid": "small", "templateid": "web", "expungevmgraceperiod": 45,
+    }  # fmt: skip
+    assert stage.listed("listAutoScaleVmGroups", id=stage.group["id"])[0]["vmprofileid"] == stage.group["vmprofileid"]
+    stage.done("deleteAutoScaleVmProfile", id=profile["id"])
+
+
 def test_details_of_a_profile_are_kept_for_clients(stage: Stage) -> None:
     of = {"resourceid": stage.group["vmprofileid"], "resourcetype": "AutoScaleVmProfile"}
     stage.done("addResourceDetail", **of, **{"details[0].key": "tier", "details[0].value": "gold"})
