@@ -84,6 +84,8 @@ def secret_places(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Site]]:
                 yield ref, catalogue.sites[section, name]
     if catalogue.seal is not None:
         yield catalogue.seal, catalogue.sites["seal", "key"]
+    for ref in secrets_in(catalogue.store):
+        yield ref, catalogue.sites[("store",)]
     for group in catalogue.groups.values():
         for ref in secrets_in(group.notify):
             yield ref, catalogue.sites["groups", group.id]

@@ -46,6 +46,7 @@ from config.document.scalars import (
 )
 from config.document.schedules import FreezeDocument
 from config.document.sources import SealDocument, SecretDocument, SourceDocument
+from config.document.storing import StoreDocument
 from config.model.catalogue import Mode, OnVanish, Projection, Victims
 from config.model.effects import EffectKind, FrozenDirection
 from config.model.observability import NoticeFormat, Severity
@@ -240,7 +241,7 @@ class Document(Declared):
 
     later: ClassVar[Mapping[str, str]] = {"services": "services"}
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify", "store"})
 
     mibs: list[AbsolutePath] = key(
         "Folders with MIB files of one's own: their objects can then be named like the well-known ones.",
@@ -302,4 +303,9 @@ class Document(Declared):
         "CloudStack's query API: which clouds its zones are, and which balancers its load-balancer rules are.",
         {"zones": {"7c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11": {"cloud": "stack"}}},
         left_out="it is not served",
+    )
+    store: Annotated[StoreDocument | None, Given] = key(
+        "The PostgreSQL database that holds the state.",
+        {"url": "postgresql://trimtab@db.example.org/trimtab", "password": {"env": "TRIMTAB_DATABASE"}},
+        left_out="SQLite, in the state directory",
     )

@@ -52,6 +52,7 @@ from config.model.repair import Repair
 from config.model.rolling import NO_HURRY, RollBudgets
 from config.model.schedules import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.model.schedules import Schedule
+from config.model.storing import PostgresqlPlace
 from config.units import (
     AlertId,
     BalancerId,
@@ -345,6 +346,8 @@ class Catalogue:
     """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
     cloudstack_api: CloudstackApi | None = None
     """What CloudStack's query API stands for; ``None``: it is not served. Nor does the digest depend on it."""
+    store: PostgresqlPlace | None = None
+    """Where the state is; ``None``: in a file of the state directory. Nor does the digest depend on it."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

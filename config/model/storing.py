@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from config.model.access import SecretRef
 
@@ -16,7 +15,3 @@ class PostgresqlPlace:
     """As libpq reads it, without a password."""
     password: SecretRef | None = None
     """``None``: the server asks for none, or libpq finds it (a password file, a certificate)."""
-
-
-StorePlace = Path | PostgresqlPlace
-"""A file of SQLite, or a database of PostgreSQL."""

@@ -15,7 +15,7 @@ audit = Program("The audit trail: who did what, from where, and what came of it.
 Group = Annotated[str | None, typer.Option(metavar="GROUP", help="Only what was about this group.")]
 Who = Annotated[str | None, typer.Option(metavar="NAME", help="Only what this user or program did.")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help="Only from then on, such as -1d or 2026-01-31.")]
-_COPY, _STORE = "audit.jsonl", "trimtab.sqlite"
+_COPY = "audit.jsonl"
 
 
 @audit.command("list")
@@ -57,22 +57,24 @@ def verify(state: State = None, json: AsJson = False) -> None:
 @audit.command("export")
 def export(since: Since = None, state: State = None, json: AsJson = False) -> None:
     """Write the rows with their digests, one JSON object a line."""
+    from handler.runtime.store_place import store_source
     from handler.store.audit_rows import read_audit
     from handler.users.audit_file import written
 
     begin = None if since is None else instant(since, json=json)
     with refusals(json):
-        rows = read_audit(directory(state) / _STORE)
+        rows = read_audit(store_source(directory(state)))
         for line in written(row for row in rows if begin is None or row.fields.get("at", begin) >= begin):
             typer.echo(line)
 
 
 def _joined(state: Path) -> list[dict[str, Any]]:
     """Return one object for each request: its row, with the result of the row that tells it."""
+    from handler.runtime.store_place import store_source
     from handler.store.audit_rows import read_audit
 
     found: dict[int, dict[str, Any]] = {}
-    for row in read_audit(state / _STORE):
+    for row in read_audit(store_source(state)):
         fields = dict(row.fields)
         if not fields.keys() >= {"at", "who", "way", "act", "result"}:
             continue  # `verify` tells of it
@@ -104,10 +106,11 @@ def _examined(state: Path) -> tuple[int, list[str]]:
 
 def _compared(state: Path) -> tuple[int, list[str], bool]:
     from handler.identity.audit import AuditRow, broken, differing
+    from handler.runtime.store_place import store_source
     from handler.store.audit_rows import read_audit
     from handler.users.audit_file import AuditFile
 
-    kept = list(read_audit(state / _STORE))
+    kept = list(read_audit(store_source(state)))
     copied: dict[int, AuditRow] = {}
     problems = list(broken(kept))
     for place, row in enumerate(AuditFile(state / _COPY).rows(), start=1):

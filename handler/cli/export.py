@@ -87,12 +87,13 @@ def events(  # an option each
     from io import TextIOWrapper
 
     from handler.recording.events import write_events
+    from handler.runtime.store_place import store_source
     from handler.store.timeline import read_timeline
 
     wanted = _wanted(groups, since, until, json=json)
     with refusals(json), _unbroken(), _target(out, json=json) as file:
         text = TextIOWrapper(file, "utf-8", newline="")
-        told = read_timeline(directory(state) / "trimtab.sqlite")
+        told = read_timeline(store_source(directory(state)))
         count = write_events(text, told, wanted)
         text.flush()
         text.detach()

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from config.load import load
+from config.model.listening import ListenOn
 from config.units import Seconds
 from handler import logs
 from handler.daemon import connections
 from handler.daemon.certificate import ServerCertificate
 from handler.daemon.serving import Protection, bind_tcp, bind_unix, refuse_without_users, serving
+from handler.daemon.storing import open_store
 from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.identity.actors import ON_HANGUP
@@ -58,13 +60,15 @@ async def running(
     with contextlib.ExitStack() as undo:
         undo.callback(directory.release)
         token = directory.token()
-        protection = await asyncio.to_thread(_protection, file, host, port)
+        catalogue = await asyncio.to_thread(load, file)
+        protection = _protection(catalogue.listen, host, port)
         listen = protection.listen
         tcp = undo.enter_context(bind_tcp(listen.host, listen.port, protected=listen.is_protected))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
         url = _url(protection, tcp.getsockname()[1])
-        engine = build_engine(file, directory, url + PATH)
+        opened = open_store(directory, catalogue.store)
+        engine = build_engine(file, directory, opened, url + PATH)
         operations = Operations(engine)
         try:
             await engine.start()
@@ -80,9 +84,8 @@ async def running(
             logs.say("stopped")
 
 
-def _protection(file: Path, host: str | None, port: int | None) -> Protection:
+def _protection(listen: ListenOn, host: str | None, port: int | None) -> Protection:
     """Return where the file and the command say to listen, and the certificate. Raises as `running`."""
-    listen = load(file).listen
     if host is not None:
         listen = replace(listen, host=host)
     if port is not None:

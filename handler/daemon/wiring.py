@@ -37,6 +37,7 @@ from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
 from handler.convergence.converge import Converger
 from handler.convergence.sightings import probe
+from handler.daemon.storing import OpenedStore
 from handler.engine.engine import Engine
 from handler.engine.parts import EngineParts
 from handler.ingest.intake import Inbox
@@ -53,20 +54,17 @@ from handler.runtime.resuming import WindowCheckpoints
 from handler.sealing.key_sources import OwnKeyFile, ReferredKey
 from handler.store.checkpoints import CheckpointFolder
 from handler.store.forecast_files import ForecastFolder
-from handler.store.sqlite import SqliteStore
 
 _LETTERS = string.ascii_lowercase + string.digits
 
 
-def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
-    """Build the engine of one daemon over a held state directory; members push values to ``push_url``.
+def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url: str) -> Engine:
+    """Build the engine of one daemon over a held state directory and its store; members push values to ``push_url``.
 
     Raises:
-        Refused: the store belongs to a newer release, or the installation id is damaged.
-        StoreError: the store cannot be opened.
+        StoreError: the claim of this daemon cannot be written.
     """
-    lost = directory.known_installation() is not None and not directory.store.exists()
-    installation, held = directory.installation(), HeldClock(clock.moment)
+    store, installation, held = opened.store, opened.installation, HeldClock(clock.moment)
     directory.listeners.mkdir(mode=0o700, exist_ok=True)
 
     keys = MemberKeys(directory.member_keys)
@@ -88,7 +86,6 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
         return balancer_for(declared, directory.listeners, held.elapsed, secret, installation, circuits)
 
     board, pushes = Board(), Pushes()
-    store = SqliteStore.open(directory.store, installation=installation)
     generation = Generation(
         stored=store.generation(),
         save=store.save_generation,
@@ -113,7 +110,7 @@ def engine(file: Path, directory: StateDirectory, push_url: str) -> Engine:
             balancer_for=balancer,
             clock=held.moment,
             held=held,
-            lost=lost,
+            lost=opened.lost,
             notification_sender=NotificationSender(
                 environ=os.environ, clock=held.wall, source=f"/trimtab/{installation}"
             ),

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.errors import Refused
+from config.model.storing import PostgresqlPlace
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.ownership import write_private
+from handler.runtime.store_place import store_place
 from handler.sealing.boxes import key_of
 from handler.sealing.key_sources import OwnKeyFile
 from handler.store.backup import Content, put_back, read_backup, write_backup
@@ -22,9 +24,11 @@ def take(state: Path, target: Path) -> Content:
     """Copy the store of a state directory, and the files beside it, into one file. A daemon may be running.
 
     Raises:
+        Refused: the store is on PostgreSQL, whose own tools copy it.
         StoreError: there is no store, it cannot be read, or the copy cannot be written.
     """
     directory = StateDirectory(state)
+    _refuse_server(directory, "copy it with: pg_dump --format=custom --file=FILE --dbname=")
     return write_backup(directory.store, target.absolute(), _beside(state))
 
 
@@ -35,13 +39,14 @@ def restore(state: Path, backup: Path) -> tuple[Content, Path | None]:
         The backup's content, and where the replaced store is now (``None``: there was none).
 
     Raises:
-        Refused: a daemon runs, or the backup is of another installation or of a newer release.
+        Refused: a daemon runs, the store is on PostgreSQL, or the backup is of another installation or a newer release.
         StoreError: the backup is damaged or is not a store, or a file cannot be written.
     """
     content = read_backup(backup)
     directory = StateDirectory(state)
     directory.hold()
     try:
+        _refuse_server(directory, "restore a dump with: pg_restore --clean --if-exists --dbname=")
         own = directory.known_installation()
         if own is not None and own != content.installation:
             raise Refused(
@@ -68,6 +73,16 @@ def missing_keys(state: Path, content: Content) -> tuple[str, ...]:
     wanted = {key_of(sealed) for sealed in content.sealed}
     known = {key.id for key in OwnKeyFile(StateDirectory(state).seal_key).read()}
     return tuple(sorted(wanted - known))
+
+
+def _refuse_server(directory: StateDirectory, remedy: str) -> None:
+    place = store_place(directory)
+    if isinstance(place, PostgresqlPlace):
+        beside = ", ".join((*_BESIDE, "installation", "seal-key"))
+        raise Refused(
+            f"the store of {directory.path} is on PostgreSQL; {remedy}'{place.url}' (a dump has no file of the state "
+            f"directory: keep {beside} as well)"
+        )
 
 
 def _beside(state: Path) -> Mapping[str, bytes]:

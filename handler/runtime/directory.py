@@ -30,7 +30,7 @@ class StateDirectory:
 
     @property
     def store(self) -> Path:
-        """The database."""
+        """The file that holds the store, unless PostgreSQL does (`handler.runtime.store_place`)."""
         return self.path / "trimtab.sqlite"
 
     @property

@@ -26,6 +26,7 @@ _FILES: Mapping[str, int] = MappingProxyType(
         "seal-key": _SECRET,
         "audit.jsonl": _SECRET,
         "installation": _OURS,
+        "store.json": _OURS,
         "trimtab.sqlite": _OURS,
         "trimtab.sqlite-wal": _OURS,
         "trimtab.sqlite-shm": _OURS,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from sqlalchemy import Connection, Select, insert, inspect, select
 from config.errors import Refused
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.store.access_schema import audit
+from handler.store.beside import StoreSource, connected
 from handler.store.session import StoreSession
-from handler.store.sqlite_file import reader_engine, translated
 
 _ROW = (audit.c.number, audit.c.line, audit.c.digest)
 _LAST = select(*_ROW).order_by(audit.c.number.desc()).limit(1)
@@ -56,29 +55,17 @@ class AuditRows(StoreSession):
             return tuple(AuditRow(row.number, row.line, row.digest) for row in connection.execute(wanted))
 
 
-def read_audit(path: Path) -> Iterator[AuditRow]:
+def read_audit(source: StoreSource) -> Iterator[AuditRow]:
     """Yield the whole trail of a store, oldest first, beside a running daemon or without one.
 
     Raises:
         Refused: there is no store.
         StoreError: it cannot be read.
     """
-    if not path.is_file():
-        raise Refused(f"there is no store {path}: name the state directory with --state")
-    with translated(path), contextlib.closing(_Reading(path)) as reading:
-        yield from reading.rows()
-
-
-class _Reading:
-    def __init__(self, path: Path) -> None:
-        self._engine = reader_engine(path)
-
-    def rows(self) -> Iterator[AuditRow]:
-        with self._engine.connect() as connection:
-            if not inspect(connection).has_table(audit.name):
-                return  # an older release's store, which no daemon of this one has opened yet
-            for row in connection.execute(select(*_ROW).order_by(audit.c.number)):
-                yield AuditRow(row.number, row.line, row.digest)
-
-    def close(self) -> None:
-        self._engine.dispose()
+    if isinstance(source, Path) and not source.is_file():
+        raise Refused(f"there is no store {source}: name the state directory with --state")
+    with connected(source) as connection:
+        if not inspect(connection).has_table(audit.name):
+            return  # an older release's store, which no daemon of this one has opened yet
+        for row in connection.execute(select(*_ROW).order_by(audit.c.number)):
+            yield AuditRow(row.number, row.line, row.digest)

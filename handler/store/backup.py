@@ -133,7 +133,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
             _doubt(copy, _sequences(store), now)
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         _durable(draft)
-        aside = _set_aside(store, now)
+        aside = set_aside(store, now, "replaced")
         draft.replace(store)
         _durable(store.parent)
     except (sqlite3.Error, OSError) as error:
@@ -163,12 +163,12 @@ def _sequences(store: Path) -> Mapping[str, int]:
         return {}
 
 
-def _set_aside(store: Path, now: Instant) -> Path | None:
+def set_aside(store: Path, now: Instant, why: str) -> Path | None:
     """Move a store and its log away, under another name."""
     if not store.exists():
         return None
     number, stamp = 0, int(now)
-    while (aside := store.with_name(f"{store.name}.replaced-{stamp + number}")).exists():
+    while (aside := store.with_name(f"{store.name}.{why}-{stamp + number}")).exists():
         number += 1
     for suffix in ("-wal", "-shm", ""):  # the store itself last, so that it is in its place until then
         part = store.with_name(f"{store.name}{suffix}")

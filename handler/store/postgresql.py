@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Self
 
 from sqlalchemy import Connection, select
 
 from config.errors import Refused, StoreError
-from config.model.access import SecretRef
-from config.model.storing import PostgresqlPlace
-from config.units import Seconds
 from handler.store.database import translated
 from handler.store.postgresql_database import PostgresqlDatabase
 from handler.store.revisions import found_revision, refuse_newer, upgrade
 from handler.store.schema import HEAD, meta
 from handler.store.sql_store import SqlStore
 
-ReadSecret = Callable[[SecretRef], str]
 _EARLIER_DUMP = "restore a dump from before its migration"
 _AS_SQLITE_DOES = "SELECT current_setting('server_encoding'), 'B' < 'a'"
 _CREATE = "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
@@ -27,29 +22,20 @@ class PostgresqlStore(SqlStore):
     """The store over one database; `open` makes one."""
 
     @classmethod
-    def open(
-        cls, place: PostgresqlPlace, read_secret: ReadSecret, now: Callable[[], Seconds], *, installation: str
-    ) -> Self:
-        """Open the store; create its tables, or migrate an older release's.
+    def open(cls, database: PostgresqlDatabase, *, installation: str) -> Self:
+        """Open the store; create its tables, or migrate an older release's. `close` closes the database.
 
         Raises:
-            Refused: another daemon holds it, a newer release wrote it, it belongs to another installation, or the
-                database sorts otherwise than byte by byte.
-            StoreError: it cannot be reached, or the database is another program's.
+            Refused: a newer release wrote it, it belongs to another installation, or the database sorts otherwise than
+                byte by byte.
+            StoreError: it cannot be reached, another daemon holds it, or the database is another program's.
         """
-        database = database_at(place, read_secret, now)
         try:
             prepare(database)
             return cls.over(database, installation)
         except BaseException:
             database.close()
             raise
-
-
-def database_at(place: PostgresqlPlace, read_secret: ReadSecret, now: Callable[[], Seconds]) -> PostgresqlDatabase:
-    """Return the database of a place; nothing is connected yet. The password is read at each connection."""
-    password = place.password
-    return PostgresqlDatabase(place.url, lambda: None if password is None else read_secret(password), now)
 
 
 def prepare(database: PostgresqlDatabase) -> None:

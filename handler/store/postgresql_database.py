@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from config.errors import Refused, StoreError
+from config.errors import StoreError
 from config.units import Seconds
 from handler.store.columns import METADATA
 from handler.store.database import Fate
@@ -112,7 +112,7 @@ class PostgresqlDatabase:
             try:
                 with self.writing.begin() as connection:
                     return self._settle(connection)
-            except (SQLAlchemyError, StoreError, Refused) as again:
+            except (SQLAlchemyError, StoreError) as again:
                 if self._now() > until or self._open is None:
                     raise self._unsettled(again) from again
             self._waiting.wait(_LOOKS_EVERY)

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import StrDumperUnknown
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
-from config.errors import StoreError
+from config.errors import Refused, StoreError
 from config.units import Seconds
 
 _PAUSES: tuple[Seconds, Seconds] = (0.1, 5.0)
@@ -79,16 +79,15 @@ class PostgresqlSessions:
         self._failure = ""
 
     def reading(self) -> psycopg.Connection[Any]:
-        """Open a session that only reads. Raises `psycopg.Error` and `Refused`."""
+        """Open a session that only reads. Raises as `writing`."""
         return self._opened(_READS)
 
     def writing(self) -> psycopg.Connection[Any]:
         """Open the session that writes, and take the store's lock.
 
         Raises:
-            StoreError: another daemon holds the lock.
+            StoreError: another daemon holds the lock, or the password cannot be read.
             psycopg.Error: it cannot be opened.
-            Refused: the password cannot be read.
         """
         session = self._opened({})
         try:
@@ -104,6 +103,8 @@ class PostgresqlSessions:
                 raise psycopg.OperationalError(self._failure)
             try:
                 session = self._connected(settings)
+            except Refused as error:
+                raise StoreError(f"store {self.url}: {error}") from error
             except psycopg.Error as error:
                 first, longest = _PAUSES
                 self._pause = min(max(2 * self._pause, first), longest)
@@ -151,7 +152,7 @@ def explained(error: Exception, url: str) -> StoreError:
         return StoreError(f"store {url}: {cause}")
     code, said = cause.sqlstate or "", _primary(cause)
     advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
-    if code:
+    if code or not isinstance(cause, psycopg.OperationalError):
         return StoreError(f"store {url}: {advice} ({code}: {said})" if advice else f"store {url}: {said}")
     return StoreError(f"store {url} cannot be reached: {said}; the daemon goes on by itself when it is back")
 

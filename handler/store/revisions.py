@@ -19,6 +19,8 @@ from handler.store.upserts import insert_or_ignore
 if TYPE_CHECKING:
     from alembic.config import Config
 
+MOVED = "moved"
+"""The row of ``meta`` that says where the store is now."""
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
@@ -80,6 +82,9 @@ def claimed(connection: Connection, database: Database, installation: str) -> in
     """
     _CLAIM.write(connection, {"name": "installation", "value": installation})
     owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
+    moved = connection.execute(select(meta.c.value).where(meta.c.name == MOVED)).scalar()
+    if moved is not None:
+        raise Refused(f"store {database.name} was moved to {moved}: declare that one, or move it back")
     if owner != installation:
         raise Refused(
             f"store {database.name} belongs to installation {owner}, not {installation}: "

@@ -5,7 +5,6 @@ Reads the file itself, beside a running daemon or without one, and changes nothi
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +28,8 @@ from sqlalchemy import (
 
 from config.errors import Refused
 from config.units import GroupId, Instant, MemberName
+from handler.store.beside import StoreSource, connected
 from handler.store.schema import HEAD, decisions, givens, members, notes, steps
-from handler.store.sqlite_file import reader_engine, translated
 
 _AT_ONCE = 1000
 
@@ -56,29 +55,26 @@ class TimelineEvent:
     """The inputs of a decision, as JSON (`trigger.explain.recorded_inputs`)."""
 
 
-def read_timeline(path: Path) -> Iterator[TimelineEvent]:
+def read_timeline(source: StoreSource) -> Iterator[TimelineEvent]:
     """Yield all events, oldest first, with little of them in memory.
 
     Raises:
         Refused: there is no store, or another release wrote it.
         StoreError: it cannot be read.
     """
-    if not path.exists():
-        raise Refused(f"there is no store at {path}: name the state directory with --state")
-    with translated(path), contextlib.ExitStack() as undo:
-        engine = reader_engine(path)
-        undo.callback(engine.dispose)
-        connection = undo.enter_context(engine.connect())
-        _require_head(connection, path)
+    if isinstance(source, Path) and not source.exists():
+        raise Refused(f"there is no store at {source}: name the state directory with --state")
+    with connected(source) as connection:
+        _require_head(connection, str(source) if isinstance(source, Path) else source.name)
         for row in connection.execution_options(yield_per=_AT_ONCE).execute(_EVERYTHING).mappings():
             yield TimelineEvent(**row)
 
 
-def _require_head(connection: Connection, path: Path) -> None:
+def _require_head(connection: Connection, name: str) -> None:
     known = inspect(connection).has_table("alembic_version")
     found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() if known else None
     if found != HEAD:
-        raise Refused(f"store {path} is of another release (revision {found}, not {HEAD}): export with that one")
+        raise Refused(f"store {name} is of another release (revision {found}, not {HEAD}): export with that one")
 
 
 def _told(table: Table, kind: str) -> Select[Any]:

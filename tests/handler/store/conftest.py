@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from config.model.storing import PostgresqlPlace
+from handler.runtime.store_place import database_of
 from handler.store.postgresql import PostgresqlStore
 from handler.store.sql_store import SqlStore
 from handler.store.sqlite import SqliteStore
@@ -32,7 +32,7 @@ def server() -> Iterator[Server]:
 
 def served(place: PostgresqlPlace) -> PostgresqlStore:
     """Open the store in a database of a server."""
-    return PostgresqlStore.open(place, lambda _: "", time.monotonic, installation=INSTALLATION)
+    return PostgresqlStore.open(database_of(place), installation=INSTALLATION)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from random import Random
 
 import psycopg
@@ -14,9 +13,10 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.model.storing import PostgresqlPlace
+from handler.runtime.store_place import database_of
 from handler.store.columns import METADATA
 from handler.store.database import Fate
-from handler.store.postgresql import PostgresqlStore, database_at, owner, prepare
+from handler.store.postgresql import PostgresqlStore, owner, prepare
 from handler.store.postgresql_sessions import PostgresqlSessions, explained
 from tests.support.store import INSTALLATION, WEB, a_definition, at
 
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.real("postgres")
 
 
 def opened(place: PostgresqlPlace, installation: str = INSTALLATION) -> PostgresqlStore:
-    return PostgresqlStore.open(place, lambda _: "", time.monotonic, installation=installation)
+    return PostgresqlStore.open(database_of(place), installation=installation)
 
 
 @pytest.fixture
 def database(place):
     """A database that this process has taken over."""
-    database = database_at(place, lambda _: "", time.monotonic)
+    database = database_of(place)
     prepare(database)
     yield database
     database.close()
@@ -64,7 +64,7 @@ def test_a_second_daemon_is_told_who_holds_the_store(place):
 
 
 def test_a_store_belongs_to_one_installation(place):
-    database = database_at(place, lambda _: "", time.monotonic)
+    database = database_of(place)
     assert owner(database) == INSTALLATION
     database.close()
     with pytest.raises(Refused, match="belongs to installation k3f9ab, not zzzzzz"):
@@ -73,7 +73,7 @@ def test_a_store_belongs_to_one_installation(place):
 
 def test_an_empty_database_belongs_to_no_installation(server):
     place = server.create("bare")
-    database = database_at(place, lambda _: "", time.monotonic)
+    database = database_of(place)
     assert owner(database) is None
     database.close()
     server.drop("bare")
@@ -115,10 +115,11 @@ def test_after_a_failure_nothing_is_tried_until_the_pause_is_over():
     assert attempts == [0.0, 0.11, 0.32, 100.0, 104.0]
 
 
-def test_a_server_that_is_away_is_said_to_be_away(place):
+def test_a_server_that_is_away_is_said_to_be_away(monkeypatch):
+    monkeypatch.setenv("PASSWORD", "s3cret")
     away = PostgresqlPlace(url="postgresql:///trimtab?host=/nowhere", password=SecretRef(env="PASSWORD"))
     with pytest.raises(StoreError, match=r"store postgresql:///trimtab\?host=/nowhere cannot be reached: ") as caught:
-        PostgresqlStore.open(away, lambda _: "s3cret", time.monotonic, installation=INSTALLATION)
+        PostgresqlStore.open(database_of(away), installation=INSTALLATION)
     assert "s3cret" not in str(caught.value)
 
 
