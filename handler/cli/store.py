@@ -9,8 +9,8 @@ import typer
 
 from config.units import GroupId
 from handler.cli.commands import Program
-from handler.cli.progress import waiting
-from handler.cli.terminal import AsJson, State, directory, fail, lines, perform, print_json, read, refusals
+from handler.cli.progress import progress, waiting
+from handler.cli.terminal import AsJson, File, State, directory, fail, lines, perform, print_json, read, refusals
 
 store = Program("Show the store's state, and adopt it after a loss.")
 
@@ -38,6 +38,23 @@ def adopt(
 
     answer = perform(state, json, AdoptStore(group=None if group is None else GroupId(group)))
     lines(_sentences(answer))
+
+
+@store.command("move")
+def move(file: File, state: State = None, json: AsJson = False) -> None:
+    """Move the store to where FILE declares it (`store:`; left out: the state directory), while no daemon runs."""
+    from handler.operations.store_move import move as move_store
+
+    with refusals(json), progress("copying") as tell:
+        moved = move_store(directory(state), file, tell)
+    rows = {name: copied.rows for name, copied in moved.tables.items()}
+    if json:
+        kept = None if moved.aside is None else str(moved.aside)
+        print_json({"before": moved.before, "after": moved.after, "rows": rows, "kept": kept})
+        return
+    lines([f"moved from {moved.before} to {moved.after}: {len(rows)} tables, {sum(rows.values())} rows, all compared"])
+    if moved.aside is not None:
+        lines([f"the store of before is kept as {moved.aside}"])
 
 
 def _sentences(answer: dict[str, Any]) -> list[str]:

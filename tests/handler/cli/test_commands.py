@@ -110,6 +110,7 @@ _TABLE: dict[str, Row] = {
     "snapshot": Row(done="GROUP", refused="none", wrong=""),
     "status": Row(done="GROUP", refused="none", wrong="--colour"),
     "store adopt": Row(done="", refused="none", wrong="--everything"),
+    "store move": Row(done=None, refused="GOOD", wrong="", asks=False),
     "store status": Row(done="", refused="", wrong="more"),
     "token list": Row(done="", refused="none", wrong="--all"),
     "token new": Row(done=None, refused="none laptop", wrong="ada laptop --expires soon"),
