@@ -72,12 +72,17 @@ class Server:
         self._process = process
         until(self._answers, process=process, log=log)
 
-    def kill(self) -> None:
-        """End every process of it at once, as a power cut would."""
+    def processes(self) -> tuple[int, ...]:
+        """The process that listens, and those of sessions and of the server's own work."""
         assert self._process is not None
         pid = self._process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for each in (pid, *map(int, children)):
+        return pid, *map(int, children)
+
+    def kill(self) -> None:
+        """End every process of it at once, as a power cut would."""
+        assert self._process is not None
+        for each in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
         self._process.wait(timeout=PATIENT)
