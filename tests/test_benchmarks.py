@@ -10,7 +10,7 @@ from benchmarks.__main__ import measured, names
 from benchmarks.report.figures import Figure
 
 _PART = 100
-_NEEDS = {"balance": ("haproxy", "hey"), "console": ("chromium",), "snmp": ("snmpd",)}
+_NEEDS = {"balance": ("haproxy", "hey"), "console": ("chromium",), "databases": ("postgres",), "snmp": ("snmpd",)}
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from handler.planning.world import Member, Phase, Record, Server, ServerState, W
 from handler.runtime.deciding import Decider, Slot, slots_of
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.store.sql_store import SqlStore
 from handler.store.sqlite import SqliteStore
 from trigger.requests import Fleet, GroupState
 
@@ -63,12 +64,12 @@ class _Memory:
 class CatalogueSlots:
     """All slots of a catalogue, whose ticks are taken one after the other."""
 
-    def __init__(self, catalogue: Catalogue, members: int, place: Path) -> None:
+    def __init__(self, catalogue: Catalogue, members: int, store: SqlStore) -> None:
         began = resident()
         self._seconds = 0.0
         self._catalogue = catalogue
         self._source = _Memory()
-        self.store = SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
+        self.store = store
         definitions = [_definition(catalogue, group) for group in catalogue.groups]
         self.store.declare(definitions, Instant(START))
         self.runtimes = {each.group.id: _runtime(each, members) for each in definitions}
@@ -120,10 +121,15 @@ class CatalogueSlots:
 
 
 @contextmanager
-def running(catalogue: Catalogue, members: int, place: Path) -> Iterator[CatalogueSlots]:
-    """Have slots with a store in ``place``, and the daemon's log written to memory, until the block ends."""
+def running(catalogue: Catalogue, members: int, place: Path, store: SqlStore | None = None) -> Iterator[CatalogueSlots]:
+    """Have slots with a store, a new one in ``place`` if none is given, until the block ends; it is closed then.
+
+    The daemon's log is written to memory.
+    """
     logs.configure(stream=io.StringIO())
-    slots = CatalogueSlots(catalogue, members, place)
+    slots = CatalogueSlots(
+        catalogue, members, store or SqliteStore.open(place / "store.sqlite", installation=INSTALLATION)
+    )
     try:
         yield slots
     finally:
