@@ -126,16 +126,34 @@ def recording_of(catalogue: Catalogue, groups: Sequence[GroupId], past: Past) ->
 def _samples(
     catalogue: Catalogue, groups: Sequence[GroupId], series: str, past: Past
 ) -> tuple[Samples, tuple[str, ...]]:
-    since, until = past.span
+    if series.startswith(PROMETHEUS) and (past.since is None or past.until is None):
+        fail("--series prometheus:URL needs --since T and --until T", USAGE, json=past.json)
+    return read_samples(catalogue, groups, series, past.span)
+
+
+def read_samples(
+    catalogue: Catalogue, groups: Sequence[GroupId], series: str, span: tuple[float, float]
+) -> tuple[Samples, tuple[str, ...]]:
+    """Read the samples of groups from a file or from Prometheus; return them with remarks on what is left out.
+
+    Args:
+        catalogue: declares the groups and their counters.
+        groups: any; of Prometheus only those that decide are asked for.
+        series: a file, or ``prometheus:URL``.
+        span: the part that counts, in seconds since the epoch; of Prometheus it must be finite.
+
+    Raises:
+        Unreplayable: it cannot be read.
+    """
     if series.startswith(PROMETHEUS):
+        from config.model.catalogue import Mode
         from handler.replay.prometheus_series import read_prometheus
 
-        if past.since is None or past.until is None:
-            fail("--series prometheus:URL needs --since T and --until T", USAGE, json=past.json)
-        return read_prometheus(series.removeprefix(PROMETHEUS), catalogue, groups, since, until)
+        deciding = [group for group in groups if catalogue.groups[group].mode is not Mode.OFF]
+        return read_prometheus(series.removeprefix(PROMETHEUS), catalogue, deciding, *span)
     from handler.replay.reading import ReplaySpan, read_series
 
-    return read_series(Path(series), catalogue, groups, ReplaySpan(since=since, until=until))
+    return read_series(Path(series), catalogue, groups, ReplaySpan(since=span[0], until=span[1]))
 
 
 def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, Path]:

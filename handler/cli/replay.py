@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from handler.cli.past import PROMETHEUS, read_samples, span_of
 from handler.cli.progress import Tell, progress
 from handler.cli.terminal import USAGE, AsJson, Since, Until, fail, instant, lines, print_json, refusals, show
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from handler.replay.load import Feed, LoadScore, ServiceLevel
     from handler.replay.members import BootTimes
     from handler.replay.recorded import Run
-    from handler.replay.samples import Samples
 
 Series = Annotated[
     str | None,
@@ -126,7 +126,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         fail("--slo, --drain, --delay and several times of --boot go with --load", USAGE, json=json)
     if load is not None and model != "recorded":
         fail("--load is a model of its own: leave --model out", USAGE, json=json)
-    if series is not None and series.startswith(_PROMETHEUS) and (since is None or until is None):
+    if series is not None and series.startswith(PROMETHEUS) and (since is None or until is None):
         fail("--series prometheus:URL needs --since T and --until T", USAGE, json=json)
     over = _Over(
         series=series,
@@ -136,7 +136,7 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
         capacity=capacity or 1.0,
         level=_level(slo, drain, capacity, json=json),
         boot=_boots(boot, json=json),
-        delay=_span(delay, json=json),
+        delay=span_of(delay, json=json),
         feeds=_feeds(feeds or (), json=json),
         groups=groups or (),
         since=float("-inf") if since is None else instant(since, json=json),
@@ -226,7 +226,7 @@ def _over_series(
     from handler.replay.scrapes import ticks_by_group
     from handler.replay.tables import read_events
 
-    samples, remarks = _read(catalogue, groups, path, over)
+    samples, remarks = read_samples(catalogue, groups, path, (over.since, over.until))
     courses = {} if over.events is None else read_events(over.events, catalogue.groups)
     try:
         ticks = ticks_by_group(catalogue, samples)
@@ -240,21 +240,6 @@ def _over_series(
     runs = shared_runs(catalogue, ticks, courses, over.boot.of(0), tell)
     shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot.of(0)) for run in runs)
     return runs, (*about, *(remark for remarks in shares for remark in remarks))
-
-
-_PROMETHEUS = "prometheus:"
-
-
-def _read(catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over) -> tuple[Samples, tuple[str, ...]]:
-    if path.startswith(_PROMETHEUS):
-        from config.model.catalogue import Mode
-        from handler.replay.prometheus_series import read_prometheus
-
-        deciding = [group for group in groups if catalogue.groups[group].mode is not Mode.OFF]
-        return read_prometheus(path.removeprefix(_PROMETHEUS), catalogue, deciding, over.since, over.until)
-    from handler.replay.reading import ReplaySpan, read_series
-
-    return read_series(Path(path), catalogue, groups, ReplaySpan(since=over.since, until=over.until))
 
 
 def _tell(done: _Replayed, *, json: bool) -> None:
@@ -319,22 +304,13 @@ def _level(slo: float | None, drain: str | None, capacity: float | None, *, json
         return None
     if not 0 < slo <= (capacity or 0.0):
         fail("--slo: expected a rate above 0 and at most --capacity", USAGE, json=json)
-    return ServiceLevel(each=slo, drain=None if drain is None else _span(drain, json=json))
+    return ServiceLevel(each=slo, drain=None if drain is None else span_of(drain, json=json))
 
 
 def _boots(text: str, *, json: bool) -> BootTimes:
     from handler.replay.members import BootTimes
 
-    return BootTimes(tuple(_span(each, json=json) for each in text.split(",")))
-
-
-def _span(text: str, *, json: bool) -> float:
-    from config.units import parse_span
-
-    try:
-        return parse_span(text)
-    except ValueError as error:
-        fail(str(error), USAGE, json=json)
+    return BootTimes(tuple(span_of(each, json=json) for each in text.split(",")))
 
 
 def _feeds(texts: Sequence[str], *, json: bool) -> Mapping[CounterId, Feed]:
