@@ -1,4 +1,4 @@
-"""Pictures of the scoreboard as SVG, drawn by hand: a few shapes need no library."""
+"""The picture of the scoreboard: cost against the load beyond the SLO."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from math import log
 
 from benchmarks.capacity.setting import MeanScore
+from handler.tuning.drawing import Dot, Drawing, Label, Path, Shape, svg
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 430, 70, 20, 30, 50
 _TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _LEAST = 0.005
-_HEAD = (
-    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12">'
-)
+_GRID, _INK, _GATE, _OURS, _OTHERS = "#eeeeee", "#333333", "#bb0000", "#0066cc", "#555555"
 
 
 def scatter(means: Mapping[str, MeanScore], gate: float) -> str:
-    """Return a picture of cost against the worst percentage beyond the SLO; best is bottom left.
+    """Return a picture of cost against the worst percentage beyond the SLO, as SVG; best is bottom left.
 
     Args:
         means: by what each point is called.
@@ -24,15 +23,10 @@ def scatter(means: Mapping[str, MeanScore], gate: float) -> str:
     """
     costs = [mean.cost for mean in means.values()] or [1.0]
     low, high = 1.0, max(costs) + 0.05
-    parts = [
-        _HEAD,
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        _axes(low, high),
-        _gate(gate),
-    ]
+    shapes = [*_axes(low, high), *_gate(gate)]
     for name, mean in sorted(means.items(), key=lambda item: item[1].worst):
-        parts.append(_point(name, _across(mean.cost, low, high), _down(mean.worst)))
-    return "\n".join((*parts, "</svg>", ""))
+        shapes += _point(name, _across(mean.cost, low, high), _down(mean.worst))
+    return svg(Drawing(width=_WIDTH, height=_HEIGHT, shapes=tuple(shapes)))
 
 
 def _across(cost: float, low: float, high: float) -> float:
@@ -45,37 +39,38 @@ def _down(over: float) -> float:
     return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * min(share, 1.0)
 
 
-def _axes(low: float, high: float) -> str:
+def _axes(low: float, high: float) -> list[Shape]:
     base, end = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    lines = [
-        f'<path d="M{_LEFT} {_TOP}V{base}H{end}" fill="none" stroke="#333"/>',
-        f'<text x="{(_LEFT + end) / 2:.0f}" y="{_HEIGHT - 12}" text-anchor="middle">cost, the optimum is 1</text>',
-        f'<text x="{_LEFT}" y="{_TOP - 10}">load beyond the SLO on the worst trace, %</text>',
-    ]
+    shapes: list[Shape] = []
     for tick in _TICKS:
         y = _down(tick)
-        lines.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
-        lines.append(f'<path d="M{_LEFT} {y:.1f}H{end}" stroke="#eee"/>')
-    for tenth in range(10, int(high * 10) + 1):
-        x = _across(tenth / 10, low, high)
-        lines.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{tenth / 10:.1f}</text>')
-    return "\n".join(lines)
+        shapes.append(Path(points=[(_LEFT, y), (end, y)], colour=_GRID))
+        shapes.append(Label(at=(_LEFT - 8, y + 4), text=f"{tick:g}", anchor="end"))
+    tenths = [tenth / 10 for tenth in range(10, int(high * 10) + 1)]
+    shapes += [Label(at=(_across(each, low, high), base + 18), text=f"{each:.1f}", anchor="middle") for each in tenths]
+    shapes.append(Path(points=[(_LEFT, _TOP), (_LEFT, base), (end, base)], colour=_INK))
+    shapes.append(Label(at=((_LEFT + end) / 2, _HEIGHT - 12), text="cost, the optimum is 1", anchor="middle"))
+    shapes.append(Label(at=(_LEFT, _TOP - 10), text="load beyond the SLO on the worst trace, %"))
+    return shapes
 
 
-def _gate(gate: float) -> str:
-    y = _down(gate)
-    return (
-        f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#b00" stroke-dasharray="5 4"/>\n'
-        f'<text x="{_WIDTH - _RIGHT}" y="{y - 5:.1f}" text-anchor="end" fill="#b00">gate: {gate:g} %</text>'
-    )
+def _gate(gate: float) -> list[Shape]:
+    y, end = _down(gate), _WIDTH - _RIGHT
+    return [
+        Path(points=[(_LEFT, y), (end, y)], colour=_GATE, dashed=True),
+        Label(at=(end, y - 5), text=f"gate: {gate:g} %", colour=_GATE, anchor="end"),
+    ]
 
 
-def _point(name: str, x: float, y: float) -> str:
-    colour = "#06c" if "forecast" in name else "#555"
+def _point(name: str, x: float, y: float) -> list[Shape]:
+    colour = _OURS if "forecast" in name else _OTHERS
     left = x > _WIDTH * 0.7
-    anchor, at = ("end", x - 9) if left else ("start", x + 9)
-    text = name.replace("`", "").replace("&", "&amp;").replace("<", "&lt;")
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>\n'
-        f'<text x="{at:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}" fill="{colour}">{text}</text>'
-    )
+    return [
+        Dot(at=(x, y), colour=colour, radius=5.0),
+        Label(
+            at=(x - 9 if left else x + 9, y + 4),
+            text=name.replace("`", ""),
+            colour=colour,
+            anchor="end" if left else "start",
+        ),
+    ]
