@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from config.build.targets import owner_of
 from config.checks import alerts, answering, balancers, cloudstack_api
@@ -94,6 +94,21 @@ def users(catalogue: Catalogue) -> Mapping[Where, Mapping[Where, Where]]:
         if used != place[:_ENTITY]:
             found.setdefault(used, {}).setdefault(place[:_ENTITY], place)
     return found
+
+
+def needed(catalogue: Catalogue, keys: Iterable[Where]) -> frozenset[Where]:
+    """Return some entities with everything that they name, and what that names."""
+    uses: dict[Where, set[Where]] = {}
+    for used, by in users(catalogue).items():
+        for user in by:
+            uses.setdefault(user, set()).add(used)
+    found, left = set[Where](), list(keys)
+    while left:
+        key = left.pop()
+        if key not in found:
+            found.add(key)
+            left.extend(uses.get(key, ()))
+    return frozenset(found)
 
 
 _ENTITY = 2

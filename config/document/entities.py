@@ -1,8 +1,8 @@
 """Entities that are declared over the API: the document that an entry of the file would have, with an id and a name.
 
-The id is derived from the display name once, and never changes: stores, host names, URLs and metrics use it. Entries of
-the file have their name as id. In messages the place of an entity is ``api/SECTION/ID:REVISION``, as ``FILE:LINE`` is
-that of an entry of the file.
+The id is derived from the account and the display name once, and never changes: stores, host names, URLs and metrics
+use it. Entries of the file have their name as id, and belong to account `ROOT_ACCOUNT`. In messages the place of an
+entity is ``api/SECTION/ID:REVISION``, as ``FILE:LINE`` is that of an entry of the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from config.errors import Refused
 from config.model.catalogue import Site
 from config.model.sections import Section
 from config.model.where import Where
-from config.units import ROOT_ACCOUNT
+from config.units import ROOT_ACCOUNT, AccountId
 
 API: Final = "api/"
 """How the place of every entity of the API begins."""
@@ -50,11 +50,13 @@ class Entity:
     section: Section
     id: str
     name: str
-    """The display name, unique among the entities of the API in its section."""
+    """The display name, unique among the entities of its account in its section."""
     text: str
     """Its document, in canonical JSON (`canonical`)."""
     revision: int
     """The number of the revision that wrote it."""
+    account: AccountId = ROOT_ACCOUNT
+    """That it belongs to; it never changes."""
 
     @property
     def key(self) -> Where:
@@ -86,7 +88,7 @@ def key_at(place: str) -> Where | None:
     return tuple(place.removeprefix(API).split("/")) if place.startswith(API) else None
 
 
-def derived_id(section: Section, name: str, taken: Collection[str]) -> str:
+def derived_id(section: Section, name: str, taken: Collection[str], account: AccountId = ROOT_ACCOUNT) -> str:
     """Derive an id from a display name: a slug, and a suffix that no other account's id has.
 
     The same name always gives the same id, unless that is ``taken``.
@@ -96,7 +98,7 @@ def derived_id(section: Section, name: str, taken: Collection[str]) -> str:
     slug = re.sub("[^a-z0-9]+", joint, plain).strip(joint)
     if not slug[:1].isalpha():
         slug = f"{_SINGULAR[section]}{joint}{slug}"
-    return suffixed(slug, joint, (ROOT_ACCOUNT, section.value, name), taken)
+    return suffixed(slug, joint, (account, section.value, name), taken)
 
 
 def suffixed(stem: str, joint: str, parts: Sequence[str], taken: Collection[str]) -> str:

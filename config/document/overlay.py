@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -11,7 +11,10 @@ from config.document.entities import Entity
 from config.document.places import ParsedText, Plain, walked
 from config.errors import Problem
 from config.model.catalogue import Site
-from config.model.where import dotted
+from config.model.where import Where, dotted
+
+OFFERED = frozenset({"sources", "counters", "conditions", "policies", "clouds", "balancers", "profiles"})
+"""Those whose entries another account may use."""
 
 
 def overlaid(file: ParsedText, entities: Iterable[Entity]) -> ParsedText:
@@ -39,6 +42,17 @@ def overlaid(file: ParsedText, entities: Iterable[Entity]) -> ParsedText:
         for where, _ in walked(body, entity.key):
             values[where] = entity.site
     return replace(file, data=data, keys=MappingProxyType(keys), values=MappingProxyType(values))
+
+
+def narrowed(file: ParsedText, keys: Collection[Where]) -> ParsedText:
+    """Return the part of a file that has these entries and no others, as another file would say it."""
+    data: dict[str, Plain] = {}
+    for section, entries in file.data.items():
+        if isinstance(entries, dict) and section in OFFERED:
+            data[section] = {name: entry for name, entry in entries.items() if (section, name) in keys}
+        elif section == "mibs":
+            data[section] = entries
+    return replace(file, data=data, keys=MappingProxyType({key: file.keys[key] for key in keys if key in file.keys}))
 
 
 def clashes(file: ParsedText, entities: Iterable[Entity]) -> Iterator[tuple[Entity, Problem]]:

@@ -18,24 +18,32 @@ Known = Annotated[str, typer.Argument(metavar="ACCOUNT", help="An account.", aut
 KnownDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="A domain.", autocompletion=domain_names)]
 Inside = Annotated[str, typer.Option(metavar="DOMAIN", help="The domain that it is in.", autocompletion=domain_names)]
 Groups = Annotated[int | None, typer.Option(min=0, help="The most groups that it may declare; default: any number.")]
+_USES = "What of account root's it may name, such as profiles.web,balancers.edge: with what that needs."
 Members = Annotated[
     int | None, typer.Option(min=0, help="The most that the max of its groups may add up to; default: any number.")
 ]
 
 
 @account.command("add")
-def add(  # an option each
+def add(  # noqa: PLR0913, PLR0917  # an option each
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the account; it never changes.")],
     domain: Inside = ROOT_DOMAIN,
     groups: Groups = None,
     members: Members = None,
+    uses: Annotated[str, typer.Option(metavar="A,B", help=_USES)] = "",
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """Make an account."""
     from handler.operations.account_operations import AddAccount
 
-    made = AddAccount(name=AccountId(name), domain=DomainId(domain), max_groups=groups, max_members=members)
+    made = AddAccount(
+        name=AccountId(name),
+        domain=DomainId(domain),
+        max_groups=groups,
+        max_members=members,
+        uses=_list(uses),
+    )
     act(state, json, made, said=f"{name}: added, in domain {domain}; a user: trimtab user add NAME --account {name}")
 
 
@@ -63,6 +71,24 @@ def quota(
 
     given = SetQuota(account=AccountId(name), max_groups=groups, max_members=members)
     act(state, json, given, said=f"{name}: groups: {_bound(groups)}; members: {_bound(members)}")
+
+
+@account.command("uses")
+def uses(
+    name: Known,
+    entries: Annotated[str, typer.Argument(metavar="A,B", help=_USES)],
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Change what of the file's an account may name; an empty word: nothing."""
+    from handler.operations.account_operations import SetUses
+
+    act(
+        state,
+        json,
+        SetUses(account=AccountId(name), uses=_list(entries)),
+        said=f"{name}: may use {entries or 'nothing'}",
+    )
 
 
 @account.command("delete")
@@ -109,9 +135,14 @@ def _words(account: dict[str, Any]) -> list[str]:
     return [
         f"{account['account']}  {account['uuid']}",
         f"  domain   {account['path']}  {account['domain_uuid']}",
-        f"  groups   {_bound(account['quota']['groups'])}",
-        f"  members  {_bound(account['quota']['members'])}",
+        f"  groups   {account['used']['groups']}, {_bound(account['quota']['groups'])}",
+        f"  members  {account['used']['members']} (the sum of max), {_bound(account['quota']['members'])}",
+        f"  may use  {', '.join(account['uses']) or 'nothing of the file'}",
     ]
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _bound(number: int | None) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from config.model.sections import Section
+from config.units import AccountId
 from handler.cli.commands import Program
+from handler.cli.names import account_names
 from handler.cli.terminal import DONE, PROBLEMS, AsJson, State, ask, fail, lines, print_json, read, refusals, show
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ declare = Program("What is declared over the API: counters, conditions, policies
 Of = Annotated[Section, typer.Argument(metavar="SECTION", help="counters, conditions, policies, profiles or groups.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, as the list shows it.")]
 Entries = Annotated[Path, typer.Argument(metavar="FILE", help="Sections with entries, as the daemon's file has them.")]
+OfAccount = Annotated[
+    str | None, typer.Option("--account", metavar="ACCOUNT", help="Default: root.", autocompletion=account_names)
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 WithMembers = Annotated[bool, typer.Option("--members", help="Groups may have members, which leave first.")]
 
@@ -51,15 +56,17 @@ def shown(section: Of, id: Id, state: State = None, json: AsJson = False) -> Non
 
 
 @declare.command("apply")
-def apply(entries: Entries, dry_run: DryRun = False, state: State = None, json: AsJson = False) -> None:
+def apply(
+    entries: Entries, dry_run: DryRun = False, account: OfAccount = None, state: State = None, json: AsJson = False
+) -> None:
     """Make or replace all entities of a file, or none. Its keys are display names or ids; all other entities stay."""
-    _apply(entries, state, json, dry_run=dry_run)
+    _apply(entries, account, state, json, dry_run=dry_run)
 
 
 @declare.command("diff")
-def diff(entries: Entries, state: State = None, json: AsJson = False) -> None:
+def diff(entries: Entries, account: OfAccount = None, state: State = None, json: AsJson = False) -> None:
     """Show what `apply` would change, and in which groups. Changes nothing."""
-    _apply(entries, state, json, dry_run=True)
+    _apply(entries, account, state, json, dry_run=True)
 
 
 @declare.command("delete")
@@ -110,12 +117,13 @@ def export(state: State = None, json: AsJson = False) -> None:
     print_json(read(state, json, "declarations", "document"))
 
 
-def _apply(entries: Path, state: Path | None, json: bool, *, dry_run: bool) -> NoReturn:
+def _apply(entries: Path, account: str | None, state: Path | None, json: bool, *, dry_run: bool) -> NoReturn:
     from handler.operations.declaration_operations import ApplyDeclarations
 
     with refusals(json):
         sections = _sections(entries, json)
-    _changed(ApplyDeclarations(sections=sections, dry_run=dry_run), state, json)
+    of = None if account is None else AccountId(account)
+    _changed(ApplyDeclarations(sections=sections, dry_run=dry_run, account=of), state, json)
 
 
 def _sections(entries: Path, json: bool) -> dict[Section, dict[str, dict[str, Any]]]:

@@ -31,6 +31,7 @@ _ENTRIES: tuple[Column[Row], ...] = (
     Column("SECTION", itemgetter("section")),
     Column("ID", itemgetter("id")),
     Column("NAME", itemgetter("name")),
+    Column("ACCOUNT", itemgetter("account")),
     Column("OWNER", itemgetter("owner")),
     Column("WHERE", itemgetter("at")),
     Column("STATE", lambda entry: "quarantined" if entry["quarantined"] else "", lambda _: "error"),

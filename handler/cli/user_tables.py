@@ -43,8 +43,8 @@ _TOKENS: tuple[Column[Row], ...] = (
 _ACCOUNTS: tuple[Column[Row], ...] = (
     Column("ACCOUNT", itemgetter("account")),
     Column("DOMAIN", itemgetter("path")),
-    Column("MAX GROUPS", lambda account: _bound(account["quota"]["groups"])),
-    Column("MAX MEMBERS", lambda account: _bound(account["quota"]["members"])),
+    Column("GROUPS", lambda account: _used(account, "groups")),
+    Column("MEMBERS (MAX)", lambda account: _used(account, "members")),
     Column("CREATED (UTC)", lambda account: clock_text(account["created_at"] or None)),
 )
 _DOMAINS: tuple[Column[Row], ...] = (
@@ -54,8 +54,9 @@ _DOMAINS: tuple[Column[Row], ...] = (
 )
 
 
-def _bound(number: int | None) -> str:
-    return "any" if number is None else str(number)
+def _used(account: Row, what: str) -> str:
+    most = account["quota"][what]
+    return f"{account['used'][what]} of {'any number' if most is None else most}"
 
 
 def accounts_table(accounts: list[Row]) -> RenderableType:

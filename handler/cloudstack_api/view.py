@@ -72,15 +72,18 @@ class View:
         ]
 
     def sees(self, key: Key) -> bool:
-        """Tell whether an entity exists for the caller. Counters have no owner: every caller sees them."""
+        """Tell whether an entity exists for the caller. Every caller sees the counters of the root account."""
         section, entity_id = key
         if section is Section.GROUPS:
             return self.by.grants.sees(GroupId(entity_id))
-        return section is Section.COUNTERS or self.by.grants.holds(self.account(key))
+        account = self.account(key)
+        is_shared = section is Section.COUNTERS and account == ROOT_ACCOUNT
+        return is_shared or self.by.grants.holds(account)
 
     def account(self, key: Key) -> AccountId:
         """Return the account that an entity belongs to."""
-        return ROOT_ACCOUNT
+        section, entity_id = key
+        return self.declared.account_of((section.value, entity_id))
 
     def owner(self, key: Key) -> Shown:
         """Return the fields that say whose an entity is."""

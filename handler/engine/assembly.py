@@ -27,7 +27,7 @@ def furnish(
     if runtime.state.orphaned is not stored.state.orphaned:
         logs.say("orphaned" if stored.state.orphaned else "declared_again", group=runtime.id)
     runtime.definition, runtime.declared, runtime.pinned = stored.definition, stored.declared, stored.pinned
-    runtime.deleting, runtime.edited_at = stored.deleting, stored.edited_at
+    runtime.account, runtime.deleting, runtime.edited_at = stored.account, stored.deleting, stored.edited_at
     runtime.state = replace(runtime.state, orphaned=stored.state.orphaned, watched=stored.state.watched)
     runtime.holds = {policy: hold for policy, hold in runtime.holds.items() if _is_same(policy, before, after)}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from config.checks.references import needed
 from config.document.entities import Entity, key_at
+from config.document.overlay import OFFERED, narrowed
 from config.document.places import ParsedText
 from config.errors import DeclarationError, Problem
 from config.load import read
@@ -15,7 +17,8 @@ from config.merge import Merged, losses, merge
 from config.model.catalogue import Catalogue
 from config.model.sections import Section
 from config.model.where import Where
-from config.units import GroupId
+from config.units import ROOT_ACCOUNT, AccountId, GroupId
+from handler import logs
 from handler.ports.declarations import EntityChange
 from handler.ports.store import Store
 from handler.runtime.definitions import definitions
@@ -46,6 +49,35 @@ class Declared:
             for (section, name), problems in self.merged.quarantined.items()
             if section == Section.GROUPS.value and GroupId(name) not in self.catalogue.groups
         }
+
+    @property
+    def accounts(self) -> Mapping[GroupId, AccountId]:
+        """Return the groups that belong to another account than the root, which has those of the file."""
+        return {
+            GroupId(entity.id): entity.account
+            for key, entity in self.entities.items()
+            if entity.section is Section.GROUPS and entity.account != ROOT_ACCOUNT and key not in self.file.keys
+        }
+
+    def account_of(self, key: Where) -> AccountId:
+        """Return the account that something declared belongs to; the root, if it is the file's."""
+        entity = None if key in self.file.keys else self.entities.get(key)
+        return ROOT_ACCOUNT if entity is None else entity.account
+
+    def offers(self, uses: Collection[str]) -> Mapping[str, frozenset[Where]]:
+        """Return what each of these words offers to another account: an entity of the root account's, and its needs.
+
+        A word that is missing offers nothing: there is no such entity, or it needs a group or an alert.
+        """
+        found: dict[str, frozenset[Where]] = {}
+        for word in uses:
+            section, _, name = word.partition(".")
+            entity = self.entities.get((section, name))
+            owned = (section, name) in self.file.keys or (entity is not None and entity.account == ROOT_ACCOUNT)
+            keys = needed(self.catalogue, ((section, name),)) if owned and section in OFFERED else frozenset()
+            if keys and all(key[0] in OFFERED for key in keys):
+                found[word] = keys
+        return found
 
     @property
     def groups_of_api(self) -> frozenset[GroupId]:
@@ -119,8 +151,16 @@ def taken_again(path: Path, before: Declared) -> Declared:
     return replace(before, file=file, merged=merge(file, before.entities.values(), quarantined.keys()))
 
 
-def changed(before: Declared, changes: Collection[EntityChange]) -> Declared:
+def changed(
+    before: Declared, changes: Collection[EntityChange], uses: Mapping[AccountId, Collection[str]], *, sees_all: bool
+) -> Declared:
     """Return the declaration that changes over the API lead to, one revision on.
+
+    Args:
+        before: the declaration in force.
+        changes: of entities.
+        uses: what the accounts of these entities may name of the root account's.
+        sees_all: problems may tell of what other accounts have.
 
     Raises:
         DeclarationError: it is refused whole; each problem has its place.
@@ -132,9 +172,47 @@ def changed(before: Declared, changes: Collection[EntityChange]) -> Declared:
         else:
             entities[change.key] = change.after
     suspects = before.merged.quarantined.keys() - {change.key for change in changes}
-    return Declared(
-        file=before.file,
-        entities=MappingProxyType(entities),
-        revision=before.revision + 1,
-        merged=merge(before.file, entities.values(), suspects),
-    )
+    for account, named in sorted(uses.items()):
+        judge_alone(before, entities.values(), account, named, suspects)
+    try:
+        merged = merge(before.file, entities.values(), suspects)
+    except DeclarationError as error:
+        raise error if sees_all else _beside_others(changes, error) from error
+    return Declared(file=before.file, entities=MappingProxyType(entities), revision=before.revision + 1, merged=merged)
+
+
+def judge_alone(
+    declared: Declared,
+    entities: Iterable[Entity],
+    account: AccountId,
+    uses: Collection[str],
+    suspects: Collection[Where] = (),
+) -> None:
+    """Judge what one account declares as if there were no other: it has what it may use, and nothing else.
+
+    So whatever another account has answers like what nobody has, and no message names it.
+
+    Raises:
+        DeclarationError: it is unsound by itself.
+    """
+    known = tuple(entities)
+    if account == ROOT_ACCOUNT:
+        if any(entity.account != account for entity in known):
+            merge(declared.file, [entity for entity in known if entity.account == account], suspects)
+        return
+    offered = frozenset[Where]().union(*declared.offers(uses).values())
+    seen = [
+        entity
+        for entity in known
+        if entity.account == account or (entity.account == ROOT_ACCOUNT and entity.key in offered)
+    ]
+    merge(narrowed(declared.file, offered), seen, suspects)
+
+
+def _beside_others(changes: Collection[EntityChange], error: DeclarationError) -> DeclarationError:
+    """Return what a caller hears whose declaration is sound, but not beside those of others."""
+    logs.warn("declaration_refused", problem=str(error.problems[0]))
+    message = "this cannot stand beside what the installation has: ask its operator, whose log has the reason"
+    places = [change.after.site for change in changes if change.after is not None]
+    file, line = (places[0].file, places[0].line) if places else ("api", 0)
+    return DeclarationError((Problem(file=file, line=line, column=1, message=message),))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from config.document.entities import Entity
 from config.errors import DeclarationError, Problem, Refused
 from config.model.edits import Edit
 from config.model.where import Where
-from config.units import GroupId
+from config.units import AccountId, GroupId
 from handler import logs
 from handler.engine.assembly import Reloaded, words_of
 from handler.engine.declared import Declared, changed, taken_again
@@ -115,7 +116,8 @@ class Declaring:
             dry_run: only say what would change.
 
         Raises:
-            Refused: a group that has members would be deleted; or whatever ``propose`` raises.
+            Refused: a group that has members would be deleted, or an account would have more than its quota; or
+                whatever ``propose`` raises.
             StoreError: the store cannot be read or written, and nothing has changed.
         """
         engine = self._engine
@@ -129,8 +131,13 @@ class Declaring:
             )
             if not changes:
                 return Redeclared(dry_run=dry_run, revision=before.revision)
+            owners = self._owners(before, changes)
             try:
-                after = await asyncio.to_thread(changed, before, changes)
+                after = await asyncio.to_thread(
+                    partial(changed, before, changes, owners, sees_all=by.grants.groups is None)
+                )
+                for account in owners:
+                    engine.quotas.refuse_more(account, after)
                 edits = await self._applied(before, after, changes, proposal, by, members=members, dry_run=dry_run)
             except DeclarationError as error:
                 return Redeclared(problems=error.problems, dry_run=dry_run, revision=before.revision)
@@ -141,6 +148,16 @@ class Declaring:
             edits=edits,
             groups=tuple(self._affected(before, after, edits)),
         )
+
+    def _owners(self, before: Declared, changes: Collection[EntityChange]) -> Mapping[AccountId, Collection[str]]:
+        """Return the accounts of what is changed, with what of the root account's each may name.
+
+        Raises:
+            Refused: an account is gone, and an earlier revision would bring back what it had.
+        """
+        entities = (change.after or change.before for change in changes)
+        found = {entity.account for entity in entities if entity is not None}
+        return {account: self._engine.users.accounts.account(account).uses for account in found}
 
     async def _applied(  # noqa: PLR0913  # one change, whole
         self,

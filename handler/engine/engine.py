@@ -20,7 +20,9 @@ from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
 from handler.engine.declared import Declared, at_start
 from handler.engine.declaring import Declaring
+from handler.engine.ownership import Ownership
 from handler.engine.parts import EngineParts
+from handler.engine.quotas import AccountQuotas
 from handler.ingest.intake import Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.reporting_loop import Reports
@@ -101,7 +103,9 @@ class Engine:
             inbox=parts.inbox,
             counts=self.reports.metrics,
         )
-        self.users = KnownUsers(parts.store, lambda: parts.clock().wall)
+        self.ownership = Ownership()
+        self.users = KnownUsers(parts.store, lambda: parts.clock().wall, self.ownership.groups_of)
+        self.quotas = AccountQuotas(self.runtimes, lambda account: self.users.accounts.account(account).quota)
         self.seal = Seal(parts.seal_key(None))
         self.passwords = KnownPasswords(parts.store, self.users, lambda: parts.clock().wall)
         self.sessions = Sessions(lambda: parts.clock().steady)
@@ -293,7 +297,7 @@ class Engine:
             StoreError: the store cannot be written, and the old one stays in force.
         """
         now, store, catalogue = self.parts.clock(), self.parts.store, declared.catalogue
-        over = replace(over, quarantined=declared.quarantined)
+        over = replace(over, quarantined=declared.quarantined, accounts=declared.accounts)
         await self._decider.stop()
         try:
             async with self.queue.shut():
@@ -350,8 +354,9 @@ class Engine:
             logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=edited.by)
 
     def _arrange(self) -> None:
-        """Set for each group the others that share its service or its cloud's budget."""
+        """Set which groups share a service or a cloud's budget, and which an account has."""
         self._services.arrange()
+        self.ownership.arrange(self.runtimes.values())
         share_clouds(self.runtimes.values())
 
     def _saw(self, runtime: GroupRuntime, done: Pass) -> None:

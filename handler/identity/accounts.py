@@ -46,6 +46,8 @@ class Account:
     """For clients that know accounts by a UUID, such as those of CloudStack."""
     domain: DomainId
     quota: Quota
+    uses: tuple[str, ...] = ()
+    """What of account `ROOT_ACCOUNT` it may name in its declarations, as ``profiles.web``: with all that this needs."""
     created_at: Instant
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from config.units import AccountId, GroupId
-from handler.identity.rights import OnAccount, OnGroups, OnInstallation, OnOwn, OnUser, OnWebhook, Right, Verb
+from handler.identity.rights import OnAccount, OnEntity, OnGroups, OnInstallation, OnOwn, OnUser, OnWebhook, Right, Verb
 from handler.identity.roles import VERBS, UserRole
 
 
@@ -62,7 +62,7 @@ class Grants:
                 is_whole, hidden = True, any(not self.sees(group) for group in groups)
             case OnWebhook():
                 is_whole, hidden = True, not self.covers(of_webhook)
-            case OnAccount() | OnUser():
+            case OnAccount() | OnUser() | OnEntity():
                 is_whole = self.groups is None or bool(self.accounts)
                 hidden = is_whole and not self.holds(of_account)
             case OnInstallation():

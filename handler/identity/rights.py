@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from config.model.sections import Section
 from config.units import AccountId, GroupId
 
 
@@ -80,11 +81,19 @@ class OnUser:
 
 
 @dataclass(frozen=True, slots=True)
+class OnEntity:
+    """Something declared, and with it the account that it belongs to."""
+
+    section: Section
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class OnOwn:
     """Whatever is the caller's: the answer leaves out the rest."""
 
 
-Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook | OnAccount | OnUser
+Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook | OnAccount | OnUser | OnEntity
 INSTALLATION, OWN, OWN_ACCOUNT = OnInstallation(), OnOwn(), OnAccount(None)
 
 

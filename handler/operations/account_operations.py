@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NewAccount = Annotated[AccountId, Len(1, 64)]
 NewDomain = Annotated[DomainId, Len(1, 64)]
 AtMost = Annotated[int, Ge(0), Le(1_000_000)] | None
+Uses = Annotated[tuple[Annotated[str, Len(1, 200)], ...], Len(0, 1000)]
+_USES = {ABOUT: "What of account root's it may name, as profiles.web; with what that needs."}
 _GROUPS = {ABOUT: "The most groups that it may declare; null: any number."}
 _MEMBERS = {ABOUT: "The most that the max of its groups may add up to; null: any number."}
 
@@ -55,10 +57,11 @@ class AddAccount:
     domain: DomainId = field(default=ROOT_DOMAIN, metadata={ABOUT: "The domain that it is in."})
     max_groups: AtMost = field(default=None, metadata=_GROUPS)
     max_members: AtMost = field(default=None, metadata=_MEMBERS)
+    uses: Uses = field(default=(), metadata=_USES)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         quota = Quota(groups=self.max_groups, members=self.max_members)
-        return shown_account(await operations.accounts.add(self.name, self.domain, quota))
+        return shown_account(await operations.accounts.add(self.name, self.domain, quota, self.uses))
 
 
 @over("PUT", "/accounts/{account}/quota", "set_quota", verb=Verb.USERS, on=installation, body="QuotaBody", tag="users")
@@ -77,6 +80,21 @@ class SetQuota:
         return {**shown_account(changed), "before": {"groups": before.groups, "members": before.members}}
 
 
+@over("PUT", "/accounts/{account}/uses", "set_uses", verb=Verb.USERS, on=installation, body="UsesBody", tag="users")
+class SetUses:
+    """Change what of account root's an account may name in its declarations."""
+
+    account: AccountId
+    uses: Uses = field(metadata=_USES)
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        before = operations.accounts.account(self.account).account.uses
+        return {
+            **shown_account(await operations.accounts.set_uses(self.account, self.uses)),
+            "before": {"uses": before},
+        }
+
+
 @over("DELETE", "/accounts/{account}", "delete_account", verb=Verb.USERS, on=installation, tag="users")
 class DeleteAccount:
     """Delete an account that has nothing any more."""
@@ -88,7 +106,7 @@ class DeleteAccount:
         return {"account": self.account, "deleted": True}
 
 
-AccountOperation = AddDomain | DeleteDomain | AddAccount | SetQuota | DeleteAccount
+AccountOperation = AddDomain | DeleteDomain | AddAccount | SetQuota | SetUses | DeleteAccount
 
 
 def shown_account(placed: PlacedAccount) -> Shown:
@@ -101,6 +119,8 @@ def shown_account(placed: PlacedAccount) -> Shown:
         "domain_uuid": domain.uuid,
         "path": placed.path,
         "quota": {"groups": account.quota.groups, "members": account.quota.members},
+        "used": {"groups": placed.used.groups, "members": placed.used.members},
+        "uses": account.uses,
         "created_at": account.created_at,
     }
 

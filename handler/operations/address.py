@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, datacl
 from urllib.parse import quote, urlencode
 
 from config.model.rolling import Allowance
-from handler.identity.rights import INSTALLATION, OnAccount, OnUser, OnWebhook, Reach, Right, Verb, on_groups
+from handler.identity.rights import INSTALLATION, OnAccount, OnEntity, OnUser, OnWebhook, Reach, Right, Verb, on_groups
 
 BASE = "/api/v1"
 ABOUT, HEADER = "about", "header"
@@ -130,6 +130,11 @@ def its_account(operation: Any) -> Reach:  # noqa: ANN401  # an operation with t
 def its_user(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `user`
     """Return the user of an operation, which belongs to an account."""
     return OnUser(operation.user)
+
+
+def its_entity(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the fields `section` and `id`
+    """Return what an operation changes of what is declared, which belongs to an account."""
+    return OnEntity(operation.section, operation.id)
 
 
 def installation(_: object) -> Reach:

@@ -8,7 +8,7 @@ from config.units import AccountId, GroupId
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor, Way
 from handler.identity.grants import Ruling
-from handler.identity.rights import OnAccount, OnGroups, OnUser, OnWebhook, Reach, Right, Verb
+from handler.identity.rights import OnAccount, OnEntity, OnGroups, OnUser, OnWebhook, Reach, Right, Verb
 from handler.operations.lookup import NoSuch, nearest, no_group
 
 UNAUTHORIZED = (
@@ -63,6 +63,10 @@ class Authorising:
                 return None if users.accounts.named(wanted) is None else wanted
             case OnUser(name):
                 return users.account_of(name)
+            case OnEntity(section, id):
+                declared, key = self._engine.declared(), (section.value, id)
+                is_known = key in declared.entities or key in declared.file.keys
+                return declared.account_of(key) if is_known else None
             case _:
                 return None
 
@@ -77,6 +81,10 @@ class Authorising:
         if isinstance(reach, OnUser):
             users = [user.name for user in self._engine.users.users() if actor.grants.holds(user.account)]
             return f"there is no user {reach.name}{nearest(reach.name, users)}"
+        if isinstance(reach, OnEntity):
+            known = self._engine.declared().entities.values()
+            own = [each.id for each in known if each.section is reach.section and actor.grants.holds(each.account)]
+            return f"{reach.section.value} has no {reach.id}{nearest(reach.id, own)}"
         wanted = sorted(reach.groups) if isinstance(reach, OnGroups) else []
         hidden = next((group for group in wanted if not actor.grants.sees(group)), "")
         return no_group(hidden, self._own(actor))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Gt, IsFinite, Le, Len
@@ -10,7 +10,7 @@ from annotated_types import Gt, IsFinite, Le, Len
 from config.errors import Refused
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
-from config.units import GroupId, MemberName, PolicyId
+from config.units import ROOT_ACCOUNT, GroupId, MemberName, PolicyId
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, group_or_all, installation, its_groups, its_webhook, over
 from trigger.verdicts import Direction
@@ -109,11 +109,12 @@ class MakeHook:
     )
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        _check_signing(self)
-        shown = _shown(operations, self.name, await operations.webhooks.make(_wanted(self)))
+        _check_signing(self, by)
+        wanted = replace(_wanted(self), name=operations.webhooks.name_for(self.name, by.account))
+        shown = _shown(operations, wanted.name, await operations.webhooks.make(wanted))
         if self.sign_for is None:
             return shown
-        return {**shown, "signed_path": operations.webhooks.signed_url(self.name, self.sign_for)}
+        return {**shown, "signed_path": operations.webhooks.signed_url(wanted.name, self.sign_for)}
 
 
 @over(
@@ -203,12 +204,14 @@ def _wanted(hook: MakeHook) -> NewWebhook:
     )
 
 
-def _check_signing(hook: MakeHook) -> None:
-    """Check what a signed URL needs, before the webhook is made.
+def _check_signing(hook: MakeHook, by: Actor) -> None:
+    """Check what a signed URL needs, and which secrets may be named, before the webhook is made.
 
     Raises:
-        Refused: it executes no policy, or has no secret.
+        Refused: it executes no policy, or has no secret; or another account than the root names one of the daemon's.
     """
+    if by.account != ROOT_ACCOUNT and (hook.hmac_env is not None or hook.hmac_file is not None):
+        raise Refused("only account root may name secrets of the daemon's machine: leave hmac_env and hmac_file out")
     if hook.sign_for is not None and (hook.policy is None or (hook.hmac_env is None and hook.hmac_file is None)):
         raise Refused("a signed URL executes a policy and needs a secret: give both, or leave sign_for out")
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from config.checks.references import users
 from config.document.entities import Entity
-from config.document.overlay import overlaid, place_of
+from config.document.overlay import narrowed, overlaid, place_of
 from config.document.places import Plain
 from config.model.sections import Section
 from config.model.where import Where, dotted
+from config.units import AccountId
 from handler.engine.declared import Declared
 from handler.engine.declaring import Proposal, Redeclared
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
+from handler.identity.grants import Grants
 from handler.operations.declaration_proposals import (
     Body,
     applied,
@@ -41,6 +43,8 @@ class DeclaredEntry:
     """The display name; of an entry of the file, its id."""
     owner: str
     """``file`` or ``api``."""
+    account: AccountId
+    """That it belongs to."""
     at: str
     """``FILE:LINE``, or ``api/SECTION/ID:REVISION``."""
     revision: int | None
@@ -61,13 +65,14 @@ class DeclarationAdmin:
 
     # Reading
 
-    def all(self, section: Section | None = None) -> tuple[DeclaredEntry, ...]:
-        """Return what is declared, in the order of sections and ids."""
+    def all(self, grants: Grants, section: Section | None = None) -> tuple[DeclaredEntry, ...]:
+        """Return what the caller's accounts declare, in the order of sections and ids."""
         declared = self._engine.declared()
         used_by = users(declared.catalogue)
         sections = tuple(Section) if section is None else (section,)
         keys = [(each.value, name) for each in sections for name in sorted(entries(declared, each))]
-        return tuple(_shown(declared, key, used_by) for key in keys)
+        own = [key for key in keys if grants.holds(declared.account_of(key))]
+        return tuple(_shown(declared, key, used_by) for key in own)
 
     def one(self, section: Section, id: str) -> DeclaredEntry:
         """Return one entity.
@@ -79,26 +84,35 @@ class DeclarationAdmin:
         require(declared, section, id)
         return _shown(declared, (section.value, id), users(declared.catalogue))
 
-    def document(self) -> Mapping[str, Plain]:
-        """Return everything that is in force as one file would say it, secrets that it writes out included."""
+    def document(self, grants: Grants) -> Mapping[str, Plain]:
+        """Return what is in force of the caller's accounts as one file would say it, with the secrets in it."""
         declared = self._engine.declared()
         kept = [entity for key, entity in declared.entities.items() if key not in declared.merged.quarantined]
-        return overlaid(declared.file, kept).data
+        if grants.groups is None:
+            return overlaid(declared.file, kept).data
+        own = [entity for entity in kept if grants.holds(entity.account)]
+        return overlaid(narrowed(declared.file, ()), own).data
 
-    async def revisions(self) -> tuple[EntityRevision, ...]:
-        """Return every revision, newest first."""
-        return await asyncio.to_thread(self._engine.parts.store.entity_revisions)
+    async def revisions(self, grants: Grants) -> tuple[EntityRevision, ...]:
+        """Return every revision of the caller's entities, newest first; what it changed of others is left out."""
+        found = await asyncio.to_thread(self._engine.parts.store.entity_revisions)
+        own = (replace(each, changes=tuple(one for one in each.changes if grants.holds(one.account))) for each in found)
+        return tuple(each for each in own if each.changes)
 
     # Changing
 
-    async def make(self, section: Section, name: str, body: Body, by: Actor, *, dry_run: bool) -> Redeclared:
-        """Declare a new entity.
+    async def make(  # an entity's parts
+        self, account: AccountId, section: Section, name: str, body: Body, by: Actor, *, dry_run: bool
+    ) -> Redeclared:
+        """Declare a new entity of an account.
 
         Raises:
             Refused: the name or the document is none, or the name is taken.
             StoreError: the store cannot be written, and nothing has changed.
         """
-        return await self._change(lambda declared: made(declared, section, name, body, self._ids()), by, dry_run)
+        return await self._change(
+            lambda declared: made(declared, account, section, name, body, self._ids()), by, dry_run
+        )
 
     async def replace(  # noqa: PLR0913  # an entity's parts
         self,
@@ -142,9 +156,11 @@ class DeclarationAdmin:
 
         return await self._change(propose, by, dry_run, members=members)
 
-    async def apply(self, sections: Mapping[Section, Mapping[str, Body]], by: Actor, *, dry_run: bool) -> Redeclared:
-        """Make or replace several entities at once, each by its display name or its id. Raises as `replace`."""
-        return await self._change(lambda declared: applied(declared, sections, self._ids()), by, dry_run)
+    async def apply(
+        self, account: AccountId, sections: Mapping[Section, Mapping[str, Body]], by: Actor, *, dry_run: bool
+    ) -> Redeclared:
+        """Make or replace several entities of an account, each by its display name or its id. Raises as `replace`."""
+        return await self._change(lambda declared: applied(declared, account, sections, self._ids()), by, dry_run)
 
     async def restore(self, number: int, by: Actor, *, members: bool, dry_run: bool) -> Redeclared:
         """Declare again over the API what was declared after a revision; 0: nothing.
@@ -189,6 +205,7 @@ def _shown(declared: Declared, key: Where, used_by: Mapping[Where, Mapping[Where
         id=name,
         name=name if entity is None else entity.name,
         owner="file" if entity is None else "api",
+        account=declared.account_of(key),
         at=place_of(site),
         revision=None if entity is None else entity.revision,
         declared=found,

@@ -11,8 +11,9 @@ from annotated_types import Ge, Len
 
 from config.document.statement import veiled
 from config.model.sections import Section
+from config.units import AccountId
 from handler.identity.rights import Verb
-from handler.operations.address import ABOUT, HEADER, installation, over
+from handler.operations.address import ABOUT, HEADER, installation, its_account, its_entity, over
 
 if TYPE_CHECKING:
     from config.document.places import Plain
@@ -25,6 +26,7 @@ Named = Annotated[str, Len(1, 80)]
 Tags = Annotated[str, Len(1, 1000)] | None
 _IF_MATCH = {HEADER: "If-Match", ABOUT: "Only if it still has one of these entity tags."}
 _DOCUMENT = {ABOUT: "The document, as an entry of the file has it."}
+_ACCOUNT = {ABOUT: "That it belongs to; null: the caller's own."}
 _DRY_RUN = {ABOUT: "Only say what would change."}
 _MEMBERS = {ABOUT: "Groups that are deleted may have members, which leave first."}
 
@@ -53,23 +55,27 @@ def _json(value: object) -> str:
 
 
 @over(
-    "POST", "/declarations/{section}", "declare", verb=Verb.TUNE, on=installation, body="NewEntityBody",
+    "POST", "/declarations/{section}", "declare", verb=Verb.TUNE, on=its_account, body="NewEntityBody",
     tag="declarations", status=201, told=_told,
 )  # fmt: skip
 class Declare:
     """Declare a new entity, whole or not at all. Its id is derived from its display name, and never changes."""
 
     section: Section
-    name: Named = field(metadata={ABOUT: "The display name, unique in its section."})
+    name: Named = field(metadata={ABOUT: "The display name, unique in its account and section."})
     declared: Body = field(metadata=_DOCUMENT)
     dry_run: bool = field(default=False, metadata=_DRY_RUN)
+    account: AccountId | None = field(default=None, metadata=_ACCOUNT)
 
     async def perform(self, operations: Operations, by: Actor) -> Redeclared:
-        return await operations.declarations.make(self.section, self.name, self.declared, by, dry_run=self.dry_run)
+        account = by.account if self.account is None else self.account
+        return await operations.declarations.make(
+            account, self.section, self.name, self.declared, by, dry_run=self.dry_run
+        )
 
 
 @over(
-    "PUT", "/declarations/{section}/{id}", "redeclare", verb=Verb.TUNE, on=installation, body="EntityBody",
+    "PUT", "/declarations/{section}/{id}", "redeclare", verb=Verb.TUNE, on=its_entity, body="EntityBody",
     tag="declarations", told=_told,
 )  # fmt: skip
 class Redeclare:
@@ -88,9 +94,7 @@ class Redeclare:
         )
 
 
-@over(
-    "DELETE", "/declarations/{section}/{id}", "delete_declared", verb=Verb.DELETE, on=installation, tag="declarations"
-)
+@over("DELETE", "/declarations/{section}/{id}", "delete_declared", verb=Verb.DELETE, on=its_entity, tag="declarations")
 class DeleteDeclared:
     """Delete an entity that nothing uses. The members of a group leave first, which ``members`` must allow."""
 
@@ -107,7 +111,7 @@ class DeleteDeclared:
 
 
 @over(
-    "POST", "/declarations", "apply_declarations", verb=Verb.TUNE, on=installation, body="DeclarationsBody",
+    "POST", "/declarations", "apply_declarations", verb=Verb.TUNE, on=its_account, body="DeclarationsBody",
     tag="declarations", told=_told_of_all,
 )  # fmt: skip
 class ApplyDeclarations:
@@ -117,9 +121,11 @@ class ApplyDeclarations:
         metadata={ABOUT: "Section → display name or id → document, as the file has them."}
     )
     dry_run: bool = field(default=False, metadata=_DRY_RUN)
+    account: AccountId | None = field(default=None, metadata=_ACCOUNT)
 
     async def perform(self, operations: Operations, by: Actor) -> Redeclared:
-        return await operations.declarations.apply(self.sections, by, dry_run=self.dry_run)
+        account = by.account if self.account is None else self.account
+        return await operations.declarations.apply(account, self.sections, by, dry_run=self.dry_run)
 
 
 @over(

@@ -14,6 +14,7 @@ from config.document.places import Plain
 from config.errors import Refused
 from config.model.sections import Section
 from config.model.where import Where, dotted
+from config.units import ROOT_ACCOUNT, AccountId
 from handler.engine.declared import Declared
 from handler.operations.lookup import NoSuch, nearest
 from handler.operations.size_tags import ChangedSince, matches_revision
@@ -66,11 +67,14 @@ def _refuse_of_file(declared: Declared, section: Section, id: str, remedy: str) 
         raise Refused(f"{section.value}.{id} belongs to the file, at {place_of(site)}: {remedy}")
 
 
-def made(declared: Declared, section: Section, name: str, body: Body, reserved: Collection[str]) -> Entities:
+def made(  # an entity's parts
+    declared: Declared, account: AccountId, section: Section, name: str, body: Body, reserved: Collection[str]
+) -> Entities:
     """Return what is declared with one entity more.
 
     Args:
         declared: what is declared.
+        account: that it belongs to.
         section: where it goes.
         name: its display name.
         body: its document.
@@ -79,7 +83,7 @@ def made(declared: Declared, section: Section, name: str, body: Body, reserved: 
     Raises:
         Refused: the name or the document is none, or the name is taken.
     """
-    return _with(declared, declared.entities, {(section, name): body}, reserved)
+    return _with(declared, account, {(section, name): body}, reserved)
 
 
 def unchanged(entity: Entity, if_match: str | None) -> Entity:
@@ -104,8 +108,8 @@ def replaced(declared: Declared, before: Entity, name: str | None, body: Body) -
     section = before.section
     wanted = before.name if name is None else checked_name(name)
     if wanted != before.name:
-        _refuse_taken(declared, declared.entities, section, wanted)
-    text = _text(declared.entities, section, body, declared)
+        _refuse_taken(declared, declared.entities, before.account, section, wanted)
+    text = _text(declared.entities, before.account, section, body, declared)
     entity = replace(before, name=wanted, text=text)
     return {**declared.entities, entity.key: entity}
 
@@ -126,66 +130,71 @@ def deleted(declared: Declared, entity: Entity) -> Entities:
     return {key: each for key, each in declared.entities.items() if key != entity.key}
 
 
-def applied(declared: Declared, sections: Mapping[Section, Mapping[str, Body]], reserved: Collection[str]) -> Entities:
-    """Return what is declared with several entities made or replaced.
+def applied(
+    declared: Declared, account: AccountId, sections: Mapping[Section, Mapping[str, Body]], reserved: Collection[str]
+) -> Entities:
+    """Return what is declared with several entities of an account made or replaced.
 
-    A key that is the id or the display name of an entity of the API replaces its document; any other makes a new one,
+    A key that is the id or the display name of one of its entities replaces its document; any other makes a new one,
     of that display name. References among them may be display names, in any order.
 
     Raises:
         Refused: as `made`.
     """
     wanted = {(section, name): body for section, bodies in sections.items() for name, body in bodies.items()}
-    return _with(declared, declared.entities, wanted, reserved, replacing=True)
+    return _with(declared, account, wanted, reserved, replacing=True)
 
 
 def _with(
     declared: Declared,
-    before: Entities,
+    account: AccountId,
     wanted: Mapping[tuple[Section, str], Body],
     reserved: Collection[str],
     *,
     replacing: bool = False,
 ) -> Entities:
     """Give every entity its id first, since they may name each other; then write their documents."""
-    found, bodies = dict(before), dict[Where, Body]()
+    found, bodies = dict(declared.entities), dict[Where, Body]()
     for (section, given), body in wanted.items():
         name = checked_name(given)
-        entity = _known(found, section, name) if replacing else None
+        entity = _known(found, account, section, name) if replacing else None
         if entity is None:
-            _refuse_taken(declared, found, section, name)
+            _refuse_taken(declared, found, account, section, name)
             taken = {*entries(declared, section), *(key[1] for key in found if key[0] == section.value)}
-            made_id = derived_id(section, name, taken | ({*reserved} if section is Section.GROUPS else set()))
-            entity = Entity(section=section, id=made_id, name=name, text="{}", revision=0)
+            taken |= {*reserved} if section is Section.GROUPS else set()
+            made_id = derived_id(section, name, taken, account)
+            entity = Entity(section=section, id=made_id, name=name, text="{}", revision=0, account=account)
         if entity.key in bodies:
             raise Refused(f"{dotted(entity.key)} is given twice, by its id and by its name: give it once")
         found[entity.key], bodies[entity.key] = entity, body
     for key, body in bodies.items():
         entity = found[key]
-        text = _text(found, entity.section, body, declared)
+        text = _text(found, entity.account, entity.section, body, declared)
         found[key] = replace(entity, text=text)
     return found
 
 
-def _known(entities: Entities, section: Section, name: str) -> Entity | None:
-    """Return the entity with this id, or else with this display name."""
-    by_id = entities.get((section.value, name))
-    named = (each for each in entities.values() if each.section is section and each.name == name)
-    return by_id if by_id is not None else next(named, None)
+def _known(entities: Entities, account: AccountId, section: Section, name: str) -> Entity | None:
+    """Return the account's entity with this id, or else with this display name."""
+    own = [each for each in entities.values() if each.section is section and each.account == account]
+    by_id = (each for each in own if each.id == name)
+    return next(by_id, None) or next((each for each in own if each.name == name), None)
 
 
-def _refuse_taken(declared: Declared, entities: Entities, section: Section, name: str) -> None:
-    _refuse_of_file(declared, section, name, "use another name")
-    holder = _known(entities, section, name)
+def _refuse_taken(declared: Declared, entities: Entities, account: AccountId, section: Section, name: str) -> None:
+    if account == ROOT_ACCOUNT:
+        _refuse_of_file(declared, section, name, "use another name")
+    holder = _known(entities, account, section, name)
     if holder is not None:
         raise Refused(f"the name {name!r} is taken, by {place_of(holder.site)}: use another name, or replace that one")
 
 
-def _text(entities: Entities, section: Section, body: Body, declared: Declared) -> str:
+def _text(entities: Entities, account: AccountId, section: Section, body: Body, declared: Declared) -> str:
     """Return a document as it is kept, with ids for display names. Raises as `made`."""
 
     def id_of(named: Section, name: str) -> str:
-        entity = None if (named.value, name) in declared.file.keys else _known(entities, named, name)
+        is_of_file = account == ROOT_ACCOUNT and (named.value, name) in declared.file.keys
+        entity = None if is_of_file else _known(entities, account, named, name)
         return name if entity is None else entity.id
 
     plain = cast("Mapping[str, Plain]", body)

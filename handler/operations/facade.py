@@ -212,6 +212,8 @@ class Operations:
     async def scale(self, group: GroupId, size: int, *, force: bool, by: str, if_match: str | None = None) -> Decision:
         """Set the desired size for a person; with ``if_match``, only if it is the one that the person has read."""
         runtime = self._runtime(group)
+        if force:
+            self._engine.quotas.refuse_forced(runtime, size)
         now = self._engine.parts.clock()
         wanted = Adjustment(verb=AdjustmentVerb.SET, amount=size)
         request = request_of(runtime, wanted, now, by=by, force=force, if_match=if_match)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from config.document.entities import suffixed
 from config.errors import Refused
-from config.units import GroupId, PolicyId
+from config.units import ROOT_ACCOUNT, AccountId, GroupId, PolicyId
 from handler.engine.engine import Engine
 from handler.ingest.alerts.mapping import EVERYTHING, permissions_of
 from handler.ingest.alerts.replies import AlertReply
@@ -27,6 +28,19 @@ class WebhookAdmin:
     def all(self) -> tuple[StoredHook, ...]:
         """Return every webhook ever made, by name."""
         return self._engine.ingest.hooks.all()
+
+    def name_for(self, name: str, account: AccountId) -> str:
+        """Return what a new webhook is called; outside of the root account it tells nothing of others' webhooks.
+
+        Raises:
+            Refused: the account has one of this name already.
+        """
+        if account == ROOT_ACCOUNT:
+            return name
+        made = suffixed(name, "-", (account, "hooks", name), ())
+        if self._engine.ingest.hooks.named(made) is not None:
+            raise Refused(f"there is a webhook {name} already: choose another name, or rotate its token")
+        return made
 
     async def make(self, wanted: NewWebhook) -> str:
         """Make a webhook; return its token, which is never shown again."""

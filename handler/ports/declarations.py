@@ -8,7 +8,7 @@ from typing import Protocol
 
 from config.document.entities import Entity
 from config.model.where import Where
-from config.units import GroupId, Instant
+from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,12 @@ class EntityChange:
     """``None``: it was made."""
     after: Entity | None
     """``None``: it was deleted."""
+
+    @property
+    def account(self) -> AccountId:
+        """That it belongs to."""
+        entity = self.after or self.before
+        return ROOT_ACCOUNT if entity is None else entity.account
 
     @property
     def name(self) -> str:
@@ -56,6 +62,8 @@ class DeclaredOverApi:
     """Groups of the API that this deletes: they are emptied, and then forgotten."""
     quarantined: Mapping[GroupId, str] = field(default_factory=dict)
     """Groups of the API that cannot be judged, and why: they keep their members, and nothing is evaluated."""
+    accounts: Mapping[GroupId, AccountId] = field(default_factory=dict)
+    """The groups of the API that belong to another account than `ROOT_ACCOUNT`."""
 
 
 NOTHING_OVER_API = DeclaredOverApi()

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from config.model.pacing import Granted
-from config.units import CloudId, GroupId, Instant, MemberName, Seconds
+from config.units import ROOT_ACCOUNT, AccountId, CloudId, GroupId, Instant, MemberName, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -36,6 +36,8 @@ class StoredGroup:
     failed_builds: int
     """Builds failed in a row."""
     back_off_until: Instant | None
+    account: AccountId = ROOT_ACCOUNT
+    """That it belongs to."""
     builds_of: str | None = None
     """What those builds were made with (`handler.planning.desired.Builds`)."""
     attachments: tuple[Attachment, ...] = ()

@@ -14,7 +14,7 @@ from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
 from collector.targets import Roster
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant, MemberName, Moment, PolicyId, Seconds
+from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -77,6 +77,8 @@ class GroupRuntime:
     id: GroupId
     definition: Definition
     state: GroupState
+    account: AccountId = ROOT_ACCOUNT
+    """That it belongs to."""
     deleting: bool = False
     quarantined: str = ""
     """Why its declaration over the API cannot be judged: its members are kept, and nothing is evaluated."""
@@ -145,6 +147,7 @@ class GroupRuntime:
             id=stored.id,
             definition=stored.definition,
             state=stored.state,
+            account=stored.account,
             deleting=stored.deleting,
             kept_builds=stored.builds,
             attachments=stored.attachments,
@@ -201,6 +204,7 @@ class GroupRuntime:
         return StoredGroup(
             id=self.id,
             state=self.state,
+            account=self.account,
             definition=self.definition,
             deleting=self.deleting,
             failed_builds=self.builds.failed,

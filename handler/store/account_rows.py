@@ -6,7 +6,7 @@ from sqlalchemy import Column, Connection, ForeignKey, Integer, RowMapping, Tabl
 
 from config.units import AccountId, DomainId
 from handler.identity.accounts import Account, Domain, Quota
-from handler.store.columns import METADATA, SECONDS
+from handler.store.columns import METADATA, SECONDS, JsonColumn
 from handler.store.rows import named
 from handler.store.schema import every
 from handler.store.session import StoreSession
@@ -30,6 +30,7 @@ accounts = Table(
     Column("domain", Text, ForeignKey("domains.id"), nullable=False),
     Column("groups_at_most", Integer),
     Column("members_at_most", Integer),
+    Column("uses", JsonColumn(tuple[str, ...]), nullable=False, server_default="[]"),
     Column("created_at", SECONDS, nullable=False),
     UniqueConstraint("uuid"),
 )
@@ -82,6 +83,7 @@ def _write_account(connection: Connection, account: Account) -> None:
         "domain": account.domain,
         "groups_at_most": account.quota.groups,
         "members_at_most": account.quota.members,
+        "uses": account.uses,
         "created_at": account.created_at,
     }
     _WRITE_ACCOUNT.write(connection, row)

@@ -23,6 +23,7 @@ entities = Table(
     Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("revision", Integer, nullable=False),
+    Column("account", Text, nullable=False, server_default="root"),
 )
 
 entity_revisions = Table(

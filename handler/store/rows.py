@@ -9,7 +9,7 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, delete, insert, or_, select, update
 
 from config.errors import StoreError
-from config.units import AlertId, BalancerId, CloudId, GroupId, Instant, MemberName
+from config.units import ROOT_ACCOUNT, AccountId, AlertId, BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
@@ -125,17 +125,19 @@ def declare(
     outlives it.
     """
     known = set(connection.execute(select(sequences.c.group)).scalars())
-    wanted = select(groups.c.id, groups.c.orphaned, groups.c.deleting, groups.c.definition)
+    wanted = select(groups.c.id, groups.c.orphaned, groups.c.deleting, groups.c.definition, groups.c.account)
     rows_before = {row.id: row for row in connection.execute(wanted)}
     orphaned = {group: row.orphaned for group, row in rows_before.items()}
     before = {group: row.definition for group, row in rows_before.items()}
     declared = {definition.group.id: definition for definition in definitions}
     for group, definition in declared.items():
+        account = over.accounts.get(group, ROOT_ACCOUNT)
         if group in rows_before:
-            _redefine(connection, rows_before[group], definition)
+            _redefine(connection, rows_before[group], definition, account)
         else:
-            state = GroupState(fresh=group not in known and not lost)
-            connection.execute(insert(groups).values(id=group, definition=definition, **_FRESH, **_columns(state)))
+            fresh = _columns(GroupState(fresh=group not in known and not lost))
+            owned = {"definition": definition, "account": account}
+            connection.execute(insert(groups).values(id=group, **owned, **_FRESH, **fresh))
             raise_sequence(connection, group, 0)
     overruled = revise(connection, before, declared, at)
     gone = [
@@ -158,11 +160,19 @@ def declare(
         write_edited(connection, edited, orphaned.keys() & declared.keys(), at)
 
 
-def _redefine(connection: Connection, before: Row[Any, Any, Any, Any], definition: Definition) -> None:
+def _redefine(
+    connection: Connection, before: Row[Any, Any, Any, Any, Any], definition: Definition, account: AccountId
+) -> None:
     """Write what is declared of a group that is there, unless its row says so already."""
-    if definition == before.definition and not before.orphaned and not before.deleting:
+    is_same = definition == before.definition and account == before.account
+    if is_same and not before.orphaned and not before.deleting:
         return
-    values: dict[str, object] = {"definition": definition, "orphaned": False, "deleting": False}  # it is wanted again
+    values: dict[str, object] = {
+        "definition": definition,
+        "account": account,
+        "orphaned": False,
+        "deleting": False,
+    }  # it is wanted again
     if before.orphaned:
         values["watched"] = ()  # its schedules begin anew: times that passed are over
     connection.execute(update(groups).where(groups.c.id == before.id).values(values))

@@ -60,7 +60,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0036"
+HEAD = "0037"
 """The revision that this release reads and writes."""
 
 meta = Table(
@@ -93,6 +93,7 @@ groups = Table(
     Column("failed_builds", Integer, nullable=False),
     Column("back_off_until", SECONDS),
     Column("builds_of", Text),
+    Column("account", Text, nullable=False, server_default="root"),
 )
 
 sequences = Table(

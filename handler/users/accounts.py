@@ -107,7 +107,7 @@ class KnownAccounts:
             del self._domains[id]
         logs.say("domain_deleted", domain=id)
 
-    async def add(self, id: AccountId, domain: DomainId, quota: Quota) -> Account:
+    async def add(self, id: AccountId, domain: DomainId, quota: Quota, uses: tuple[str, ...] = ()) -> Account:
         """Make an account.
 
         Raises:
@@ -121,7 +121,7 @@ class KnownAccounts:
                 raise Refused(f"there is an account {id} already: names of accounts are unique in the installation")
             if len(self._accounts) >= ACCOUNTS_AT_MOST:
                 raise Refused(f"there are {ACCOUNTS_AT_MOST} accounts already")
-            made = Account(id=id, uuid=new_uuid(), domain=domain, quota=quota, created_at=self._now())
+            made = Account(id=id, uuid=new_uuid(), domain=domain, quota=quota, uses=uses, created_at=self._now())
             await self._save(made)
         logs.say("account_added", account=id, domain=domain)
         return made
@@ -139,6 +139,16 @@ class KnownAccounts:
                 raise Refused(f"account {id} has what the file declares: it has no quota")
             await self._save(changed)
         logs.say("account_quota", account=id, groups=quota.groups, members=quota.members)
+        return changed
+
+    async def set_uses(self, id: AccountId, uses: tuple[str, ...]) -> Account:
+        """Change what of the root account's an account may name. Raises as `set_quota`."""
+        async with self._turn:
+            if id == ROOT_ACCOUNT:
+                raise Refused(f"account {id} has all of that itself")
+            changed = replace(self.account(id), uses=uses)
+            await self._save(changed)
+        logs.say("account_uses", account=id, uses=", ".join(uses))
         return changed
 
     async def delete(self, id: AccountId, holdings: Callable[[], str]) -> None:

@@ -26,8 +26,15 @@ TOKENS_AT_MOST = 100
 class KnownUsers:
     """Kept in memory as they are on disk; only the event loop writes. Changes are durable before they count."""
 
-    def __init__(self, store: IdentityStore, now: Callable[[], Instant]) -> None:
+    def __init__(
+        self,
+        store: IdentityStore,
+        now: Callable[[], Instant],
+        groups_of: Callable[[frozenset[AccountId]], frozenset[GroupId]] = lambda _: frozenset(),
+    ) -> None:
+        """Make them; ``groups_of`` returns the groups that accounts have now."""
         self._store = store
+        self._groups_of = groups_of
         self._now = now
         self._anonymous: Anonymous | None = None
         self._users: dict[str, StoredUser] = {}
@@ -93,7 +100,9 @@ class KnownUsers:
         if not self.may_ask(name):
             return None
         user = self._users[name]
-        grants = grants_of(user, token, self._reach(user))
+        grants = self._whole(user).within(None, user.groups)
+        if token is not None:
+            grants = grants.within(token.verbs, token.groups)
         return Actor(name=name, origin=origin, account=user.account, grants=grants, is_user=True)
 
     def has(self, name: str) -> bool:
@@ -299,11 +308,16 @@ class KnownUsers:
             created_at=self._now(),
         )
 
-    def _reach(self, user: StoredUser) -> frozenset[AccountId] | None:
+    def _whole(self, user: StoredUser) -> Grants:
+        """Return what a user may do that is not limited to some groups."""
         account = self.accounts.named(user.account)
-        if account is None:
-            return frozenset()
-        return reach_of(user.role, account, self.accounts.all(), self.accounts.domains)
+        reach = frozenset[AccountId]()
+        if account is not None:
+            found = reach_of(user.role, account, self.accounts.all(), self.accounts.domains)
+            if found is None:
+                return Grants(VERBS[user.role])
+            reach = found
+        return Grants(VERBS[user.role], self._groups_of(reach), reach)
 
     async def _save(self, user: StoredUser) -> None:
         await asyncio.to_thread(self._store.save_user, user)
@@ -339,13 +353,6 @@ class KnownUsers:
         others = any(_is_full_admin(user) for user in self._users.values() if user.name != before.name)
         if _is_full_admin(before) and not others and (after is None or not _is_full_admin(after)):
             raise Refused(f"{before.name} is the last admin of all groups: make another one first")
-
-
-def grants_of(user: StoredUser, token: StoredToken | None, reach: frozenset[AccountId] | None) -> Grants:
-    """Return what a user's account, role and groups allow, or a token's scope within them."""
-    whole = Grants(VERBS[user.role]) if reach is None else Grants(VERBS[user.role], frozenset(), reach)
-    allowed = whole.within(None, user.groups)
-    return allowed if token is None else allowed.within(token.verbs, token.groups)
 
 
 def _is_full_admin(user: StoredUser) -> bool:

@@ -10,12 +10,11 @@ from config.document.statement import veiled
 from config.model.sections import Section
 from handler.engine.declaring import Redeclared
 from handler.identity.rights import Verb
-from handler.operations.authorising import may
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.ports.declarations import EntityChange, EntityRevision
 from handler.web.conditional import body_tag
-from handler.web.needs import READS_ALL, TUNES, actor_of
+from handler.web.needs import READS_ENTITY, READS_OWN_ACCOUNT, TUNES_OWN_ACCOUNT, grants_of
 from handler.web.paging import Paged, Paging, chosen
 from handler.web.render import Json, plain
 
@@ -27,29 +26,30 @@ def declaration_routes(operations: Operations) -> APIRouter:
 
     def entries(request: Request, paging: Paging, found: tuple[DeclaredEntry, ...]) -> JSONResponse:
         shown, headers = chosen(request, paging, found, lambda each: (each.section.value, each.id))
-        return JSONResponse([_entry(each, whole=_sees_all(request)) for each in shown], headers=headers)
+        return JSONResponse([_entry(each, whole=_tunes(request)) for each in shown], headers=headers)
 
-    @routes.get("/declarations", dependencies=[READS_ALL])
+    @routes.get("/declarations", dependencies=[READS_OWN_ACCOUNT])
     async def everything(request: Request, paging: Paged) -> JSONResponse:
-        return entries(request, paging, declarations.all())
+        return entries(request, paging, declarations.all(grants_of(request)))
 
-    @routes.get("/declarations/document", dependencies=[TUNES])
-    async def document() -> JSONResponse:
-        return JSONResponse(plain(declarations.document()))
+    @routes.get("/declarations/document", dependencies=[TUNES_OWN_ACCOUNT])
+    async def document(request: Request) -> JSONResponse:
+        return JSONResponse(plain(declarations.document(grants_of(request))))
 
-    @routes.get("/declarations/revisions", dependencies=[READS_ALL])
+    @routes.get("/declarations/revisions", dependencies=[READS_OWN_ACCOUNT])
     async def revisions(request: Request, paging: Paged) -> JSONResponse:
-        shown, headers = chosen(request, paging, await declarations.revisions(), lambda each: (-each.number,))
-        return JSONResponse([_revision(each, whole=_sees_all(request)) for each in shown], headers=headers)
+        found = await declarations.revisions(grants_of(request))
+        shown, headers = chosen(request, paging, found, lambda each: (-each.number,))
+        return JSONResponse([_revision(each, whole=_tunes(request)) for each in shown], headers=headers)
 
-    @routes.get("/declarations/{section}", dependencies=[READS_ALL])
+    @routes.get("/declarations/{section}", dependencies=[READS_OWN_ACCOUNT])
     async def section_of(request: Request, section: Section, paging: Paged) -> JSONResponse:
-        return entries(request, paging, declarations.all(section))
+        return entries(request, paging, declarations.all(grants_of(request), section))
 
-    @routes.get("/declarations/{section}/{id}", dependencies=[READS_ALL])
+    @routes.get("/declarations/{section}/{id}", dependencies=[READS_ENTITY])
     async def one(request: Request, section: Section, id: str) -> JSONResponse:
         entry = declarations.one(section, id)
-        response = JSONResponse(_entry(entry, whole=_sees_all(request)))
+        response = JSONResponse(_entry(entry, whole=_tunes(request)))
         if entry.revision is not None:
             response.headers["ETag"] = body_tag(bytes(response.body), f"{entry.revision}.")
         return response
@@ -57,8 +57,8 @@ def declaration_routes(operations: Operations) -> APIRouter:
     return routes
 
 
-def _sees_all(request: Request) -> bool:
-    return may(actor_of(request), Verb.TUNE)
+def _tunes(request: Request) -> bool:
+    return Verb.TUNE in grants_of(request).verbs
 
 
 def _entry(entry: DeclaredEntry, *, whole: bool) -> Json:
@@ -68,6 +68,7 @@ def _entry(entry: DeclaredEntry, *, whole: bool) -> Json:
         "id": entry.id,
         "name": entry.name,
         "owner": entry.owner,
+        "account": entry.account,
         "at": entry.at,
         "revision": entry.revision,
         "declared": plain(shown if whole else veiled(shown, (entry.section.value, entry.id))),

@@ -9,10 +9,11 @@ from fastapi import Depends, Request
 from fastapi.openapi.models import HTTPBase
 from fastapi.security.base import SecurityBase
 
+from config.model.sections import Section
 from config.units import AccountId, GroupId
 from handler.identity.actors import Actor
 from handler.identity.grants import READING, Grants
-from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, Reach, Right, Verb, on_groups
+from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, OnEntity, Reach, Right, Verb, on_groups
 from handler.operations.authorising import Authorising, Forbidden
 from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
@@ -29,6 +30,13 @@ Named: TypeAlias = Callable[[Mapping[str, str]], Reach]
 
 def _account(path: Mapping[str, str]) -> Reach:
     return OnAccount(AccountId(path["account"]))
+
+
+def _entity(path: Mapping[str, str]) -> Reach:
+    try:
+        return OnEntity(Section(path["section"]), path["id"])
+    except ValueError:
+        return OWN_ACCOUNT  # there is no such section, which the route tells
 
 
 class Needs(SecurityBase):
@@ -86,6 +94,8 @@ EXAMINES = Depends(Needs(Verb.EXAMINE))
 MEASURES = Depends(Needs(Verb.METRICS))
 CHECKS_HOOKS = Depends(Needs(Verb.HOOKS, INSTALLATION))
 READS_AUDIT = Depends(Needs(Verb.AUDIT, INSTALLATION))
-TUNES = Depends(Needs(Verb.TUNE, INSTALLATION))
+READS_OWN_ACCOUNT = Depends(Needs(Verb.READ, OWN_ACCOUNT))
+READS_ENTITY = Depends(Needs(Verb.READ, _entity))
+TUNES_OWN_ACCOUNT = Depends(Needs(Verb.TUNE, OWN_ACCOUNT))
 SEES_SEAL = Depends(Needs(Verb.USERS, INSTALLATION))
 MANAGES_USERS = Depends(Needs(Verb.USERS, OWN_ACCOUNT))

@@ -53,6 +53,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/domains": {"name": "shops"},
     "POST /api/v1/accounts": {"name": "books"},
     "PUT /api/v1/accounts/{account}/quota": {"max_groups": 3},
+    "PUT /api/v1/accounts/{account}/uses": {"uses": ["profiles.web"]},
     "POST /api/v1/users/first": {"name": "ada", "anonymous": "none"},
     "PUT /api/v1/anonymous": {"anonymous": "metrics"},
     "POST /api/v1/users": {"name": "bob", "role": "viewer"},

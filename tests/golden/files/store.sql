@@ -15,18 +15,18 @@ CREATE TABLE accounts (
 	domain TEXT NOT NULL, 
 	groups_at_most INTEGER, 
 	members_at_most INTEGER, 
-	created_at REAL NOT NULL, 
+	created_at REAL NOT NULL, uses TEXT DEFAULT '[]' NOT NULL, 
 	CONSTRAINT pk_accounts PRIMARY KEY (id), 
 	CONSTRAINT fk_accounts_domain_domains FOREIGN KEY(domain) REFERENCES domains (id), 
 	CONSTRAINT uq_accounts_uuid UNIQUE (uuid)
 );
-INSERT INTO "accounts" VALUES('root','758dd98a-a98b-5a45-8e27-1954a8a512ff','ROOT',NULL,NULL,0.0);
-INSERT INTO "accounts" VALUES('word','word','shops',7,7,1.5);
+INSERT INTO "accounts" VALUES('root','758dd98a-a98b-5a45-8e27-1954a8a512ff','ROOT',NULL,NULL,0.0,'[]');
+INSERT INTO "accounts" VALUES('word','word','shops',7,7,1.5,'["word"]');
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0036');
+INSERT INTO "alembic_version" VALUES('0037');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -162,10 +162,10 @@ CREATE TABLE entities (
 	id TEXT NOT NULL, 
 	name TEXT NOT NULL, 
 	text TEXT NOT NULL, 
-	revision INTEGER NOT NULL, 
+	revision INTEGER NOT NULL, account TEXT DEFAULT 'root' NOT NULL, 
 	CONSTRAINT pk_entities PRIMARY KEY (section, id)
 );
-INSERT INTO "entities" VALUES('counters','word','word','word',7);
+INSERT INTO "entities" VALUES('counters','word','word','word',7,'word');
 CREATE TABLE entity_revisions (
 	number INTEGER NOT NULL, 
 	at REAL NOT NULL, 
@@ -175,7 +175,7 @@ CREATE TABLE entity_revisions (
 	changes TEXT NOT NULL, 
 	CONSTRAINT pk_entity_revisions PRIMARY KEY (number)
 );
-INSERT INTO "entity_revisions" VALUES(7,1.5,'word','word',7,'[{"type":"EntityChange","key":["counters","word"],"before":null,"after":{"type":"Entity","section":"counters","id":"word","name":"word","text":"word","revision":7}}]');
+INSERT INTO "entity_revisions" VALUES(7,1.5,'word','word',7,'[{"type":"EntityChange","key":["counters","word"],"before":null,"after":{"type":"Entity","section":"counters","id":"word","name":"word","text":"word","revision":7,"account":"word"}}]');
 CREATE TABLE givens (
 	id INTEGER NOT NULL, 
 	group_id TEXT NOT NULL, 
@@ -196,11 +196,11 @@ CREATE TABLE groups (
 	orphaned BOOLEAN NOT NULL, 
 	deleting BOOLEAN NOT NULL, 
 	failed_builds INTEGER NOT NULL, 
-	back_off_until REAL, moves TEXT DEFAULT '[]' NOT NULL, observed TEXT DEFAULT '{"type":"Observed"}' NOT NULL, watched TEXT DEFAULT '[]' NOT NULL, turn TEXT DEFAULT '{"type":"Turn"}' NOT NULL, builds_of TEXT, older TEXT, shrunk TEXT, fresh BOOLEAN DEFAULT 0 NOT NULL, 
+	back_off_until REAL, moves TEXT DEFAULT '[]' NOT NULL, observed TEXT DEFAULT '{"type":"Observed"}' NOT NULL, watched TEXT DEFAULT '[]' NOT NULL, turn TEXT DEFAULT '{"type":"Turn"}' NOT NULL, builds_of TEXT, older TEXT, shrunk TEXT, fresh BOOLEAN DEFAULT 0 NOT NULL, account TEXT DEFAULT 'root' NOT NULL, 
 	CONSTRAINT pk_groups PRIMARY KEY (id)
 );
-INSERT INTO "groups" VALUES('web','{"type":"Definition","group":{"type":"Group","id":"web","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"keep_growth":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null,"credential":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',7,7,1,1,1.5,'no',0,0,2,1700000600.0,'[{"type":"Move","at":1.5,"before":7,"after":7}]','{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5}','[]','{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}}',NULL,'{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7}','{"type":"Shrunk","size":7,"revision":7}',1);
-INSERT INTO "groups" VALUES('worker','{"type":"Definition","group":{"type":"Group","id":"worker","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"keep_growth":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null,"credential":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',NULL,0,0,0,NULL,'no',1,0,0,NULL,'[]','{"type":"Observed","ceilings":[],"seen":null}','[]','{"type":"Turn","began":null,"queued":null}',NULL,NULL,NULL,1);
+INSERT INTO "groups" VALUES('web','{"type":"Definition","group":{"type":"Group","id":"web","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"keep_growth":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null,"credential":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',7,7,1,1,1.5,'no',0,0,2,1700000600.0,'[{"type":"Move","at":1.5,"before":7,"after":7}]','{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5}','[]','{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}}',NULL,'{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7}','{"type":"Shrunk","size":7,"revision":7}',1,'root');
+INSERT INTO "groups" VALUES('worker','{"type":"Definition","group":{"type":"Group","id":"worker","profile":"small","balancers":[{"type":"BalancerUse","balancer":"edge","port":8080}],"minimum":2,"maximum":10,"initial":null,"interval":30.0,"policies":["out","in"],"schedules":[],"named":[],"mode":"act","quiet_time":300.0,"blind_floor":null,"drain":60.0,"grace":120.0,"build_timeout":900.0,"warm_up":60.0,"on_vanish":"replace","repair":{"type":"Repair","vanished":true,"broken":true,"unbuilt":true,"unhealthy":null,"passing":null},"victims":"oldest","distrust":0.3,"freshness":3,"projection":"on","budget":{"type":"Budget","outstanding":null,"per_hour":null},"roll":{"type":"RollBudgets","surge":{"type":"Allowance","number":1.0,"percent":false},"unavailable":{"type":"Allowance","number":0.0,"percent":false}},"max_growth":null,"max_shrinkage":null,"flap_damping":null,"stabilisation":null,"keep_growth":null,"freezes":[],"notify":null,"service":null},"profile":{"type":"Profile","id":"small","cloud":"local","recipe":{"type":"ProcessRecipe","command":["serve","--slots","4"],"env":{"MODE":"demo"},"directory":null,"limits":{"type":"ResourceLimits","memory":null,"cpu_time":null,"open_files":null,"file_size":null,"core":0,"nice":null},"new_privileges":false},"snmp":{"type":"SnmpAccess","port":161,"version":"2c","community":{"type":"SecretRef","env":"SNMP_COMMUNITY","file":null,"credential":null},"user":null,"engine":"gufo"},"ready":null,"parts":[]},"cloud":{"type":"ProcessCloud","id":"local","budget":{"type":"Budget","outstanding":null,"per_hour":null},"calls":null},"balancers":{"edge":{"type":"HaproxyBalancer","id":"edge","socket":"/run/haproxy.sock","backend":"web","further":[],"template":null},"door":{"type":"SharedListener","id":"door","address":"127.0.0.1","port":80}}}',NULL,0,0,0,NULL,'no',1,0,0,NULL,'[]','{"type":"Observed","ceilings":[],"seen":null}','[]','{"type":"Turn","began":null,"queued":null}',NULL,NULL,NULL,1,'root');
 CREATE TABLE hooks (
 	id TEXT NOT NULL, 
 	name TEXT NOT NULL, 

@@ -42,6 +42,7 @@ _TABLE: dict[str, Row] = {
     "account delete": Row(done=None, refused="none", wrong=""),
     "account list": Row(done="", refused="", wrong="more"),
     "account quota": Row(done=None, refused="root --groups 1", wrong="root --groups many"),
+    "account uses": Row(done=None, refused="root profiles.web", wrong="root"),
     "account show": Row(done="root", refused="none", wrong=""),
     "advise": Row(done=None, refused="GOOD --series NONE", wrong="GOOD --limit many", asks=False),
     "attach": Row(done=None, refused="GROUP none --port 80", wrong="GROUP none"),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from handler.identity.grants import EVERYTHING
 from handler.operations.size_operations import ResumeGroup
 from tests.support.cloudstack_api import (
     OTHER_RULE,
@@ -257,7 +258,7 @@ def test_a_group_is_known_by_its_rule_and_grows_to_its_least_number(stage: Stage
 
 
 def test_what_is_made_here_is_what_a_file_would_say(stage: Stage) -> None:
-    declared = stage.scene.up.operations.declarations.document()
+    declared = stage.scene.up.operations.declarations.document(EVERYTHING)
 
     (group,) = (body for name, body in declared["groups"].items() if name.startswith("web-https-"))
     assert group["balancers"] == [{"use": "edge", "port": 8080}]
@@ -300,7 +301,7 @@ def test_a_disabled_group_is_changed_with_what_it_is_made_of(stage: Stage) -> No
     assert profile["otherdeployparams"] == {"disksize": "20"}
     assert (profile["expungevmgraceperiod"], profile["userdata"]) == (30, "I2Nsb3VkLWNvbmZpZwo=")
     assert (group["maxmembers"], group["interval"], group["name"], group["state"]) == (5, 60, "shop-front", "DISABLED")
-    documents = stage.scene.up.operations.declarations.document()["groups"]
+    documents = stage.scene.up.operations.declarations.document(EVERYTHING)["groups"]
     assert [body["drain"] for name, body in documents.items() if name.startswith("web-https-")] == ["30s"]
     stage.done("updateCondition", id=stage.condition["id"], relationaloperator="GT", threshold=50)
     stage.done("updateAutoScaleVmGroup", id=stage.group["id"], maxmembers=3, interval=30, name="web-https")
