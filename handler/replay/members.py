@@ -25,7 +25,7 @@ class BootTimes:
         """Return the time of one member. Members take all times evenly, in an order that is always the same.
 
         >>> [BootTimes((30.0, 60.0, 240.0)).of(number) for number in range(6)]
-        [30.0, 60.0, 60.0, 240.0, 30.0, 240.0]
+        [30.0, 60.0, 30.0, 240.0, 60.0, 30.0]
         """
         ordered = sorted(self.times)
         return ordered[floor(number * _GOLDEN % 1.0 * len(ordered))]
