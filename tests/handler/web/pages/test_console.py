@@ -220,8 +220,8 @@ def test_a_mark_is_reached_by_keyboard_and_keeps_the_focus_through_ticks(daemon:
 def test_another_time_is_asked_for_by_a_link_or_by_dragging_and_stays_through_ticks(
     daemon: Daemon, browser: Browser
 ) -> None:
-    daemon.settled(1, "other")
-    page = settled(browser.page(), daemon, "/groups/other")
+    daemon.settled(1, "last")
+    page = settled(browser.page(), daemon, "/groups/last")
     page.run("[...document.querySelectorAll('.window a')].find(link => link.textContent === '1 h').click()")
     page.until("location.search === '?span=1h' && document.readyState === 'complete'")
     page.until(_IS_LIVE)
