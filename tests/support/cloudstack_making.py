@@ -84,7 +84,7 @@ class MakingWire(RulesWire):
                 f"listLB{plural}": partial(self._list_policies, word),
             }
         for job in self.jobs.values() if command.startswith("list") else ():
-            self._go_on(job)  # whether anybody asks for them or not
+            self._go_on(job)  # whether or not a client asks for them
         if command in own:
             return own[command](given)
         if given.get("resourcetype") in {"Network", "PublicIpAddress"}:

@@ -84,5 +84,5 @@ def test_a_group_gets_its_rule_serves_behind_it_and_takes_it_along_when_it_is_de
     wire.script("disassociateIpAddress", UNREACHED, LOST)
     bed.store.kept[WEB] = replace(bed.store.kept[WEB], deleting=True)
     settle(bed)
-    assert (wire.alive, wire.rules, wire.taken, wire.wishes, wire.policies) == ([], [], [], [], {})
+    assert (wire.alive, wire.rules, wire.taken, wire.recorded, wire.policies) == ([], [], [], [], {})
     assert bed.store.bindings(WEB) == ()
