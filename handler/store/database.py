@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from config.errors import StoreError
 
 
-class Fate(enum.Enum):
+class CommitOutcome(enum.Enum):
     """What became of a transaction that raised an error."""
 
     FAILED = enum.auto()
@@ -61,7 +61,7 @@ class Database(Protocol):
         """Note that the last transaction is durable."""
         ...
 
-    def fate(self, error: BaseException) -> Fate:
+    def outcome_of(self, error: BaseException) -> CommitOutcome:
         """Find out what became of the last transaction of the writing connection, which raised ``error``.
 
         Raises:

@@ -36,7 +36,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from config.errors import StoreError
 from config.units import Seconds
 from handler.store.columns import METADATA
-from handler.store.database import Fate
+from handler.store.database import CommitOutcome
 from handler.store.postgresql_sessions import PostgresqlSessions, explained, is_broken
 from handler.store.schema import meta
 from handler.store.upserts import insert_or_update
@@ -69,7 +69,7 @@ class PostgresqlDatabase:
         self._begun: str | None = None
         """The mark of the transaction under way."""
         self._open: str | None = None
-        """The mark of a transaction whose fate is not known."""
+        """The mark of a transaction whose outcome is not known."""
 
     @property
     def name(self) -> str:
@@ -99,13 +99,13 @@ class PostgresqlDatabase:
         if self._begun is not None:
             self._durable, self._begun = self._begun, None
 
-    def fate(self, error: BaseException) -> Fate:
+    def outcome_of(self, error: BaseException) -> CommitOutcome:
         """Ask the server for the last mark; wait a while if it cannot be reached."""
         begun, self._begun = self._begun, None
         if not is_broken(error):
-            return Fate.FAILED
+            return CommitOutcome.FAILED
         if begun is None:
-            return Fate.LOST
+            return CommitOutcome.LOST
         self._open = begun
         until = self._now() + _SETTLES_WITHIN
         while True:
@@ -133,14 +133,14 @@ class PostgresqlDatabase:
         self.reading.dispose()
         self.writing.dispose()
 
-    def _settle(self, connection: Connection) -> Fate:
+    def _settle(self, connection: Connection) -> CommitOutcome:
         found, begun = connection.execute(_MARK).scalar(), self._open
         self._open = None
         if found is not None and found == begun:
             self._durable = found
-            return Fate.DURABLE
+            return CommitOutcome.DURABLE
         if found == self._durable:
-            return Fate.LOST
+            return CommitOutcome.LOST
         raise self._overtaken()
 
     def _overtaken(self) -> StoreError:

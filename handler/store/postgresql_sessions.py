@@ -139,7 +139,7 @@ class PostgresqlSessions:
 
 
 def is_broken(error: BaseException) -> bool:
-    """Tell whether the connection broke during a transaction, so that its fate is not known."""
+    """Tell whether the connection broke during a transaction, so that its outcome is not known."""
     return isinstance(error, PendingRollbackError) or (isinstance(error, DBAPIError) and error.connection_invalidated)
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from config.errors import StoreError
 from config.units import Seconds
-from handler.store.database import Fate
+from handler.store.database import CommitOutcome
 
 _BUSY: Seconds = 5.0
 """How long to wait for a lock of another program, for example a backup."""
@@ -133,9 +133,9 @@ class SqliteFile:
     def committed(self) -> None:
         """Do nothing: a commit that returned is durable."""
 
-    def fate(self, error: BaseException) -> Fate:
+    def outcome_of(self, error: BaseException) -> CommitOutcome:
         """A commit that fails is undone."""
-        return Fate.FAILED
+        return CommitOutcome.FAILED
 
     def bytes_used(self, connection: Connection) -> int:
         """Return the bytes of all pages that are in use."""

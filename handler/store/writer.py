@@ -11,8 +11,8 @@ once more in a transaction of its own, so that a big one does not fail small one
 twice; only the last call counts.
 
 If the connection to a server breaks, a commit may have been durable before the answer came. The database then tells
-(`handler.store.database.Fate`): no write is done twice, and none is reported as failed that was done. A transaction
-that was lost with its connection is tried once more on the new one.
+(`handler.store.database.CommitOutcome`): no write is done twice, and none is reported as failed that was done. A
+transaction that was lost with its connection is tried once more on the new one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from config.errors import StoreError
-from handler.store.database import Database, Fate
+from handler.store.database import CommitOutcome, Database
 
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
@@ -108,23 +108,23 @@ class StoreWriter:
             self._database.committed()
             self.commits += 1
             return
-        fate = self._fate(attempt)
-        if fate is Fate.DURABLE:
+        outcome = self._outcome_of(attempt)
+        if outcome is CommitOutcome.DURABLE:
             self.commits += 1
-        elif fate is Fate.LOST and again:
+        elif outcome is CommitOutcome.LOST and again:
             self._carry_out(batch, again=False)
-        elif fate is None or len(batch) == 1:
+        elif outcome is None or len(batch) == 1:
             for write in batch:
                 write.error = write.error or attempt.error
         else:
             for write in batch:
                 self._carry_out([write])
 
-    def _fate(self, attempt: _Attempt) -> Fate | None:
+    def _outcome_of(self, attempt: _Attempt) -> CommitOutcome | None:
         """Find out what became of a transaction that failed; ``None``: it cannot be known, and the error says so."""
         finding = _Attempt()
         with finding:
-            return self._database.fate(cast("BaseException", attempt.error))
+            return self._database.outcome_of(cast("BaseException", attempt.error))
         attempt.error = finding.error
         return None
 

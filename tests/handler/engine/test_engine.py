@@ -905,7 +905,7 @@ def _full(store: Store) -> Iterator[None]:
 
 def _refuse_writes(store: Store, word: str) -> None:
     assert isinstance(store, SqliteStore)
-    connection = store._writer._engine.raw_connection()  # the writer's own, between two of its transactions
+    connection = store._writer._database.writing.raw_connection()  # the writer's own, between two of its transactions
     connection.cursor().execute(f"PRAGMA query_only={word}")
     connection.close()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from config.errors import StoreError
+from config.units import ROOT_ACCOUNT
 from handler.identity.roles import UserRole
 from handler.ports.identity import StoredUser
 from handler.ports.key_pairs import StoredKeyPair
@@ -15,7 +16,12 @@ from handler.store.sqlite import SqliteStore
 from tests.support.memory_store import MemoryStore
 from tests.support.store import at
 
-ADA, BOB = (StoredUser(name=name, role=UserRole.ADMIN, created_at=at(0)) for name in ("ada", "bob"))
+ADA, BOB = (
+    StoredUser(
+        name=name, display_name=name, uuid=f"u-{name}", account=ROOT_ACCOUNT, role=UserRole.ADMIN, created_at=at(0)
+    )
+    for name in ("ada", "bob")
+)
 OF_ADA = StoredKeyPair(user="ada", name="ci", api_key="k1", secret="1.s", created_at=at(1))
 OF_BOB = StoredKeyPair(
     user="bob",

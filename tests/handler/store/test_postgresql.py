@@ -15,7 +15,7 @@ from config.model.access import SecretRef
 from config.model.storing import PostgresqlPlace
 from handler.runtime.store_place import database_of
 from handler.store.columns import METADATA
-from handler.store.database import Fate
+from handler.store.database import CommitOutcome
 from handler.store.postgresql import PostgresqlStore, owner, prepare
 from handler.store.postgresql_sessions import PostgresqlSessions, explained
 from tests.support.store import INSTALLATION, WEB, a_definition, at
@@ -170,13 +170,13 @@ def test_reads_and_writes_go_on_when_all_sessions_were_ended(server, on_server):
     assert [event.name for event in on_server.history(WEB, before=None, limit=9)] == ["pause", "declared"]
 
 
-@pytest.mark.parametrize(("ends", "fate"), [("commit", Fate.DURABLE), ("rollback", Fate.LOST)])
-def test_what_became_of_a_transaction_is_known_after_its_connection_broke(database, ends, fate):
+@pytest.mark.parametrize(("ends", "outcome"), [("commit", CommitOutcome.DURABLE), ("rollback", CommitOutcome.LOST)])
+def test_what_became_of_a_transaction_is_known_after_its_connection_broke(database, ends, outcome):
     with database.writing.connect() as connection:
         transaction = connection.begin()
         database.begun(connection)
         getattr(transaction, ends)()
-    assert database.fate(broken()) is fate
+    assert database.outcome_of(broken()) is outcome
     with database.writing.begin() as connection:
         database.begun(connection)
     database.committed()
@@ -195,7 +195,7 @@ def test_a_transaction_that_may_have_been_overtaken_is_not_repeated(server, plac
         transaction.rollback()
     server.execute(OTHER_MARK, place)
     with pytest.raises(StoreError, match="not as this daemon left it"):
-        database.fate(broken())
+        database.outcome_of(broken())
 
 
 # The disk budget
