@@ -1,4 +1,4 @@
-"""The unit of a condition's counter, for panels that are written before anybody has declared a counter.
+"""The unit of a condition's counter, for panels that are written before a counter is declared.
 
 `trimtab_condition_info` tells the unit as it is declared, in the words of `config.model.measures` or in a user's own. A
 second query of the panel brings it, as the name that Grafana has for it, and Grafana's transformation *Config from

@@ -88,7 +88,7 @@ class Jobs:
 
 
 def is_own(view: View, job: StoredJob) -> bool:
-    """Tell whether a caller may see a job: its user, or whoever has its account as a whole."""
+    """Tell whether a caller may see a job: its user, or one that has its account as a whole."""
     return job.user == view.by.name or view.by.grants.holds(AccountId(job.account))
 
 

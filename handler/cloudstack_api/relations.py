@@ -18,19 +18,19 @@ _SECTIONS: Final = {section.value: section for section in Section}
 
 
 def groups_of_policy(view: View, policy: str) -> list[GroupId]:
-    """Return the groups that use a policy, whoever's they are."""
+    """Return the groups that use a policy, of every account."""
     return [group.id for group in view.catalogue.groups.values() if policy in group.named]
 
 
 def groups_of_condition(view: View, condition: str) -> list[GroupId]:
-    """Return the groups that use a condition, whoever's they are."""
+    """Return the groups that use a condition, of every account."""
     policies = view.catalogue.policies
     using = {entity_id for entity_id, policy in policies.items() if condition in policy.when}
     return [group.id for group in view.catalogue.groups.values() if using.intersection(group.policies)]
 
 
 def groups_of_profile(view: View, profile: str) -> list[GroupId]:
-    """Return the groups that use a profile, whoever's they are."""
+    """Return the groups that use a profile, of every account."""
     return [group.id for group in view.catalogue.groups.values() if group.profile == profile]
 
 

@@ -190,7 +190,7 @@ def judge_alone(
 ) -> None:
     """Judge what one account declares as if there were no other: it has what it may use, and nothing else.
 
-    So whatever another account has answers like what nobody has, and no message names it.
+    So what another account has is answered like what does not exist, and no message names it.
 
     Raises:
         DeclarationError: it is unsound by itself.

@@ -101,7 +101,7 @@ class DisableUser:
     tag="users", told=lambda _: "",
 )  # fmt: skip
 class GivePassword:
-    """Set the password with which a user logs in to the console. Whoever is logged in as this user no longer is."""
+    """Set the password with which a user logs in to the console. The user's sessions end."""
 
     user: str
     password: Annotated[str, Len(1, 1000)] = field(repr=False)
@@ -113,7 +113,7 @@ class GivePassword:
 
 @over("DELETE", "/users/{user}/password", "remove_password", verb=Verb.USERS, on=its_user, tag="users")
 class RemovePassword:
-    """Delete a user's password, so that it cannot log in by one. Whoever is logged in as this user no longer is."""
+    """Delete a user's password, so that it cannot log in by one. The user's sessions end."""
 
     user: str
 

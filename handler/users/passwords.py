@@ -54,7 +54,7 @@ class KnownPasswords:
         return user in self._known
 
     async def give(self, user: str, password: str) -> None:
-        """Set a user's password; whoever is logged in as this user no longer is.
+        """Set a user's password; the user's sessions end.
 
         Raises:
             Refused: there is no such user, or the password is too short, too long or the user's name.
@@ -72,7 +72,7 @@ class KnownPasswords:
         logs.say("password_changed", user=user)
 
     async def remove(self, user: str) -> None:
-        """Delete a user's password; whoever is logged in as this user no longer is.
+        """Delete a user's password; the user's sessions end.
 
         Raises:
             Refused: there is no such user, or it has none.

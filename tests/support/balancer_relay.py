@@ -21,7 +21,7 @@ class Trouble(enum.Enum):
     """What befalls one request."""
 
     CUT = "cut"
-    """The connection ends before anybody has heard it."""
+    """The connection ends before the server has heard it."""
     LOST = "lost"
     """It is obeyed, and the answer is lost."""
     HALF = "half"
@@ -61,7 +61,7 @@ class Relay:
         self._trouble, self.heard = (trouble, request), 0
 
     def disarm(self) -> bool:
-        """Let nothing more befall anybody; whether it has befallen one."""
+        """Let no fault happen any more; whether one has happened."""
         befallen = self._trouble is not None and self.heard >= self._trouble[1]
         self._trouble = None
         return befallen

@@ -331,7 +331,7 @@ class CloudstackWire(Befallen):
             raise ApiError(431, text)
 
     def _list_machines(self, given: dict[str, str]) -> dict[str, Any]:
-        for job in self.jobs.values():  # they end whether anybody asks for them or not
+        for job in self.jobs.values():  # they end whether or not a client asks for them
             self._go_on(job)
         keyword = given.get("keyword", "").lower()
         newest_first = reversed(

@@ -76,7 +76,7 @@ class OctaviaStage:
         return next((repr(member) for member in self.pool.members.values() if member["name"] == name), None)
 
     def restart(self) -> None:
-        """It never forgets anybody, unless the pool is made anew."""
+        """It never forgets a member, unless the pool is made anew."""
         del self.octavia.pools[self.pool.id]
         self.pool = self.octavia.tree(name=f"front {next(self._numbers)}")
 

@@ -15,7 +15,7 @@ from tests.support.openstack_wire import PROJECT, Refused, Request, at, mint
 _MOST = 1000
 _NEWEST = 93
 _LISTING = {"name", "limit", "marker", "sort_key", "sort_dir"}
-"""What a listing of servers heeds of what anybody may send; the rest is silently ignored."""
+"""What a listing of servers heeds of what any user may send; the rest is silently ignored."""
 
 
 def _refused(status: int, message: str) -> Refused:

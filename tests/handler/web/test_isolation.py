@@ -140,7 +140,7 @@ def test_each_role_of_an_account_reads_and_acts_on_what_is_its_own_alone(tmp_pat
 
 
 def test_what_is_answered_does_not_depend_on_what_another_account_has(tmp_path: Path) -> None:
-    """The same requests to two daemons: one where the other account has all these names, and one where nobody has."""
+    """The same requests to two daemons: in one the other account has all these names, in the other none."""
     of_paper: list[Target] = []
     told: list[list[tuple[str, int, str]]] = []
 

@@ -64,7 +64,7 @@ class Stage:
 
     @property
     def left(self) -> tuple[object, ...]:
-        """What is there of anybody's."""
+        """What is there, of every account."""
         return self.wire.taken, [rule.name for rule in self.wire.rules], self.wire.recorded, [*self.wire.policies]
 
 
