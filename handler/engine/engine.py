@@ -44,11 +44,8 @@ from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
 from handler.runtime.timekeeper import Timekeeper
 from handler.sealing.seal import Seal
-from handler.users.key_pairs import KnownKeyPairs
+from handler.users.credentials import Credentials
 from handler.users.known import KnownUsers
-from handler.users.login import Login
-from handler.users.passwords import KnownPasswords
-from handler.users.sessions import Sessions
 from handler.users.trail import AuditTrail
 
 _HEARTBEAT: Seconds = 0.1
@@ -106,11 +103,7 @@ class Engine:
         self.ownership = Ownership()
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall, self.ownership.groups_of)
         self.quotas = AccountQuotas(self.runtimes, lambda account: self.users.accounts.account(account).quota)
-        self.seal = Seal(parts.seal_key(None))
-        self.passwords = KnownPasswords(parts.store, self.users, lambda: parts.clock().wall)
-        self.sessions = Sessions(lambda: parts.clock().steady)
-        self.login = Login(self.users, self.passwords, self.sessions, lambda: parts.clock().steady)
-        self.key_pairs = KnownKeyPairs(parts.store, self.users, self.seal, lambda: parts.clock().wall)
+        self.credentials = Credentials(parts.store, self.users, Seal(parts.seal_key(None)), parts.clock)
         self.trail = AuditTrail(parts.store, parts.audit)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
@@ -184,8 +177,7 @@ class Engine:
             edits = await self.take(declared, by="start")
         await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
-        await self.key_pairs.load()
-        await self.passwords.load()
+        await self.credentials.load()
         self.reports.start()
         await self.ingest.start()
         self._chores = [
@@ -315,11 +307,9 @@ class Engine:
                 self.parts.converger.witnesses.expect(clouds)
                 self._declared = declared
         finally:
-            if self._declared is not None:
-                self._decider.start(
-                    self._declared.catalogue
-                )  # the old one goes on if the new one could not be written down
-        await asyncio.to_thread(self.seal.load, self.parts.seal_key(catalogue.seal))
+            if self._declared is not None:  # the old one goes on if the new one could not be written down
+                self._decider.start(self._declared.catalogue)
+        await self.credentials.take_key(self.parts.seal_key(catalogue.seal))
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
         await self._tell(declared, edited)
@@ -343,8 +333,6 @@ class Engine:
     async def _tell(self, declared: Declared, edited: Edited) -> None:
         """Write into the log what came into force."""
         catalogue = declared.catalogue
-        if self.seal.trouble is not None:
-            logs.warn("seal_key_unread", key_in=self.seal.where, error=self.seal.trouble)
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
         for key, problems in list(declared.merged.quarantined.items())[:_TOLD]:
@@ -383,7 +371,7 @@ class Engine:
     async def _flush(self) -> None:
         await self.ingest.hooks.flush()
         await self.users.flush()
-        await self.key_pairs.flush()
+        await self.credentials.flush()
         await asyncio.to_thread(self.parts.store.flush)
 
     async def _prune(self) -> None:

@@ -38,7 +38,7 @@ class KeyAdmin:
     @property
     def signing(self) -> SigningKeys:
         """Return the pairs that signatures are checked by."""
-        return self._engine.key_pairs
+        return self._engine.credentials.key_pairs
 
     def pairs(self, user: str | None, grants: Grants) -> tuple[StoredKeyPair, ...]:
         """Return the pairs of the caller's users, or those of one user.
@@ -49,16 +49,16 @@ class KeyAdmin:
         own = {each.name for each in self._engine.users.users() if grants.holds(each.account)}
         if user is not None and user not in own:
             raise NoSuch(f"there is no user {user}{nearest(user, own)}")
-        return tuple(pair for pair in self._engine.key_pairs.pairs(user) if pair.user in own)
+        return tuple(pair for pair in self._engine.credentials.key_pairs.pairs(user) if pair.user in own)
 
     def opens(self, pair: StoredKeyPair) -> bool:
         """Tell whether the seal has the keys for a pair."""
-        return self._engine.key_pairs.opens(pair)
+        return self._engine.credentials.key_pairs.opens(pair)
 
     def pair(self, user: str, name: str) -> StoredKeyPair:
         """Return one pair. Raises as `rotate`."""
         self._known(user, name)
-        return self._engine.key_pairs.pair(user, name)
+        return self._engine.credentials.key_pairs.pair(user, name)
 
     async def new(self, user: str, name: str, lasts: Seconds | None) -> NewKeyPair:
         """Make a pair and return it, this one time.
@@ -68,7 +68,7 @@ class KeyAdmin:
             Refused: the name is taken or no name, or nothing can be sealed.
         """
         self._known_user(user)
-        return await self._engine.key_pairs.new(user, name, self._ends(lasts))
+        return await self._engine.credentials.key_pairs.new(user, name, self._ends(lasts))
 
     async def rotate(self, user: str, name: str, lasts: Seconds | None) -> NewKeyPair:
         """Return a new pair in place of one; the old one stays valid until `finish`.
@@ -78,21 +78,21 @@ class KeyAdmin:
             Refused: nothing can be sealed.
         """
         self._known(user, name)
-        return await self._engine.key_pairs.rotate(user, name, self._ends(lasts))
+        return await self._engine.credentials.key_pairs.rotate(user, name, self._ends(lasts))
 
     async def finish(self, user: str, name: str) -> None:
         """End the old pair of a rotation. Raises as `rotate`."""
         self._known(user, name)
-        await self._engine.key_pairs.finish(user, name)
+        await self._engine.credentials.key_pairs.finish(user, name)
 
     async def revoke(self, user: str, name: str) -> None:
         """Delete a pair. Raises as `rotate`."""
         self._known(user, name)
-        await self._engine.key_pairs.revoke(user, name)
+        await self._engine.credentials.key_pairs.revoke(user, name)
 
     def seal(self) -> SealStatus:
         """Return the key of the seal, and what it cannot open."""
-        seal, pairs = self._engine.seal, self._engine.key_pairs.pairs()
+        seal, pairs = self._engine.credentials.seal, self._engine.credentials.key_pairs.pairs()
         shut = tuple(f"{pair.user} {pair.name}" for pair in pairs if not self.opens(pair))
         return SealStatus(key=seal.key, where=seal.where, trouble=seal.trouble, sealed=len(pairs), shut=shut)
 
@@ -102,9 +102,9 @@ class KeyAdmin:
         Raises:
             Refused: no key can be read or written, or nothing was sealed so far.
         """
-        if not self._engine.key_pairs.pairs():
+        if not self._engine.credentials.key_pairs.pairs():
             raise Refused("nothing is sealed: the first key pair makes a key (trimtab user key new)")
-        return await self._engine.key_pairs.reseal()
+        return await self._engine.credentials.key_pairs.reseal()
 
     def _ends(self, lasts: Seconds | None) -> Instant | None:
         return None if lasts is None else Instant(self._engine.parts.clock().wall + lasts)
@@ -116,6 +116,6 @@ class KeyAdmin:
 
     def _known(self, user: str, name: str) -> None:
         self._known_user(user)
-        names = [pair.name for pair in self._engine.key_pairs.pairs(user)]
+        names = [pair.name for pair in self._engine.credentials.key_pairs.pairs(user)]
         if name not in names:
             raise NoSuch(f"{user} has no key pair {name}{nearest(name, names)}")

@@ -30,12 +30,12 @@ class UserAdmin:
     @property
     def login(self) -> Login:
         """Return what makes sessions of names and passwords."""
-        return self._engine.login
+        return self._engine.credentials.login
 
     @property
     def sessions(self) -> Sessions:
         """Return the sessions of browsers."""
-        return self._engine.sessions
+        return self._engine.credentials.sessions
 
     async def give_password(self, user: str, password: str) -> None:
         """Set a user's password.
@@ -45,7 +45,7 @@ class UserAdmin:
             Refused: the password is too short, too long or the user's name.
         """
         self._known(user)
-        await self._engine.passwords.give(user, password)
+        await self._engine.credentials.passwords.give(user, password)
 
     async def remove_password(self, user: str) -> None:
         """Delete a user's password.
@@ -55,7 +55,7 @@ class UserAdmin:
             Refused: it has none.
         """
         self._known(user)
-        await self._engine.passwords.remove(user)
+        await self._engine.credentials.passwords.remove(user)
 
     def all(self, grants: Grants) -> tuple[StoredUser, ...]:
         """Return the users of the caller's accounts, by name."""

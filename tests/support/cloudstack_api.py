@@ -117,7 +117,7 @@ class ApiScene:
 
     async def caller(self, user: str) -> Caller:
         """A caller with a new key pair of a user."""
-        pair = await self.up.engine.key_pairs.new(user, "api", None)
+        pair = await self.up.engine.credentials.key_pairs.new(user, "api", None)
         return Caller(self.commands, pair.api_key, pair.secret_key)
 
     async def policies(self, by: Caller | None = None) -> tuple[str, str]:
@@ -154,9 +154,9 @@ async def serving(bed: EngineBed) -> AsyncIterator[ApiScene]:
             await known.begin("ada", Anonymous.NONE)
         commands = CloudstackCommands(up.engine, up.operations, lambda: up.bed.read().steady)
         scene = ApiScene(up, commands, Caller(commands, "", ""))
-        pairs = up.engine.key_pairs.pairs("ada")
+        pairs = up.engine.credentials.key_pairs.pairs("ada")
         if pairs:
-            key = up.engine.key_pairs.signing_key(pairs[0].api_key)
+            key = up.engine.credentials.key_pairs.signing_key(pairs[0].api_key)
             assert key is not None
             scene.admin = Caller(commands, key.api_key, key.secret)
         else:

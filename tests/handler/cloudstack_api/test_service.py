@@ -94,7 +94,7 @@ def test_a_key_that_is_revoked_or_whose_user_is_disabled_is_not_verified(tmp_pat
             await scene.up.operations.users.known.disable("tim", disabled=True)
             disabled = await _refused(tim, "listCounters")
             await scene.up.operations.users.known.disable("tim", disabled=False)
-            await scene.up.engine.key_pairs.revoke("tim", "api")
+            await scene.up.engine.credentials.key_pairs.revoke("tim", "api")
             revoked = await _refused(tim, "listCounters")
             unknown = await _refused(Caller(scene.commands, "none", "x"), "listCounters")
             forged = await _refused(Caller(scene.commands, scene.admin.api_key, "x"), "listCounters")
