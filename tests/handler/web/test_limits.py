@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from config.units import Instant
+from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
 from handler.identity.roles import UserRole
 from handler.ports.identity import StoredToken
@@ -146,7 +147,7 @@ def test_a_token_that_asks_too_often_is_told_when_to_ask_again_also_when_it_read
         replies = [await Client(gate, token).ask("/api/v1/groups") for _ in range(3)]
         assert [reply.status for reply in replies] == [200, 200, 429]
         assert dict(replies[2].sent[0]["headers"])[b"retry-after"] == b"4"
-        assert set(asked) == {("ada", "t")}
+        assert set(asked) == {("ada", Way.TOKEN, "t")}
         assert (await Client(gate, "").ask("/healthz")).status == 200
 
     EngineBed(tmp_path).run(scene)
