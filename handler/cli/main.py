@@ -339,7 +339,7 @@ def converge(
     from handler.operations.group_operations import ConvergeGroup
 
     answer = perform(state, json, ConvergeGroup(group=GroupId(group), dry_run=dry_run))
-    from handler.cli.tables import plan_lines
+    from handler.operations.plan_text import plan_lines
 
     lines(plan_lines(answer))
 

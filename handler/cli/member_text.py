@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from handler.cli.tables import step_text
 from handler.cli.time_format import clock_text
+from handler.operations.plan_text import step_text
 
 
 def closeup_lines(seen: dict[str, Any]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def plan(
 ) -> None:
     """Print the steps that Trimtab would take in a saved world, and its waits. Needs no daemon."""
     from config.gc_pause import uncollected
-    from handler.cli.tables import plan_lines
+    from handler.operations.plan_text import plan_lines
     from handler.snapshots.reading import read_snapshot
     from handler.web.render import planned
 

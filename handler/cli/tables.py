@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -16,6 +16,7 @@ from handler.cli.columns import Column, table
 from handler.cli.roll_tables import rolling_lines
 from handler.cli.time_format import clock_text, moment_text
 from handler.logs import printable
+from handler.operations.plan_text import waits_text
 from handler.planning.status import GroupCondition, severity
 from trigger.explain.time_words import say_pause
 from trigger.requests import Pause
@@ -91,7 +92,7 @@ def group_page(group: Row) -> RenderableType:
         said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
         parts.append(Text(printable(said), style="cyan"))
     parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
-    waits = _waits(group["waits"], group)
+    waits = waits_text(group["waits"], group)
     if waits:
         parts.append(Text(f"waiting: {waits}"))
     return Group(*parts, Text(), members_table(group["members"]))
@@ -185,68 +186,6 @@ _PAUSES = {
     "in": "scale-ins are paused; all else goes on",
 }
 """What each pause stops."""
-
-_WAITS = {
-    "no_desired": "a first desired size",
-    "paused": "a resume",
-    "partial": "a complete listing",
-    "balancer_unknown": "a balancer that can be read",
-    "balancer_not_found": "a balancer that does not exist",
-    "distrust": "a listing without doubt",
-    "vanished": "the size to follow members that are gone",
-    "balancer_busy": "another group's changes of a shared balancer",
-    "back_off": "calls that failed, to be made again",
-    "rate_limit": "the cloud's rate limit",
-    "full": "capacity in the cloud",
-    "enough": "the next pass for the rest",
-    "many_vanished": "evidence that many members are lost; to confirm without it: trimtab converge GROUP",
-    "returning": "returned members to serve, before their replacements leave",
-    "older_store": "a person, since the store may be older than the fleet: trimtab store adopt GROUP",
-    "unrepaired": "a person, since repair of lost members is switched off: trimtab converge GROUP",
-    "many_failing": "more members to answer their health checks",
-}
-"""What a plan waits for, where it is not a number of members in a state."""
-
-
-def _waits(waits: Iterable[tuple[str, int]], told: Mapping[str, Any]) -> str:
-    """Return a plan's waits as text. ``told`` names the quota or the budget."""
-    return ", ".join(_wait(wait, count, told.get(wait)) for wait, count in waits)
-
-
-def _wait(wait: str, count: int, which: str | None) -> str:
-    if wait in {"quota", "budget"} and which:
-        return f"{count} for {wait} ({printable(which)})"
-    return _WAITS.get(wait) or f"{count or ''} {wait.replace('_', ' ')}".lstrip()
-
-
-_APART = frozenset({"kind", "because"})
-
-
-def step_text(step: Row) -> str:
-    """Return one step as text."""
-    rest = " ".join(_said(key, value) for key, value in step.items() if key not in _APART and value is not None)
-    because = f" ({step['because']})" if step.get("because") else ""
-    return f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
-
-
-def _said(key: str, value: object) -> str:
-    if isinstance(value, bool):
-        return key if value else f"not {key}"
-    return str(value)
-
-
-def plan_lines(plan: Row) -> Iterator[str]:
-    """Yield one line for each step, then the waits."""
-    for step in plan["steps"]:
-        yield step_text(step)
-    waits = _waits(plan["waits"].items(), plan)
-    if waits:
-        yield f"waiting: {waits}"
-    stuck = plan.get("stuck", ())
-    for name in stuck:
-        yield f"stuck: {name} cannot be removed; trimtab converge {plan['group']} tries it again at once"
-    if not plan["steps"] and not waits:
-        yield f"converged but for {', '.join(stuck)}: nothing else to do" if stuck else "converged: nothing to do"
 
 
 def _in_cloud(member: Row) -> str:

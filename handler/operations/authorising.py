@@ -47,6 +47,14 @@ class Authorising:
             case unknown:
                 assert_never(unknown)
 
+    def allows(self, actor: Actor, right: Right) -> bool:
+        """Tell whether the actor has the right."""
+        try:
+            self.check(actor, right)
+        except (Forbidden, NoSuch):
+            return False
+        return True
+
     def _groups_of(self, reach: Reach) -> tuple[GroupId, ...] | None:
         """Return the groups of a webhook that is limited to some."""
         if not isinstance(reach, OnWebhook):

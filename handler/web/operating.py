@@ -18,9 +18,7 @@ from config.document.rolling import Allowed
 from config.model.rolling import Allowance
 from handler.identity.actors import NAME_AT_MOST, UNNAMED, Actor
 from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of, right_of
-from handler.operations.authorising import Forbidden
 from handler.operations.facade import Operations
-from handler.operations.lookup import NoSuch
 from handler.operations.registry import OPERATIONS, Operation, perform
 from handler.operations.repeats import KEY_AT_MOST
 from handler.web.answers import answered
@@ -100,17 +98,11 @@ class Performing:
         async def act() -> Response:
             return await answered(address, await perform(self._operations, operation, by))
 
-        if not request.headers.get(KEY) or not is_keyed(address) or not self._allows(operation, by):
+        if not request.headers.get(KEY) or not is_keyed(address):
             return await act()
+        if not self._operations.authorising.allows(by, right_of(operation)):
+            return await act()  # refused, whatever its key
         return await self._repeats.once(request, by, address, act)
-
-    def _allows(self, operation: Operation, by: Actor) -> bool:
-        """Tell whether the caller has the right: a caller without it is refused, whatever its key."""
-        try:
-            self._operations.authorising.check(by, right_of(operation))
-        except (Forbidden, NoSuch):
-            return False
-        return True
 
 
 def _endpoint(kind: type[Operation], address: Address, model: _Model | None) -> Callable[..., Awaitable[Response]]:

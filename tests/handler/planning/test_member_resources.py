@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import DriverError, Full, Permanent, Transient, Unsent
 from config.model.clouds import Calls
-from handler.cli.tables import plan_lines
+from handler.operations.plan_text import plan_lines
 from handler.planning.steps import Create, MakePart, Wait
 from handler.planning.world import Leaving
 from handler.web.render import planned

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handler.cli.tables import plan_lines
+from handler.operations.plan_text import plan_lines
 from handler.orchestrators.openstack.parsing import STATES
 from handler.web.render import planned
 from tests.support.snapshots import read

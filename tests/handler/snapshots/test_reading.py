@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from config.build.wire import name_of
 from config.errors import DeclarationError
-from handler.cli.tables import plan_lines
+from handler.operations.plan_text import plan_lines
 from handler.planning.desired import DesiredState, Limits, Rolling
 from handler.planning.evidence import Loss, LossEvidence, Testimony
 from handler.planning.steps import Create, Wait
