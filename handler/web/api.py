@@ -25,6 +25,7 @@ from handler.web.discovery import build_discovery
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
+from handler.web.pages.act_routes import build_acts
 from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.routes import build_pages
 from handler.web.paging import BadCursor
@@ -48,6 +49,7 @@ def build(operations: Operations) -> FastAPI:
     for router in (_health(operations), build_discovery(operations)):
         app.include_router(router, responses=measuring())
     app.include_router(build_pages(operations))
+    app.include_router(build_acts(operations))
     app.include_router(build_login(operations))
     describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):

@@ -30,6 +30,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/": (Verb.READ, OWN),
     "/events": (Verb.READ, A_GROUP),
     "/groups/{group}": (Verb.READ, A_GROUP),
+    "/groups/{group}/acts": (Verb.READ, A_GROUP),
     "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from config.units import Instant
 from handler.web.pages.choosing import STATES, Choice, Sort
+from handler.web.pages.offers import Topic
 from handler.web.pages.windows import Window, window_of
 
 
@@ -40,3 +41,13 @@ class EventsAsked(TimeAsked):
     group: str | None = None
     since: str = ""
     """The mark of a page of all groups."""
+
+
+class ActAsked(BaseModel):
+    """The dialog that an address asks for."""
+
+    topic: Topic = Topic.SCALE
+    size: int | None = Field(None, ge=0, le=1_000_000)
+    """The size that a person has entered; ``None``: none yet."""
+    member: str = Field("", max_length=255)
+    """Instead of a topic: the member that it is about."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from config.units import GroupId, Instant
+from handler.identity.actors import Actor
 from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
 from handler.web.pages.layout import PageTemplate
@@ -16,6 +17,14 @@ from trigger.requests import FleetPause
 
 Parts = dict[str, Markup]
 """Name → content of the element with that name, which an event replaces."""
+
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+PAGE_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers hide the origin of our own forms
+    "Cache-Control": "no-store",
+}
 
 _TEMPLATE = PageTemplate("frame.html")
 _GLYPHS = {
@@ -48,6 +57,8 @@ class Visitor:
     csrf: str = field(default="", repr=False)
     """What a request of this page that changes something must show."""
     may_log_in: bool = False
+    actor: Actor | None = field(default=None, repr=False)
+    """Whose rights decide what the page offers; ``None``: no one is logged in, and it offers nothing."""
 
 
 NO_LOGIN = Visitor()

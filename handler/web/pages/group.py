@@ -13,6 +13,7 @@ from config.units import GroupId, Instant, MemberName, format_span
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
+from handler.web.pages.acts import ActBar
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
@@ -124,9 +125,14 @@ class MembersTable:
     nothing: str
 
 
-def group_page(facts: Facts) -> Markup:
-    """Lay out the page's content; an event replaces single parts of it."""
-    return _TEMPLATE("page", parts_of(facts), window_choice(facts.window))
+def group_page(facts: Facts, acts: ActBar | None = None) -> Markup:
+    """Lay out the page's content; an event replaces single parts of it.
+
+    Args:
+        facts: what the page shows, the same for all who look.
+        acts: what the person who looks may do; ``None``: nothing.
+    """
+    return _TEMPLATE("page", parts_of(facts), window_choice(facts.window), acts)
 
 
 def window_choice(window: Window) -> WindowChoice:

@@ -17,9 +17,8 @@ from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of, session_of
 from handler.web.pages.assets import read_assets
-from handler.web.pages.frame import document, page_of
+from handler.web.pages.frame import PAGE_HEADERS, document, page_of
 from handler.web.pages.login import LoginForm, login_form
-from handler.web.pages.routes import PAGE_HEADERS
 from handler.web.problems import Problem, problem_response
 from handler.web.session_cookie import LOGIN, LOGOUT, SessionCookie, form_of, own_path
 

@@ -16,12 +16,13 @@ from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
 from handler.web.gate import COOKIE
-from handler.web.needs import READS, READS_OWN, grants_of, session_of
+from handler.web.needs import READS, READS_OWN, actor_of, grants_of, session_of
+from handler.web.pages.act_routes import ActDialogs
 from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
 from handler.web.pages.assets import read_assets
 from handler.web.pages.choosing import Choice, order
 from handler.web.pages.facts import PageGatherer
-from handler.web.pages.frame import NO_LOGIN, Parts, Visitor, banner, document, not_here, page_of
+from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Parts, Visitor, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
 from handler.web.pages.messages import why
@@ -32,13 +33,6 @@ from handler.web.pages.streams import FleetNews, OtherTime, PageStreams, Told
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
-_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-PAGE_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with no-referrer, browsers hide the origin of our own forms
-    "Cache-Control": "no-store",
-}
 _FLEET = ("console.js", "fleet.js")
 _GROUP = ("uplot.js", "charts.js", "console.js")
 
@@ -78,6 +72,7 @@ class Console:
         self._gatherer = PageGatherer(operations)
         self._rows = FleetRows(operations, self._gatherer)
         self._streams = PageStreams(operations)
+        self._acts = ActDialogs(operations)
         self._assets = read_assets()
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
@@ -85,7 +80,7 @@ class Console:
         """Return who looks at a page."""
         session = session_of(request)
         if session is not None:
-            return Visitor(name=session.user, csrf=session.csrf)
+            return Visitor(name=session.user, csrf=session.csrf, actor=actor_of(request))
         return Visitor(may_log_in=request.scope.get(COOKIE) is not None and self._operations.users.known.exist)
 
     async def overview(self, grants: Grants, choice: Choice, visitor: Visitor = NO_LOGIN) -> Response:
@@ -110,9 +105,11 @@ class Console:
             facts = await self._gatherer.facts(group, window)
         except NoSuch as error:
             return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
-        main = await asyncio.to_thread(group_page, facts)
+        acts = self._acts.bar(facts.status, visitor.actor)
+        main = await asyncio.to_thread(group_page, facts, acts)
         stream = "&".join(part for part in (f"/events?{urlencode({'group': group})}", window.query) if part)
-        return self._page(f"{group} · Trimtab", main, stream, group=group, scripts=_GROUP, visitor=visitor)
+        scripts = _GROUP if acts is None else (*_GROUP, "acts.js")
+        return self._page(f"{group} · Trimtab", main, stream, group=group, scripts=scripts, visitor=visitor)
 
     async def setup(self, group: GroupId, grants: Grants, visitor: Visitor = NO_LOGIN) -> Response:
         """Return the page of how one group is set up, as of now."""

@@ -1,0 +1,80 @@
+"""``/groups/{group}/acts``: dialogs that say what will happen. The requests that they send go to the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from config.units import GroupId, MemberName
+from handler.identity.actors import Actor
+from handler.operations.address import right_of
+from handler.operations.facade import Operations
+from handler.operations.group_operations import ConvergeGroup
+from handler.operations.lookup import NoSuch, nearest
+from handler.operations.plan_text import plan_lines
+from handler.operations.registry import perform
+from handler.planning.status import GroupStatus
+from handler.planning.steps import Plan
+from handler.web.needs import READS, actor_of
+from handler.web.pages.acts import ActBar, Allowed, act_bar, dialog_of
+from handler.web.pages.addresses import ActAsked
+from handler.web.pages.frame import PAGE_HEADERS
+from handler.web.pages.offers import Offer, Topic, member_offers, offers_of, size_now
+from handler.web.render import planned
+
+
+def build_acts(operations: Operations) -> APIRouter:
+    """Make the route."""
+    routes, acts = APIRouter(include_in_schema=False), ActDialogs(operations)
+
+    @routes.get("/groups/{group}/acts", dependencies=[READS])
+    async def dialog(request: Request, group: str, asked: Annotated[ActAsked, Query()]) -> Response:
+        return HTMLResponse(await acts.dialog(GroupId(group), asked, actor_of(request)), headers=PAGE_HEADERS)
+
+    return routes
+
+
+class ActDialogs:
+    """Asks for every offer whether its operation is the person's: `Authorising` alone decides."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+
+    def bar(self, status: GroupStatus, actor: Actor | None) -> ActBar | None:
+        """Return what a page offers; ``None``: nothing."""
+        return None if actor is None else act_bar(status, self._allowed(actor))
+
+    async def dialog(self, group: GroupId, asked: ActAsked, actor: Actor) -> Markup:
+        """Return one dialog, as things are now. Raises `NoSuch`."""
+        status, allowed = self._operations.group(group), self._allowed(actor)
+        if asked.member:
+            return dialog_of(f"{asked.member} of {group}", self._of_member(status, asked.member), allowed)
+        plan = await self._plan(group, actor) if asked.topic is Topic.CONVERGE else ()
+        offers = offers_of(asked.topic, status, asked.size, plan)
+        size = None
+        if asked.topic is Topic.SCALE:
+            size = size_now(status) if asked.size is None else asked.size
+        return dialog_of(f"{asked.topic.value.capitalize()} {group}", offers, allowed, size)
+
+    def _allowed(self, actor: Actor) -> Allowed:
+        authorising = self._operations.authorising
+        return lambda operation: authorising.allows(actor, right_of(operation))
+
+    def _of_member(self, status: GroupStatus, name: str) -> Iterable[Offer]:
+        members = {member.name: member for member in status.members}
+        found = members.get(MemberName(name))
+        if found is None:
+            raise NoSuch(f"group {status.group} has no member {name}{nearest(name, members)}")
+        return member_offers(status, found)
+
+    async def _plan(self, group: GroupId, actor: Actor) -> tuple[str, ...]:
+        """Return what a pass would do now, if the person may order one."""
+        dry_run = ConvergeGroup(group=group, dry_run=True)
+        if not self._allowed(actor)(dry_run):
+            return ()
+        plan = await perform(self._operations, dry_run, actor)
+        return tuple(plan_lines(planned(plan))) if isinstance(plan, Plan) else ()

@@ -1,0 +1,103 @@
+"""The buttons of a group's page and their dialogs: of all offers, those that the person who looks is allowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from config.units import MemberName
+from handler.operations.address import call_of
+from handler.operations.registry import Operation
+from handler.planning.status import GroupStatus
+from handler.web.pages.frame import href
+from handler.web.pages.layout import PageTemplate
+from handler.web.pages.offers import ON_MEMBERS, Offer, Topic, offers_of
+
+_TEMPLATE = PageTemplate("acts.html")
+_ANY = MemberName("any")
+"""Stands for a member where only the right matters: it is the same for every member of a group."""
+
+Allowed = Callable[[Operation], bool]
+"""Tells whether the person who looks may do it."""
+
+
+_BUTTONS = {Topic.SCALE: "Scale…", Topic.PAUSE: "Pause…", Topic.CONVERGE: "Converge…"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An offer as its dialog has it: its words, and the request that the page sends."""
+
+    label: str
+    happens: tuple[str, ...]
+    done: str
+    method: str
+    path: str
+    body: str
+    """JSON; empty: there is none."""
+    headers: str
+    """JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialog:
+    """What a person chooses from."""
+
+    title: str
+    choices: tuple[Choice, ...]
+    size: int | None = None
+    """The size that a field shows; ``None``: there is no such field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Opens a dialog."""
+
+    id: str
+    label: str
+    dialog: str
+    """Its path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActBar:
+    """The buttons of one page, for one person."""
+
+    buttons: tuple[Button, ...]
+    member_dialog: str
+    """The path of a member's dialog, up to its name; empty: no member may be changed."""
+
+
+def act_bar(status: GroupStatus, allowed: Allowed) -> ActBar | None:
+    """Return the buttons that lead to something allowed; ``None``: nothing is."""
+    path = f"{href(status.group)}/acts"
+    buttons = tuple(
+        Button(f"act-{topic.value}", _BUTTONS[topic], f"{path}?{urlencode({'topic': topic.value})}")
+        for topic in Topic
+        if any(allowed(offer.operation) for offer in offers_of(topic, status))
+    )
+    members = any(allowed(kind(group=status.group, member=_ANY)) for kind in ON_MEMBERS)
+    return ActBar(buttons=buttons, member_dialog=f"{path}?member=" if members else "") if buttons or members else None
+
+
+def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, size: int | None = None) -> Markup:
+    """Lay out a dialog of what is allowed."""
+    choices = tuple(_choice(offer) for offer in offers if allowed(offer.operation))
+    return _TEMPLATE("dialog", Dialog(title=title, choices=choices, size=size if choices else None))
+
+
+def _choice(offer: Offer) -> Choice:
+    call = call_of(offer.operation)
+    return Choice(
+        label=offer.label,
+        happens=offer.happens,
+        done=offer.done,
+        method=call.method,
+        path=call.path,
+        body="" if call.body is None else call.body.decode(),
+        headers=json.dumps(dict(call.headers)),
+    )

@@ -1,0 +1,245 @@
+"""What a person can do with a group and its members, each with what will happen, in sentences. Pure.
+
+The sentences come from the status that the page shows. Whether the daemon does it, the daemon decides when it is asked.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from config.model.catalogue import Mode
+from handler.operations.group_operations import ConvergeGroup
+from handler.operations.member_operations import DeleteMember, EvictMember, ProtectMember, ReplaceMember
+from handler.operations.registry import Operation
+from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
+from handler.operations.size_tags import size_tag
+from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from trigger.explain.time_words import say_pause
+from trigger.explain.words import sentence_of
+from trigger.reasons import Reason
+from trigger.requests import Pause
+from trigger.verdicts import Direction
+
+ON_MEMBERS = (ProtectMember, ReplaceMember, DeleteMember, EvictMember)
+"""Every kind of operation that `member_offers` offers."""
+
+
+class Topic(enum.Enum):
+    """What a button of the page is about; the value is in the address of its dialog."""
+
+    SCALE = "scale"
+    PAUSE = "pause"
+    CONVERGE = "converge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One thing that a person may do now."""
+
+    operation: Operation
+    label: str
+    happens: tuple[str, ...]
+    """What will happen, in sentences."""
+    done: str
+    """What has happened, where the answer has no words of its own."""
+
+
+def offers_of(
+    topic: Topic, status: GroupStatus, size: int | None = None, plan: Iterable[str] = ()
+) -> tuple[Offer, ...]:
+    """Return what a topic offers, whoever asks.
+
+    Args:
+        topic: what the person wants to do.
+        status: of the group, now.
+        size: the size that the person has entered; ``None``: none yet.
+        plan: the steps of a pass now, in words.
+    """
+    match topic:
+        case Topic.SCALE:
+            return (_scaling(status, size_now(status) if size is None else size),)
+        case Topic.PAUSE:
+            return tuple(_pausing(status))
+        case Topic.CONVERGE:
+            return (_converging(status, plan),)
+        case _:
+            assert_never(topic)
+
+
+def size_now(status: GroupStatus) -> int:
+    """Return the size that a dialog begins with."""
+    return status.minimum if status.desired is None else status.desired
+
+
+def _scaling(status: GroupStatus, size: int) -> Offer:
+    tag = size_tag(status.revision, status.desired)  # what is carried out is what was shown, or nothing
+    return Offer(
+        operation=ScaleGroup(group=status.group, size=size, if_match=tag),
+        label=f"Scale to {size}",
+        happens=tuple(_scaled(status, size)),
+        done=f"The desired size is {size}.",
+    )
+
+
+def _scaled(status: GroupStatus, size: int) -> Iterator[str]:
+    before = status.desired
+    if before is not None:
+        yield _change(status, size)
+    if (refusal := _refusal(status, size)) is not None:
+        yield _refused(sentence_of(refusal))
+    elif before is None or before == size:
+        yield "Nothing changes."
+    elif status.mode is Mode.ADVISE:
+        yield "The group only advises: the decision is recorded, and no member changes."
+    elif size > before:
+        yield f"{_members(size - before)} more; each serves once it is ready. Quiet time begins."
+    else:
+        yield (
+            f"{_members(before - size)} fewer: broken ones leave first, then those that are being built, and never a "
+            "protected one. Each drains before it leaves. Quiet time begins."
+        )
+
+
+def _change(status: GroupStatus, size: int) -> str:
+    return f"Desired size {status.desired} → {size}, bounds {status.minimum}–{status.maximum}."
+
+
+def _refused(why: str) -> str:
+    return f"As things are, this is refused: {why}."
+
+
+def _members(count: int) -> str:
+    return "1 member" if count == 1 else f"{count} members"
+
+
+def _refusal(status: GroupStatus, size: int) -> Reason | None:
+    """Return why the daemon would refuse a person's size, as far as the status shows. Source: `trigger.decide`."""
+    if (halted := _halted(status)) is not None or status.desired is None:
+        return halted or Reason.NOT_LISTED
+    if size == status.desired:
+        return None
+    if _stopped(status).stops(Direction.OUT if size > status.desired else Direction.IN):
+        return Reason.PAUSED
+    if size > status.maximum:
+        return Reason.ABOVE_MAX
+    return Reason.BELOW_MIN if size < status.minimum else None
+
+
+def _halted(status: GroupStatus) -> Reason | None:
+    """Return why no size is accepted at all."""
+    if status.condition is GroupCondition.ORPHANED:
+        return Reason.ORPHANED
+    if status.mode is Mode.OFF:
+        return Reason.MODE_OFF
+    if status.older_store is not None:
+        return Reason.OLDER_STORE
+    return Reason.PAUSED if _stopped(status).halts else None
+
+
+def _stopped(status: GroupStatus) -> Pause:
+    fleet = status.fleet_pause
+    return status.pause if fleet is None else status.pause.also(fleet.pause)
+
+
+def _pausing(status: GroupStatus) -> Iterator[Offer]:
+    group, fleet = status.group, status.fleet_pause
+    if status.pause is not Pause.NO:
+        stays = "" if fleet is None else f" The whole fleet stays as it is: {say_pause(fleet.pause)}."
+        yield Offer(
+            operation=ResumeGroup(group=group),
+            label="Resume",
+            happens=(f"Now: {say_pause(status.pause)}. Decisions and convergence go on.{stays}",),
+            done=f"{group} is resumed.",
+        )
+    if status.pause is not Pause.ALL:
+        yield Offer(
+            operation=PauseGroup(group=group),
+            label="Pause everything",
+            happens=(
+                "Nothing is decided, and no member is made, repaired or removed, until a person resumes.",
+                "Calls that run finish.",
+            ),
+            done=f"{group} is paused.",
+        )
+    if status.pause is not Pause.DECISIONS:
+        yield Offer(
+            operation=PauseGroup(group=group, decisions_only=True),
+            label="Pause decisions",
+            happens=("The desired size stays as it is. Lost and broken members are replaced as before.",),
+            done=f"Decisions of {group} are paused.",
+        )
+    for direction, word in ((Direction.OUT, "larger"), (Direction.IN, "smaller")):
+        if not status.pause.stops(direction):
+            yield Offer(
+                operation=PauseGroup(group=group, direction=direction),
+                label=f"Pause scale-{direction.value}",
+                happens=(f"The group gets no {word}; all else goes on.",),
+                done=f"Scale-{direction.value} of {group} is paused.",
+            )
+
+
+def _converging(status: GroupStatus, plan: Iterable[str]) -> Offer:
+    return Offer(
+        operation=ConvergeGroup(group=status.group),
+        label="Converge",
+        happens=("A pass is made now. If many members are missing, your order confirms that they are lost.", *plan),
+        done="The pass is done.",
+    )
+
+
+def member_offers(status: GroupStatus, member: MemberStatus) -> Iterator[Offer]:
+    """Yield what can be done with a member, whoever asks."""
+    group, name = status.group, member.name
+    yield _protecting(status, member)
+    serves = member.state is MemberState.IN_SERVICE
+    yield Offer(
+        operation=ReplaceMember(group=group, member=name),
+        label="Replace",
+        happens=(
+            f"A new member is made. Once it serves, {name} drains and its machine is deleted. The desired size stays "
+            f"{size_now(status)}."
+            if serves
+            else _refused(f"{name} is not in service"),
+        ),
+        done=f"{name} is being replaced.",
+    )
+    yield Offer(
+        operation=DeleteMember(group=group, member=name),
+        label="Delete",
+        happens=(*_fewer(status, member), f"{name} drains, and its machine is deleted. No other takes its place."),
+        done=f"{name} leaves.",
+    )
+    yield Offer(
+        operation=EvictMember(group=group, member=name),
+        label="Evict",
+        happens=(
+            *_fewer(status, member),
+            f"{name} leaves its balancers and loses its mark. Its machine goes on running.",
+        ),
+        done=f"{name} leaves, and its machine stays.",
+    )
+
+
+def _protecting(status: GroupStatus, member: MemberStatus) -> Offer:
+    name, ends = member.name, member.protected
+    protected, free = f"No scale-in chooses {name}.", f"A scale-in may choose {name} again."
+    return Offer(
+        operation=ProtectMember(group=status.group, member=name, protected=not ends),
+        label="End protection" if ends else "Protect",
+        happens=(free if ends else protected,),
+        done=free if ends else protected,
+    )
+
+
+def _fewer(status: GroupStatus, member: MemberStatus) -> Iterator[str]:
+    """Yield what becomes of the size when a member leaves for good."""
+    if status.desired is not None:
+        yield _change(status, status.desired - 1)
+    refusal = _refusal(status, size_now(status) - 1)
+    if refusal is not None:
+        yield _refused(sentence_of(refusal))
+    elif member.protected:
+        yield _refused(f"{member.name} is protected")

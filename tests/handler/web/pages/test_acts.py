@@ -1,0 +1,153 @@
+"""What a group's page offers to each role, and what it says beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from config.model.catalogue import Mode
+from handler.identity.grants import Grants
+from handler.identity.roles import VERBS, UserRole
+from handler.operations.address import address_of, right_of
+from handler.operations.member_operations import ProtectMember
+from handler.operations.registry import Operation
+from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
+from handler.planning.status import GroupCondition, GroupStatus, MemberState
+from handler.web.pages.acts import Allowed, act_bar, dialog_of
+from handler.web.pages.offers import ON_MEMBERS, Offer, Topic, member_offers, offers_of
+from tests.support.pages import a_member, a_status
+from trigger.requests import FleetPause, Pause
+
+PAUSED = replace(a_status(a_member()), pause=Pause.ALL)
+
+
+def all_offers(status: GroupStatus) -> Iterator[Offer]:
+    yield from chain.from_iterable(offers_of(topic, status) for topic in Topic)
+    for member in status.members:
+        yield from member_offers(status, member)
+
+
+def with_role(role: UserRole) -> Allowed:
+    """Rule as the daemon does, on the rights of a role."""
+    grants = Grants(VERBS[role])
+    return lambda operation: grants.ruling(right_of(operation)).value == "allowed"
+
+
+def offered(role: UserRole) -> set[str]:
+    return {address_of(type(offer.operation)).name for offer in all_offers(PAUSED) if with_role(role)(offer.operation)}
+
+
+OPERATES = {"scale", "pause", "resume", "converge", "protect", "replace", "dismiss"}
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        (UserRole.VIEWER, set()),
+        (UserRole.OPERATOR, OPERATES),
+        (UserRole.TUNER, OPERATES),
+        (UserRole.ADMIN, OPERATES | {"evict"}),
+    ],
+)
+def test_a_role_is_offered_what_it_may_do(role: UserRole, names: set[str]) -> None:
+    assert offered(role) == names
+
+
+@pytest.mark.parametrize("role", UserRole)
+def test_a_page_has_a_button_for_every_offer_of_a_role_and_no_other(role: UserRole) -> None:
+    bar = act_bar(PAUSED, with_role(role))
+    assert (bar is None) is (role is UserRole.VIEWER)
+    if bar is not None:
+        assert [button.label for button in bar.buttons] == ["Scale…", "Pause…", "Converge…"]
+        assert bar.member_dialog == "/groups/web/acts?member="
+
+
+def test_only_members_are_offered_to_whom_only_members_are_allowed() -> None:
+    bar = act_bar(PAUSED, lambda operation: isinstance(operation, ProtectMember))
+    assert bar is not None
+    assert (bar.buttons, bool(bar.member_dialog)) == ((), True)
+
+
+def test_the_kinds_that_decide_about_a_member_s_button_are_those_that_are_offered() -> None:
+    assert {type(offer.operation) for offer in member_offers(PAUSED, a_member())} == set(ON_MEMBERS)
+
+
+def test_every_offer_says_what_happens_and_what_has_happened() -> None:
+    assert all(offer.label and all(offer.happens) and offer.happens and offer.done for offer in all_offers(PAUSED))
+
+
+def foreseen(status: GroupStatus, size: int) -> str:
+    (offer,) = offers_of(Topic.SCALE, status, size)
+    return " ".join(offer.happens)
+
+
+@pytest.mark.parametrize(
+    ("changed", "size", "words"),
+    [
+        ({}, 5, "Desired size 3 → 5, bounds 2–10. 2 members more"),
+        ({}, 2, "Desired size 3 → 2, bounds 2–10. 1 member fewer"),
+        ({}, 3, "Nothing changes."),
+        ({}, 11, "this is refused: more than max"),
+        ({}, 1, "this is refused: fewer than min"),
+        ({"pause": Pause.ALL}, 5, "this is refused: paused"),
+        ({"pause": Pause.IN}, 2, "this is refused: paused"),
+        ({"pause": Pause.IN}, 5, "2 members more"),
+        ({"fleet_pause": FleetPause(pause=Pause.OUT, by="ada", since=0.0)}, 5, "this is refused: paused"),
+        ({"mode": Mode.OFF}, 5, "this is refused: mode off"),
+        ({"mode": Mode.ADVISE}, 5, "no member changes"),
+        ({"condition": GroupCondition.ORPHANED}, 5, "this is refused: the group has left"),
+        ({"desired": None}, 5, "As things are, this is refused: no size yet"),
+    ],
+)
+def test_a_size_says_what_it_would_do(changed: dict[str, Any], size: int, words: str) -> None:
+    assert words in foreseen(replace(a_status(), **changed), size)
+
+
+def test_a_size_that_is_sent_holds_only_for_the_size_that_was_shown() -> None:
+    (offer,) = offers_of(Topic.SCALE, replace(a_status(), revision=7), 5)
+    assert offer.operation == ScaleGroup(group=a_status().group, size=5, if_match='"7.3"')
+
+
+@pytest.mark.parametrize(
+    ("pause", "further"),
+    [
+        (Pause.NO, ["Pause everything", "Pause decisions", "Pause scale-out", "Pause scale-in"]),
+        (Pause.OUT, ["Resume", "Pause everything", "Pause decisions", "Pause scale-in"]),
+        (Pause.DECISIONS, ["Resume", "Pause everything"]),
+        (Pause.ALL, ["Resume", "Pause decisions"]),
+    ],
+)
+def test_of_pauses_those_are_offered_that_change_something(pause: Pause, further: list[str]) -> None:
+    assert [offer.label for offer in offers_of(Topic.PAUSE, replace(a_status(), pause=pause))] == further
+
+
+def test_a_resume_says_that_the_fleet_stays_paused() -> None:
+    fleet = FleetPause(pause=Pause.ALL, by="ada", since=0.0)
+    first, *_ = offers_of(Topic.PAUSE, replace(PAUSED, fleet_pause=fleet))
+    assert isinstance(first.operation, ResumeGroup)
+    assert "The whole fleet stays as it is: paused." in first.happens[0]
+
+
+def test_a_protected_member_is_kept_until_its_protection_ends() -> None:
+    protecting, _, deleting, _ = member_offers(a_status(), a_member(protected=True))
+    assert protecting.operation == ProtectMember(group=a_status().group, member=a_member().name, protected=False)
+    assert "As things are, this is refused: web-k3f9ab-1 is protected." in deleting.happens
+
+
+def test_a_member_that_does_not_serve_yet_is_not_replaced() -> None:
+    _, replacing, *_ = member_offers(a_status(), a_member(state=MemberState.BUILDING))
+    assert replacing.happens == ("As things are, this is refused: web-k3f9ab-1 is not in service.",)
+
+
+def test_a_dialog_has_what_is_allowed_and_the_request_of_each() -> None:
+    def pauses(operation: Operation) -> bool:
+        return isinstance(operation, PauseGroup)
+
+    markup = dialog_of("Pause web", offers_of(Topic.PAUSE, a_status()), pauses)
+    assert re.findall(r'data-path="([^"]*)"', markup) == ["/api/v1/groups/web/pause"] * 4
+    assert "Your role allows none of this." in dialog_of("Pause web", offers_of(Topic.PAUSE, PAUSED), lambda _: False)
