@@ -49,12 +49,13 @@ class ActDialogs:
         return None if actor is None else act_bar(status, self._allowed(actor))
 
     async def dialog(self, group: GroupId, asked: ActAsked, actor: Actor) -> Markup:
-        """Return one dialog, as things are now. Raises `NoSuch`."""
+        """Return one dialog, as things are now. Raises `NoSuch` and `StoreError`."""
         status, allowed = self._operations.group(group), self._allowed(actor)
         if asked.member:
             return dialog_of(f"{asked.member} of {group}", self._of_member(status, asked.member), allowed)
         plan = await self._plan(group, actor) if asked.topic is Topic.CONVERGE else ()
-        offers = offers_of(asked.topic, status, asked.size, plan)
+        revisions = await self._operations.rolling.revisions(group) if asked.topic is Topic.ROLL else ()
+        offers = offers_of(asked.topic, status, asked.size, plan, revisions)
         size = None
         if asked.topic is Topic.SCALE:
             size = size_now(status) if asked.size is None else asked.size

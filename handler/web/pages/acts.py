@@ -25,7 +25,7 @@ Allowed = Callable[[Operation], bool]
 """Tells whether the person who looks may do it."""
 
 
-_BUTTONS = {Topic.SCALE: "Scale…", Topic.PAUSE: "Pause…", Topic.CONVERGE: "Converge…"}
+_BUTTONS = {Topic.SCALE: "Scale…", Topic.PAUSE: "Pause…", Topic.CONVERGE: "Converge…", Topic.ROLL: "Roll…"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

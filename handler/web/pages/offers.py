@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from config.model.catalogue import Mode
-from handler.operations.group_operations import ConvergeGroup
+from handler.operations.group_operations import ConvergeGroup, EndRollback, RollBack, StartRoll, StopRoll
 from handler.operations.member_operations import DeleteMember, EvictMember, ProtectMember, ReplaceMember
+from handler.operations.outcomes import RevisionStatus
 from handler.operations.registry import Operation
 from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
 from handler.operations.size_tags import size_tag
+from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
+from handler.web.pages.figures import minute
 from trigger.explain.time_words import say_pause
 from trigger.explain.words import sentence_of
 from trigger.reasons import Reason
@@ -33,6 +36,7 @@ class Topic(enum.Enum):
     SCALE = "scale"
     PAUSE = "pause"
     CONVERGE = "converge"
+    ROLL = "roll"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,11 @@ class Offer:
 
 
 def offers_of(
-    topic: Topic, status: GroupStatus, size: int | None = None, plan: Iterable[str] = ()
+    topic: Topic,
+    status: GroupStatus,
+    size: int | None = None,
+    plan: Iterable[str] = (),
+    revisions: Iterable[RevisionStatus] = (),
 ) -> tuple[Offer, ...]:
     """Return what a topic offers, whoever asks.
 
@@ -57,6 +65,7 @@ def offers_of(
         status: of the group, now.
         size: the size that the person has entered; ``None``: none yet.
         plan: the steps of a pass now, in words.
+        revisions: of the group's definition, newest first.
     """
     match topic:
         case Topic.SCALE:
@@ -65,6 +74,8 @@ def offers_of(
             return tuple(_pausing(status))
         case Topic.CONVERGE:
             return (_converging(status, plan),)
+        case Topic.ROLL:
+            return (_rolling(status), *_rolling_back(status, revisions))
         case _:
             assert_never(topic)
 
@@ -95,11 +106,11 @@ def _scaled(status: GroupStatus, size: int) -> Iterator[str]:
     elif status.mode is Mode.ADVISE:
         yield "The group only advises: the decision is recorded, and no member changes."
     elif size > before:
-        yield f"{_members(size - before)} more; each serves once it is ready. Quiet time begins."
+        yield f"{_members(size - before)} more; each serves once it is ready. The group's quiet time begins."
     else:
         yield (
             f"{_members(before - size)} fewer: broken ones leave first, then those that are being built, and never a "
-            "protected one. Each drains before it leaves. Quiet time begins."
+            "protected one. Each drains before it leaves. The group's quiet time begins."
         )
 
 
@@ -188,6 +199,70 @@ def _converging(status: GroupStatus, plan: Iterable[str]) -> Offer:
         happens=("A pass is made now. If many members are missing, your order confirms that they are lost.", *plan),
         done="The pass is done.",
     )
+
+
+def _rolling(status: GroupStatus) -> Offer:
+    group, roll = status.group, status.roll
+    if roll is not None and roll.state is RollState.RUNNING:
+        return Offer(
+            operation=StopRoll(group=group),
+            label="Stop the roll",
+            happens=(
+                f"{_members(roll.remaining)} of {roll.done + roll.remaining} stay as they are.",
+                "What is leaving goes on leaving, and the roll can go on later.",
+            ),
+            done="The roll is stopped.",
+        )
+    budgets = "budgets as declared"
+    if roll is not None and roll.state is not RollState.DONE:
+        budgets = f"budgets as before: surge {roll.surge}, unavailable {roll.unavailable}"
+    what = f"{_members(status.old)} of an earlier profile to replace, one after the other; {budgets}."
+    held = (_refused(f"mode {status.mode.value}"),) if status.mode is not Mode.ACT else ()
+    return Offer(
+        operation=StartRoll(group=group),
+        label="Roll",
+        happens=(*held, what if status.old else "No member is of an earlier profile: nothing is replaced."),
+        done="The roll has begun.",
+    )
+
+
+def _rolling_back(status: GroupStatus, revisions: Iterable[RevisionStatus]) -> Iterator[Offer]:
+    """Yield a rollback to each earlier profile, newest first, and the end of one."""
+    group, pinned, goes = status.group, status.rollback, _goes_on(status)
+    if pinned is not None:
+        yield Offer(
+            operation=EndRollback(group=group),
+            label="End the rollback",
+            happens=(
+                f"New members are made from the declared profile again, not from revision {pinned.revision}'s.",
+                goes,
+            ),
+            done="New members are made from the declared profile again.",
+        )
+    known = tuple(revisions)
+    seen = {each.profile for each in known if each.in_force or each.declared}
+    for each in known:
+        if each.profile in seen:
+            continue
+        seen.add(each.profile)
+        good = "never converged" if each.converged_at is None else f"converged at {minute(each.converged_at)} UTC"
+        yield Offer(
+            operation=RollBack(group=group, to=each.number),
+            label=f"Roll back to revision {each.number}",
+            happens=(
+                f"New members are made from its profile. Members made from it: {each.members}.",
+                f"It came into force at {minute(each.at)} UTC, and {good}.",
+                goes,
+            ),
+            done=f"New members are made from the profile of revision {each.number}.",
+        )
+
+
+def _goes_on(status: GroupStatus) -> str:
+    """Return what another profile means for the members that there are."""
+    if status.roll is not None and status.roll.state in {RollState.RUNNING, RollState.HALTED}:
+        return "The roll replaces members with that profile, too."
+    return "Members that there are stay, until a roll replaces them."
 
 
 def member_offers(status: GroupStatus, member: MemberStatus) -> Iterator[Offer]:

@@ -171,6 +171,13 @@ def test_a_member_is_protected_through_ticks_and_set_free(daemon: Daemon, page: 
     assert not page.problems
 
 
+def test_a_roll_with_nothing_to_replace_says_so_before_and_after(page: Page) -> None:
+    press(page, "#act-roll")
+    page.until(f"{_DIALOG}.includes('nothing is replaced')")
+    carry_out(page, "no member is left to replace")
+    assert not page.problems
+
+
 def test_whatever_a_dialog_has_is_named_for_people_who_cannot_see_it(page: Page) -> None:
     press(page, "tr[data-member] button")
     choose(page, "Replace")

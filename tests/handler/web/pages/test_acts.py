@@ -15,12 +15,15 @@ from handler.identity.grants import Grants
 from handler.identity.roles import VERBS, UserRole
 from handler.operations.address import address_of, right_of
 from handler.operations.member_operations import ProtectMember
+from handler.operations.outcomes import RevisionStatus
 from handler.operations.registry import Operation
 from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
-from handler.planning.status import GroupCondition, GroupStatus, MemberState
+from handler.planning.rolls import RollState
+from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.web.pages.acts import Allowed, act_bar, dialog_of
 from handler.web.pages.offers import ON_MEMBERS, Offer, Topic, member_offers, offers_of
 from tests.support.pages import a_member, a_status
+from tests.support.store import at
 from trigger.requests import FleetPause, Pause
 
 PAUSED = replace(a_status(a_member()), pause=Pause.ALL)
@@ -42,7 +45,7 @@ def offered(role: UserRole) -> set[str]:
     return {address_of(type(offer.operation)).name for offer in all_offers(PAUSED) if with_role(role)(offer.operation)}
 
 
-OPERATES = {"scale", "pause", "resume", "converge", "protect", "replace", "dismiss"}
+OPERATES = {"scale", "pause", "resume", "converge", "protect", "replace", "dismiss", "roll"}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_a_page_has_a_button_for_every_offer_of_a_role_and_no_other(role: UserRo
     bar = act_bar(PAUSED, with_role(role))
     assert (bar is None) is (role is UserRole.VIEWER)
     if bar is not None:
-        assert [button.label for button in bar.buttons] == ["Scale…", "Pause…", "Converge…"]
+        assert [button.label for button in bar.buttons] == ["Scale…", "Pause…", "Converge…", "Roll…"]
         assert bar.member_dialog == "/groups/web/acts?member="
 
 
@@ -97,7 +100,7 @@ def foreseen(status: GroupStatus, size: int) -> str:
         ({"pause": Pause.ALL}, 5, "this is refused: paused"),
         ({"pause": Pause.IN}, 2, "this is refused: paused"),
         ({"pause": Pause.IN}, 5, "2 members more"),
-        ({"fleet_pause": FleetPause(pause=Pause.OUT, by="ada", since=0.0)}, 5, "this is refused: paused"),
+        ({"fleet_pause": FleetPause(pause=Pause.OUT, by="ada", since=at(0))}, 5, "this is refused: paused"),
         ({"mode": Mode.OFF}, 5, "this is refused: mode off"),
         ({"mode": Mode.ADVISE}, 5, "no member changes"),
         ({"condition": GroupCondition.ORPHANED}, 5, "this is refused: the group has left"),
@@ -127,7 +130,7 @@ def test_of_pauses_those_are_offered_that_change_something(pause: Pause, further
 
 
 def test_a_resume_says_that_the_fleet_stays_paused() -> None:
-    fleet = FleetPause(pause=Pause.ALL, by="ada", since=0.0)
+    fleet = FleetPause(pause=Pause.ALL, by="ada", since=at(0))
     first, *_ = offers_of(Topic.PAUSE, replace(PAUSED, fleet_pause=fleet))
     assert isinstance(first.operation, ResumeGroup)
     assert "The whole fleet stays as it is: paused." in first.happens[0]
@@ -151,3 +154,52 @@ def test_a_dialog_has_what_is_allowed_and_the_request_of_each() -> None:
     markup = dialog_of("Pause web", offers_of(Topic.PAUSE, a_status()), pauses)
     assert re.findall(r'data-path="([^"]*)"', markup) == ["/api/v1/groups/web/pause"] * 4
     assert "Your role allows none of this." in dialog_of("Pause web", offers_of(Topic.PAUSE, PAUSED), lambda _: False)
+
+
+A_ROLL = RollStatus(
+    state=RollState.RUNNING, because="", target="new", surge="2", unavailable="10%", started_at=at(0), by="ada",
+    ended_at=None, done=3, remaining=4, protected=(),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "label", "words"),
+    [
+        ({"roll": A_ROLL}, "Stop the roll", "4 members of 7 stay as they are"),
+        ({"roll": replace(A_ROLL, state=RollState.STOPPED), "old": 1}, "Roll", "as before: surge 2, unavailable 10%"),
+        ({"roll": replace(A_ROLL, state=RollState.DONE), "old": 2}, "Roll", "2 members of an earlier profile"),
+        ({}, "Roll", "nothing is replaced"),
+        ({"mode": Mode.ADVISE, "old": 1}, "Roll", "this is refused: mode advise"),
+    ],
+)
+def test_a_roll_says_how_many_members_it_replaces(changed: dict[str, Any], label: str, words: str) -> None:
+    offer, *_ = offers_of(Topic.ROLL, replace(a_status(), **changed))
+    assert offer.label == label
+    assert words in " ".join(offer.happens)
+
+
+def a_revision(number: int, profile: str, **more: Any) -> RevisionStatus:
+    plainly = {"changes": (), "members": 1, "converged_at": None, "declared": False, "in_force": False, "edits": ()}
+    return RevisionStatus(number=number, at=at(number), profile=profile, **{**plainly, **more})
+
+
+REVISIONS = (
+    a_revision(5, "new", declared=True),
+    a_revision(4, "pinned", in_force=True),
+    a_revision(3, "old", converged_at=at(9)),
+    a_revision(2, "old"),
+    a_revision(1, "new"),
+)
+
+
+def test_a_rollback_leads_to_each_earlier_profile_once_and_ends() -> None:
+    pinned = RollbackStatus(revision=4, at=at(5), by="ada")
+    _, *offers = offers_of(Topic.ROLL, replace(a_status(), rollback=pinned), revisions=REVISIONS)
+    assert [offer.label for offer in offers] == ["End the rollback", "Roll back to revision 3"]
+    assert "Members made from it: 1." in offers[1].happens[0]
+    assert offers[1].happens[2] == "Members that there are stay, until a roll replaces them."
+
+
+def test_a_rollback_while_a_roll_runs_turns_the_roll() -> None:
+    *_, offer = offers_of(Topic.ROLL, replace(a_status(), roll=A_ROLL), revisions=REVISIONS)
+    assert offer.happens[-1] == "The roll replaces members with that profile, too."
