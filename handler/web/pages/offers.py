@@ -58,7 +58,7 @@ def offers_of(
     plan: Iterable[str] = (),
     revisions: Iterable[RevisionStatus] = (),
 ) -> tuple[Offer, ...]:
-    """Return what a topic offers, whoever asks.
+    """Return what a topic offers, for any person.
 
     Args:
         topic: what the person wants to do.
@@ -266,7 +266,7 @@ def _goes_on(status: GroupStatus) -> str:
 
 
 def member_offers(status: GroupStatus, member: MemberStatus) -> Iterator[Offer]:
-    """Yield what can be done with a member, whoever asks."""
+    """Yield what can be done with a member, by any person."""
     group, name = status.group, member.name
     yield _protecting(status, member)
     serves = member.state is MemberState.IN_SERVICE

@@ -334,7 +334,7 @@ def test_two_conditions_on_one_counter_make_no_policy(stage: Stage) -> None:
     stage.done("deleteCondition", id=twin["id"])
 
 
-def test_disabling_is_the_groups_whole_pause_whoever_ends_it(stage: Stage) -> None:
+def test_disabling_is_the_groups_whole_pause_whichever_api_ends_it(stage: Stage) -> None:
     assert stage.done("disableAutoScaleVmGroup", id=stage.group["id"])["state"] == "DISABLED"
     (name,) = (group for group in stage.scene.up.engine.runtimes if group.startswith("web-https-"))
     assert stage.scene.up.operations.group(name).pause.value == "all"
