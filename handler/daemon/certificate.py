@@ -1,7 +1,8 @@
 """The certificate that the daemon shows: read at the start, and again when one of its files changes.
 
-The pair is tried in a context of its own first, so a pair that is half written, or does not fit, leaves the old one in
-force until the next look. Connections that are there keep the certificate with which they began.
+Each pair gets a context of its own, so a pair that is half written, or does not fit, leaves the old one in force until
+the next look, and no handshake meets half a change. Connections that are there keep the certificate with which they
+began.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class ServerCertificate:
         """
         self._declared = declared
         self.context = _context(declared)
+        self._newest = self.context
+        self.context.sni_callback = self._show_newest
         self.facts = facts_of(declared.certificate)
         self._seen = _stamp(declared)
 
@@ -55,17 +58,19 @@ class ServerCertificate:
             return False
         self._seen = stamp
         try:
-            _context(self._declared)
-            facts = facts_of(self._declared.certificate)
-            self.context.load_cert_chain(self._declared.certificate, self._declared.key)
-        except (Refused, OSError) as error:
+            made, facts = _context(self._declared), facts_of(self._declared.certificate)
+        except Refused as error:
             logs.warn(
                 "certificate_refused", file=self._declared.certificate, error=str(error), note="the old one stays"
             )
             return False
-        self.facts = facts
+        self._newest, self.facts = made, facts
         logs.say("certificate_taken", file=self._declared.certificate, expires_at=int(facts.expires_at))
         return True
+
+    def _show_newest(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        """Begin a connection with the newest certificate. It is also called for clients that name no server."""
+        connection.context = self._newest
 
     async def watch(self) -> None:
         """Look again and again until cancelled."""
