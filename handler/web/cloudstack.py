@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from urllib.parse import parse_qsl
 
 from handler import logs
@@ -10,6 +11,9 @@ from handler.cloudstack_api.rendering import Answer, fault_answer
 from handler.cloudstack_api.service import CloudstackCommands
 from handler.web.gate import App, Receive, Scope, Send
 
+_LOG = logging.getLogger("trimtab")
+_COMMAND_SHOWN = 64
+"""Characters of a command's name that the log repeats."""
 _FIELDS_AT_MOST = 500
 _METHODS = frozenset({"GET", "POST"})
 
@@ -41,7 +45,9 @@ class CloudstackReceiver:
         try:
             found = await self._commands.answer(api, parameters, "" if client is None else str(client[0]))
         except Exception as error:  # noqa: BLE001  # a defect has an answer of CloudStack's form, too
-            logs.warn("cloudstack_api_failed", error=f"{type(error).__name__}: {error}")
+            command = parameters.get("command", "")[:_COMMAND_SHOWN]
+            logs.warn("cloudstack_api_failed", command=command, error=f"{type(error).__name__}: {error}")
+            _LOG.debug("%s", logs.logfmt("traceback", what="cloudstack_api"), exc_info=True)
             fault = CloudstackFault(FaultCode.INTERNAL, f"the daemon failed ({type(error).__name__}): see its log")
             found = fault_answer("errorresponse", fault, parameters.get("response", ""))
         await _send(send, found)

@@ -216,11 +216,11 @@ REFUSALS: dict[str, tuple[str, dict[str, object], int, str]] = {
         "listAutoScaleVmGroups", {"id": "{group}", "lbruleid": RULE}, 431,
         "When id is specified other parameters need not be specified",
     ),
-    "account of nobody": (
+    "an account that does not exist": (
         "listConditions", {"account": "none", "domainid": "d5a50268-0437-58cb-9c74-0c9cc8d217c2"}, 431,
         "Unable to find account none",
     ),
-    "job of nobody": ("queryAsyncJobResult", {"jobid": "x"}, 431, "Invalid parameter jobid value=x"),
+    "a job that does not exist": ("queryAsyncJobResult", {"jobid": "x"}, 431, "Invalid parameter jobid value=x"),
     "details of what has none": (
         "addResourceDetail",
         {"resourceid": "x", "resourcetype": "Volume", "details[0].a": "1"}, 431, "Unsupported resource type Volume",
