@@ -44,7 +44,7 @@ def add(  # noqa: PLR0913, PLR0917  # an option each
         max_members=members,
         uses=_list(uses),
     )
-    act(state, json, made, said=f"{name}: added, in domain {domain}; a user: trimtab user add NAME --account {name}")
+    act(state, json, made, message=f"{name}: added, in domain {domain}; a user: trimtab user add NAME --account {name}")
 
 
 @account.command("list")
@@ -70,7 +70,7 @@ def quota(
     from handler.operations.account_operations import SetQuota
 
     given = SetQuota(account=AccountId(name), max_groups=groups, max_members=members)
-    act(state, json, given, said=f"{name}: groups: {_bound(groups)}; members: {_bound(members)}")
+    act(state, json, given, message=f"{name}: groups: {_bound(groups)}; members: {_bound(members)}")
 
 
 @account.command("uses")
@@ -87,7 +87,7 @@ def uses(
         state,
         json,
         SetUses(account=AccountId(name), uses=_list(entries)),
-        said=f"{name}: may use {entries or 'nothing'}",
+        message=f"{name}: may use {entries or 'nothing'}",
     )
 
 
@@ -96,7 +96,7 @@ def delete(name: Known, state: State = None, json: AsJson = False) -> None:
     """Delete an account that has nothing any more."""
     from handler.operations.account_operations import DeleteAccount
 
-    act(state, json, DeleteAccount(account=AccountId(name)), said=f"{name}: deleted")
+    act(state, json, DeleteAccount(account=AccountId(name)), message=f"{name}: deleted")
 
 
 @domain.command("add")
@@ -111,7 +111,7 @@ def add_domain(
     """Make a domain."""
     from handler.operations.account_operations import AddDomain
 
-    act(state, json, AddDomain(name=DomainId(name), parent=DomainId(parent)), said=f"{name}: added, in {parent}")
+    act(state, json, AddDomain(name=DomainId(name), parent=DomainId(parent)), message=f"{name}: added, in {parent}")
 
 
 @domain.command("list")
@@ -128,7 +128,7 @@ def delete_domain(name: KnownDomain, state: State = None, json: AsJson = False) 
     """Delete a domain that holds neither accounts nor domains."""
     from handler.operations.account_operations import DeleteDomain
 
-    act(state, json, DeleteDomain(domain=DomainId(name)), said=f"{name}: deleted")
+    act(state, json, DeleteDomain(domain=DomainId(name)), message=f"{name}: deleted")
 
 
 def _words(account: dict[str, Any]) -> list[str]:

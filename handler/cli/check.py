@@ -42,8 +42,8 @@ def check(
     if json:
         print_json(_rows(warnings, "warning"))
     else:
-        said = [f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings]
-        lines(first_lines(said, "warning"))
+        messages = [f"{warning.file}:{warning.line}: warning: {warning.message}" for warning in warnings]
+        lines(first_lines(messages, "warning"))
         typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
     if counted and strict:
         raise typer.Exit(PROBLEMS)

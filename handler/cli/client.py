@@ -75,8 +75,8 @@ def _caller() -> dict[str, str]:
     """Return the name of the person who asks, and the reason if there is one, for the history and the audit trail."""
     name = os.environ.get("SUDO_USER") or os.environ.get("USER") or _account()
     reason = os.environ.get("TRIMTAB_REASON")
-    told = {"X-Trimtab-User": _fit(name)[:64]}
-    return told if not reason else told | {"X-Trimtab-Reason": _fit(reason)[:200]}
+    headers = {"X-Trimtab-User": _fit(name)[:64]}
+    return headers if not reason else headers | {"X-Trimtab-Reason": _fit(reason)[:200]}
 
 
 def _fit(text: str) -> str:

@@ -38,7 +38,7 @@ def doctor(
     if json:
         print_json([_row(finding) for finding in findings])
     else:
-        lines(line for finding in findings for line in told(finding))
+        lines(line for finding in findings for line in finding_lines(finding))
         typer.echo(f"{len(findings)} checks, {problems or 'no'} problem{'' if problems == 1 else 's'}")
     raise typer.Exit(PROBLEMS if problems else DONE)
 
@@ -53,7 +53,7 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
         code, answer = client.ask(directory(state) / "trimtab.sock", client.question("store"))
     except client.NotReachable:
         return ()
-    told = answer["unwritten"] if code == HTTPStatus.OK else {}
+    unwritten = answer["unwritten"] if code == HTTPStatus.OK else {}
     remedy = "allow this account to write the metadata (user template, tags) of its machines"
     return tuple(
         DoctorFinding(
@@ -65,11 +65,11 @@ def _unwritten(state: Path | None) -> tuple[DoctorFinding, ...]:
             remedy=remedy,
             groups=(),
         )
-        for cloud, words in told.items()
+        for cloud, words in unwritten.items()
     )
 
 
-def told(finding: DoctorFinding) -> list[str]:
+def finding_lines(finding: DoctorFinding) -> list[str]:
     """Return a finding's line, and for a problem a second one: its fix, and the groups that it concerns."""
     first = f"{finding.verdict.value:<8} {finding.about.value} {finding.name}, {finding.what}: {finding.words}"
     groups = f" (groups {', '.join(finding.groups)})" if finding.groups else ""

@@ -46,10 +46,10 @@ def edit_words(edit: Row) -> str:
 
 
 _EDITS: tuple[Column[tuple[Row, Row]], ...] = (
-    Column("EDITED (UTC)", lambda told: moment_text(told[0]["at"])),
-    Column("WHO", lambda told: told[0]["by"]),
-    Column("WHAT", lambda told: edit_words(told[1])),
-    Column("WHERE", lambda told: f"{told[1]['file']}:{told[1]['line']}"),
+    Column("EDITED (UTC)", lambda edit: moment_text(edit[0]["at"])),
+    Column("WHO", lambda edit: edit[0]["by"]),
+    Column("WHAT", lambda edit: edit_words(edit[1])),
+    Column("WHERE", lambda edit: f"{edit[1]['file']}:{edit[1]['line']}"),
 )
 """Columns over pairs: the edits of one save, and one of them."""
 

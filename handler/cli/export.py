@@ -69,7 +69,7 @@ def series(  # noqa: PLR0913, PLR0917  # an option each
         contextlib.closing(_sink(format, file)) as sink,
     ):
         done = export_series(folder, wanted, sink, tell)
-    _told(done, out, json=json)
+    _report(done, out, json=json)
 
 
 @export.command("events")
@@ -93,8 +93,8 @@ def events(  # an option each
     wanted = _wanted(groups, since, until, json=json)
     with refusals(json), _unbroken(), _target(out, json=json) as file:
         text = TextIOWrapper(file, "utf-8", newline="")
-        told = read_timeline(store_source(directory(state)))
-        count = write_events(text, told, wanted)
+        timeline = read_timeline(store_source(directory(state)))
+        count = write_events(text, timeline, wanted)
         text.flush()
         text.detach()
     if json:
@@ -149,7 +149,7 @@ def _unbroken() -> Iterator[None]:
         raise typer.Exit from None
 
 
-def _told(done: Exported, out: Path | None, *, json: bool) -> None:
+def _report(done: Exported, out: Path | None, *, json: bool) -> None:
     from handler.cli.time_format import clock_text
     from handler.web.render import plain
 
@@ -157,15 +157,15 @@ def _told(done: Exported, out: Path | None, *, json: bool) -> None:
         summary = plain(done)
         print_json({"file": str(out), **summary} if isinstance(summary, dict) else summary)
         return
-    said = [f"left out: {remark}" for remark in done.remarks]
+    messages = [f"left out: {remark}" for remark in done.remarks]
     if done.missed:
-        said.append(f"{done.missed} rows have reply=missed: the samples of their ticks were lost")
+        messages.append(f"{done.missed} rows have reply=missed: the samples of their ticks were lost")
     if done.thinned:
-        said.append(
+        messages.append(
             f"{done.thinned} of {done.rows} rows are thinned: the column resolution has their spacing in seconds"
         )
     if not done.rows:
-        said.append("nothing was recorded there")
+        messages.append("nothing was recorded there")
     elif out is not None:
-        said.append(f"{out}: {done.rows} rows, {clock_text(done.first_at)} to {clock_text(done.last_at)} UTC")
-    lines(said, err=True)
+        messages.append(f"{out}: {done.rows} rows, {clock_text(done.first_at)} to {clock_text(done.last_at)} UTC")
+    lines(messages, err=True)

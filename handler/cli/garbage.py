@@ -27,8 +27,8 @@ def garbage(
     if abandon is not None:
         from handler.operations.daemon_operations import AbandonGarbage
 
-        said = f"{abandon}: abandoned; it is never touched again"
-        act(state, json, AbandonGarbage(name=MemberName(abandon)), said=said)
+        message = f"{abandon}: abandoned; it is never touched again"
+        act(state, json, AbandonGarbage(name=MemberName(abandon)), message=message)
         return
     found = get(state, json, "garbage", query="" if group is None else f"?group={quote(group, safe='')}")
     if group is not None and not found["garbage"]:

@@ -147,7 +147,7 @@ def revoke(name: Known, state: State = None, json: AsJson = False) -> None:
     """Revoke a webhook's tokens, so that it accepts nothing any more."""
     from handler.operations.daemon_operations import RevokeHook
 
-    act(state, json, RevokeHook(name=name), said=f"{name}: revoked")
+    act(state, json, RevokeHook(name=name), message=f"{name}: revoked")
 
 
 @hook.command("check")

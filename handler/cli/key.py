@@ -71,7 +71,7 @@ def revoke(user: User, name: Known = _ONE, state: State = None, json: AsJson = F
     """Delete a pair, so that it is not accepted any more."""
     from handler.operations.key_operations import RevokeKeyPair
 
-    act(state, json, RevokeKeyPair(user=user, pair=name), said=f"{user} {name}: revoked")
+    act(state, json, RevokeKeyPair(user=user, pair=name), message=f"{user} {name}: revoked")
 
 
 def _show(answer: dict[str, Any], *, json: bool) -> None:

@@ -286,11 +286,11 @@ def pause(  # noqa: PLR0913, PLR0917  # an option each
     _check_named(group, fleet, json)
     if because and not fleet:
         fail("--because needs --all: for one group, the history names the person", USAGE, json=json)
-    said, one = f"{group or 'the whole fleet'}: {_way(direction)}paused", _direction(direction)
+    message, one = f"{group or 'the whole fleet'}: {_way(direction)}paused", _direction(direction)
     if group is None:
-        act(state, json, PauseFleet(decisions_only=decisions, direction=one, because=because), said=said)
+        act(state, json, PauseFleet(decisions_only=decisions, direction=one, because=because), message=message)
     else:
-        act(state, json, PauseGroup(group=GroupId(group), decisions_only=decisions, direction=one), said=said)
+        act(state, json, PauseGroup(group=GroupId(group), decisions_only=decisions, direction=one), message=message)
 
 
 @app.command()
@@ -305,9 +305,9 @@ def resume(
     from handler.operations.size_operations import ResumeFleet, ResumeGroup
 
     _check_named(group, fleet, json)
-    said, one = f"{group or 'the whole fleet'}: {_way(direction)}resumed", _direction(direction)
+    message, one = f"{group or 'the whole fleet'}: {_way(direction)}resumed", _direction(direction)
     one_or_all = ResumeFleet(direction=one) if group is None else ResumeGroup(group=GroupId(group), direction=one)
-    act(state, json, one_or_all, said=said)
+    act(state, json, one_or_all, message=message)
 
 
 def _check_named(group: str | None, fleet: bool, json: bool) -> None:
@@ -365,5 +365,7 @@ def delete(
     """Forget a group that is no longer declared; its members stay unless --members is given."""
     from handler.operations.group_operations import DeleteGroup
 
-    said = f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
-    act(state, json, DeleteGroup(group=GroupId(group), members=members), said=said)
+    message = (
+        f"{group}: members are being removed" if members else f"{group}: forgotten; its members are left as they are"
+    )
+    act(state, json, DeleteGroup(group=GroupId(group), members=members), message=message)

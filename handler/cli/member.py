@@ -38,7 +38,7 @@ def member_replace(group: Group, name: Member, state: State = None, json: AsJson
     """Replace a member: the new one is in service before this one leaves."""
     from handler.operations.member_operations import ReplaceMember
 
-    act(state, json, ReplaceMember(group=GroupId(group), member=MemberName(name)), said=f"{name}: will be replaced")
+    act(state, json, ReplaceMember(group=GroupId(group), member=MemberName(name)), message=f"{name}: will be replaced")
 
 
 @member.command("observe")
@@ -106,7 +106,7 @@ def member_evict(  # an option each
     evict = EvictMember(group=GroupId(group), member=MemberName(name), replace=replace, force=force)
     if not replace:
         resize(name, state, json, evict)
-    act(state, json, evict, said=f"{name}: leaves and is kept; a new member is made")
+    act(state, json, evict, message=f"{name}: leaves and is kept; a new member is made")
 
 
 @member.command("protect")
@@ -120,5 +120,5 @@ def member_protect(
     """Protect this member from being chosen as surplus."""
     from handler.operations.member_operations import ProtectMember
 
-    said = f"{name}: may leave again" if off else f"{name}: protected"
-    act(state, json, ProtectMember(group=GroupId(group), member=MemberName(name), protected=not off), said=said)
+    message = f"{name}: may leave again" if off else f"{name}: protected"
+    act(state, json, ProtectMember(group=GroupId(group), member=MemberName(name), protected=not off), message=message)

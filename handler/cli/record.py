@@ -56,17 +56,17 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
 
     who = f"by {answer['by']}" if answer["by"] else "as the file says"
     until = f", until {clock_text(answer['until'])} UTC" if answer["until"] else ""
-    said = [f"recording is {'on' if answer['on'] else 'off'}, {who}{until}"]
+    sentences = [f"recording is {'on' if answer['on'] else 'off'}, {who}{until}"]
     used, budget = (f"{answer[name] / 2**20:,.1f} MiB" for name in ("bytes", "budget"))
-    said.append(f"on the disk: {used} of {budget}")
+    sentences.append(f"on the disk: {used} of {budget}")
     if answer["oldest_at"] is not None:
         whole, then = format_span(answer["whole"]), format_span(answer["then"])
-        said.append(
+        sentences.append(
             f"every sample since {clock_text(answer['oldest_whole_at'])} UTC, "
             f"anything since {clock_text(answer['oldest_at'])} UTC (thinned to {then} after {whole})"
         )
     if answer["dropped_ticks"]:
-        said.append(f"ticks that could not be recorded: {answer['dropped_ticks']}")
+        sentences.append(f"ticks that could not be recorded: {answer['dropped_ticks']}")
     if answer["trouble"]:
-        said.append(f"nothing is being written: {answer['trouble']}")
-    return said
+        sentences.append(f"nothing is being written: {answer['trouble']}")
+    return sentences

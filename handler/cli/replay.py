@@ -159,11 +159,11 @@ def _show(files: tuple[Path, Path | None], done: _Replayed, other: _Replayed | N
     file, against = files
     if against is None or other is None:
         _tell(done, json=json)
-        said = list(done.remarks)
+        messages = list(done.remarks)
     else:
         _compare((file, against), (done, other), json=json)
-        said = [f"{name}: {remark}" for name, own in ((file, done), (against, other)) for remark in own.remarks]
-    lines(dict.fromkeys(said), err=True)
+        messages = [f"{name}: {remark}" for name, own in ((file, done), (against, other)) for remark in own.remarks]
+    lines(dict.fromkeys(messages), err=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,15 +255,15 @@ def _tell(done: _Replayed, *, json: bool) -> None:
     from handler.replay.remarks import stamp
     from handler.replay.reports import decisions
 
-    told = decisions(lines_of_all)
+    rows = decisions(lines_of_all)
     columns: list[Column[Any]] = [Column("AT (UTC)", lambda row: stamp(row.at))]
-    columns += [Column(name.upper(), lambda row, name=name: str(getattr(row, name))) for name in told.columns[1:]]  # type: ignore[misc]
-    show(table(columns, list(told.itertuples()), nothing="no requests and no changes of size"))
+    columns += [Column(name.upper(), lambda row, name=name: str(getattr(row, name))) for name in rows.columns[1:]]  # type: ignore[misc]
+    show(table(columns, list(rows.itertuples()), nothing="no requests and no changes of size"))
     for run in runs:
-        told_of = run.tally
+        tally = run.tally
         typer.echo(
-            f"{run.group}: {run.ticks} ticks, {told_of.actions} changes, {told_of.reversals} reversals, "
-            f"{told_of.size_hours:,.1f} member-hours"
+            f"{run.group}: {run.ticks} ticks, {tally.actions} changes, {tally.reversals} reversals, "
+            f"{tally.size_hours:,.1f} member-hours"
         )
     lines(f"{group}: {score.words}" for group, score in done.scores.items())
 

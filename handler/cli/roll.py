@@ -112,15 +112,15 @@ def _wait(group: str, answer: dict[str, Any], state: Path | None, *, json: bool)
 
     if not json:
         lines([f"{group}: {answer['words']}"])
-    said = ""
+    printed = ""
     while True:
         found = get(state, json, "groups", group)
         if found["roll"] is None:
             fail(f"{group}: the roll is gone", PROBLEMS, json=json)
-        words = roll_words(found["roll"])
-        if words != said and not json:
-            lines([f"{group}: {words}"])
-        said = words
+        progress = roll_words(found["roll"])
+        if progress != printed and not json:
+            lines([f"{group}: {progress}"])
+        printed = progress
         if found["roll"]["state"] != "running":
             break
         threading.Event().wait(_LOOK_AGAIN)

@@ -39,8 +39,8 @@ def definitions_table(revisions: list[Row]) -> RenderableType:
 def roll_words(roll: Row) -> str:
     """Return the state of a roll as text.
 
-    >>> told = {"state": "running", "done": 7, "remaining": 13, "protected": [], "target": "0123456789abcdef"}
-    >>> roll_words({**told, "surge": "2", "unavailable": "0", "because": "", "by": "ada"})
+    >>> roll = {"state": "running", "done": 7, "remaining": 13, "protected": [], "target": "0123456789abcdef"}
+    >>> roll_words({**roll, "surge": "2", "unavailable": "0", "because": "", "by": "ada"})
     'rolling 7/20 to profile 0123456789ab, surge 2, unavailable 0, by ada'
     """
     progress = f"{roll['done']}/{roll['done'] + roll['remaining']} to profile {roll['target'][:_SHORT]}"

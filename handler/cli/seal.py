@@ -15,13 +15,13 @@ def status(state: State = None, json: AsJson = False) -> None:
     """Show where the key is kept, and which secrets cannot be opened."""
     answer = read(state, json, "seal")
     key = "none yet: the first secret makes one" if answer["key"] is None else answer["key"]
-    told = [f"key: {key}, in {answer['where']}", f"sealed key pairs: {answer['sealed']}"]
+    sentences = [f"key: {key}, in {answer['where']}", f"sealed key pairs: {answer['sealed']}"]
     if answer["trouble"] is not None:
-        told.append(f"not readable: {answer['trouble']}")
+        sentences.append(f"not readable: {answer['trouble']}")
     if answer["shut"]:
-        told.append(f"cannot be opened, since their key is not there: {', '.join(answer['shut'])}")
-        told.append("put that key back and reload; or revoke them: trimtab user key revoke USER NAME")
-    lines(told)
+        sentences.append(f"cannot be opened, since their key is not there: {', '.join(answer['shut'])}")
+        sentences.append("put that key back and reload; or revoke them: trimtab user key revoke USER NAME")
+    lines(sentences)
 
 
 @seal.command("rotate")

@@ -90,9 +90,14 @@ def backup(
         running = False  # everything is on disk
     with refusals(json), waiting(f"copying the store to {file}"):
         content = take(where, file)
-    told = {"file": str(file), "installation": content.installation, "schema": content.schema, "groups": content.groups}
+    summary = {
+        "file": str(file),
+        "installation": content.installation,
+        "schema": content.schema,
+        "groups": content.groups,
+    }
     if json:
-        print_json(told | {"daemon": running})
+        print_json(summary | {"daemon": running})
     else:
         lines([f"{file}: installation {content.installation}, schema {content.schema}, groups: {content.groups}"])
 

@@ -70,15 +70,15 @@ def _fleet_paused(stopped: Row) -> Text:
     """Return the banner of a pause of all groups: what is stopped, since when, by which person, and why."""
     because = f": {stopped['because']}" if stopped["because"] else ""
     what = say_pause(Pause(stopped["pause"])).upper()
-    said = f"THE WHOLE FLEET: {what} by {stopped['by']} since {clock_text(stopped['since'])} UTC{because}"
-    return Text(printable(said), style="bold reverse yellow")
+    banner = f"THE WHOLE FLEET: {what} by {stopped['by']} since {clock_text(stopped['since'])} UTC{because}"
+    return Text(printable(banner), style="bold reverse yellow")
 
 
 def group_page(group: Row) -> RenderableType:
     """Return one group on one screen."""
     parts: list[RenderableType] = [groups_table([group])]
     parts += [Text(printable(f"  {message}"), style="yellow") for message in group["messages"]]
-    parts += [Text(printable(f"  {said}"), style="yellow") for said in group.get("unbelieved", ())]
+    parts += [Text(printable(f"  {message}"), style="yellow") for message in group.get("unbelieved", ())]
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
     if policies:
         parts.append(Text(f"policies: {policies}"))
@@ -89,8 +89,8 @@ def group_page(group: Row) -> RenderableType:
     if group["queued"] is not None:
         queued = group["queued"]
         asked, kept = queued["request"], clock_text(queued["until"])
-        said = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
-        parts.append(Text(printable(said), style="cyan"))
+        message = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
+        parts.append(Text(printable(message), style="cyan"))
     parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
     waits = waits_text(group["waits"], group)
     if waits:
@@ -276,16 +276,16 @@ def probe_table(found: list[Row]) -> RenderableType:
         return Text("no member is in service, so there is none to ask")
     wrong: dict[str, dict[str, None]] = {}
     for each in found:
-        if (told := _trouble(each)) is not None:
-            wrong.setdefault(told, {})[each["counter"]] = None
-    lines = (f"{', '.join(counters)}: {told}" for told, counters in wrong.items())
+        if (trouble := _trouble(each)) is not None:
+            wrong.setdefault(trouble, {})[each["counter"]] = None
+    lines = (f"{', '.join(counters)}: {trouble}" for trouble, counters in wrong.items())
     return Group(table(_READINGS, found), *(Text(printable(line), style="yellow") for line in lines))
 
 
 def _trouble(each: Row) -> str | None:
     if each["reply"] != "ok":
-        said = f" ({each['said']})" if each["said"] else ""
-        return f"{each['reply'].replace('_', ' ')}{said}; {each['remedy']}"
+        detail = f" ({each['said']})" if each["said"] else ""
+        return f"{each['reply'].replace('_', ' ')}{detail}; {each['remedy']}"
     return _NO_RATE if each["value"] is None and each["kind"] == "counter" else None
 
 

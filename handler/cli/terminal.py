@@ -118,10 +118,10 @@ def _for_words(answer: Any, json: bool) -> Any:  # noqa: ANN401  # JSON from the
     return answer
 
 
-def act(state: Path | None, json: bool, operation: DataclassType, *, said: str) -> None:
+def act(state: Path | None, json: bool, operation: DataclassType, *, message: str) -> None:
     """Have the daemon perform an operation, and print that it did."""
     perform(state, json, operation)
-    typer.echo(said)
+    typer.echo(message)
 
 
 def instant(text: str, *, json: bool = False) -> float:
@@ -145,8 +145,8 @@ def _written(text: str, *, json: bool) -> Written:
     try:
         return written(text, wall())
     except (ValueError, OverflowError):
-        said = "a time ago such as -5m, a time of day such as 12:00, ISO 8601 such as 2026-03-01T12:00:00.250 (UTC)"
-        fail(f"{text!r} is not an instant: expected {said}, or epoch seconds", USAGE, json=json)
+        forms = "a time ago such as -5m, a time of day such as 12:00, ISO 8601 such as 2026-03-01T12:00:00.250 (UTC)"
+        fail(f"{text!r} is not an instant: expected {forms}, or epoch seconds", USAGE, json=json)
 
 
 def lines(text: Iterable[str], *, err: bool = False) -> None:

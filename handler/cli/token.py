@@ -89,7 +89,7 @@ def revoke(user: User, name: Known, state: State = None, json: AsJson = False) -
     """Delete a token, so that it is not accepted any more."""
     from handler.operations.user_operations import RevokeToken
 
-    act(state, json, RevokeToken(user=user, token=name), said=f"{user} {name}: revoked")
+    act(state, json, RevokeToken(user=user, token=name), message=f"{user} {name}: revoked")
 
 
 def span_of(text: str, *, json: bool) -> Seconds | None:

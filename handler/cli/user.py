@@ -63,7 +63,7 @@ def anonymous(
     """Change what requests without a credential may do."""
     from handler.operations.user_operations import AllowAnonymous
 
-    act(state, json, AllowAnonymous(anonymous=allowed), said=f"requests without a credential: {allowed.value}")
+    act(state, json, AllowAnonymous(anonymous=allowed), message=f"requests without a credential: {allowed.value}")
 
 
 @user.command("add")
@@ -109,7 +109,7 @@ def role(
     from handler.operations.user_operations import GiveRole
 
     given = GiveRole(user=name, role=role, groups=groups_of(groups))
-    act(state, json, given, said=f"{name}: {role.value}, groups: {groups or 'all'}")
+    act(state, json, given, message=f"{name}: {role.value}, groups: {groups or 'all'}")
 
 
 @user.command("disable")
@@ -122,8 +122,8 @@ def disable(
     """Accept none of a user's tokens until --off."""
     from handler.operations.user_operations import DisableUser
 
-    said = f"{name}: its tokens are accepted again" if off else f"{name}: its tokens are not accepted any more"
-    act(state, json, DisableUser(user=name, disabled=not off), said=said)
+    message = f"{name}: its tokens are accepted again" if off else f"{name}: its tokens are not accepted any more"
+    act(state, json, DisableUser(user=name, disabled=not off), message=message)
 
 
 @user.command("password")
@@ -140,10 +140,10 @@ def password(
     from handler.operations.user_operations import GivePassword, RemovePassword
 
     if remove:
-        act(state, json, RemovePassword(user=name), said=f"{name}: the password is removed")
+        act(state, json, RemovePassword(user=name), message=f"{name}: the password is removed")
         return
     given = GivePassword(user=name, password=_typed(from_input=from_input, json=json))
-    act(state, json, given, said=f"{name}: the password is set; who was logged in as {name} no longer is")
+    act(state, json, given, message=f"{name}: the password is set; who was logged in as {name} no longer is")
 
 
 def _typed(*, from_input: bool, json: bool) -> str:
@@ -163,7 +163,7 @@ def delete(name: Known, state: State = None, json: AsJson = False) -> None:
     """Delete a user and its tokens."""
     from handler.operations.user_operations import DeleteUser
 
-    act(state, json, DeleteUser(user=name), said=f"{name}: deleted")
+    act(state, json, DeleteUser(user=name), message=f"{name}: deleted")
 
 
 def groups_of(text: str) -> tuple[GroupId, ...] | None:

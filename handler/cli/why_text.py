@@ -43,8 +43,8 @@ def _event(event: dict[str, Any]) -> str:
     before, after = event["desired_from"], event["desired_to"]
     moved = "" if after is None else f", size {after}" if before in {None, after} else f", size {before} → {after}"
     by = f" by {event['by']}" if event["by"] else ""
-    said = f": {event['message']}" if event["message"] else ""
-    return f"{moment_text(event['at'])} UTC {event['name']}{by}{moved}{said}"
+    message = f": {event['message']}" if event["message"] else ""
+    return f"{moment_text(event['at'])} UTC {event['name']}{by}{moved}{message}"
 
 
 def _troubles(answer: dict[str, Any]) -> Iterator[str]:
@@ -52,5 +52,7 @@ def _troubles(answer: dict[str, Any]) -> Iterator[str]:
     yield from doubts
     if quota:
         yield f"no capacity for more members: {quota}"
-    others = (said for said in answer.get("messages", ()) if said not in doubts and not (quota and quota in said))
-    yield from (f"problem: {said}" for said in others)
+    others = (
+        message for message in answer.get("messages", ()) if message not in doubts and not (quota and quota in message)
+    )
+    yield from (f"problem: {message}" for message in others)

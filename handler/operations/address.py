@@ -58,8 +58,8 @@ class Address:
     """The act itself finds out that it was done before, by an id of its own, and answers the same."""
     is_signed: bool = True
     """History records the person or program that asked."""
-    told: Callable[[Any], str] | None = None
-    """Returns what the audit trail keeps of a request's fields; ``None``: all that the body or the query has."""
+    audited: Callable[[Any], str] | None = None
+    """Returns the part of a request's fields that the audit trail keeps; ``None``: the whole body or query."""
 
     @property
     def placed(self) -> frozenset[str]:

@@ -51,19 +51,21 @@ async def audited(
         return await perform()
     asked = await trail.write(_entry(operation, by, now(), AuditResult.ASKED))
 
-    async def tell(result: AuditResult, outcome: str) -> None:
-        told = entry_by(by, now(), address_of(type(operation)).name, result, of=asked.number, groups=_groups(operation))
-        await trail.write(_with_outcome(told, outcome))
+    async def write(result: AuditResult, outcome: str) -> None:
+        entry = entry_by(
+            by, now(), address_of(type(operation)).name, result, of=asked.number, groups=_groups(operation)
+        )
+        await trail.write(_with_outcome(entry, outcome))
 
     try:
         done = await perform()
     except (Refused, NoSuch) as error:
-        await tell(AuditResult.REFUSED, str(error))
+        await write(AuditResult.REFUSED, str(error))
         raise
     except BaseException as error:
-        await tell(AuditResult.FAILED, f"{type(error).__name__}: {error}")
+        await write(AuditResult.FAILED, f"{type(error).__name__}: {error}")
         raise
-    await tell(AuditResult.REFUSED if _is_refused(done) else AuditResult.DONE, _words(done))
+    await write(AuditResult.REFUSED if _is_refused(done) else AuditResult.DONE, _words(done))
     return done
 
 
@@ -77,8 +79,8 @@ def _entry(operation: DataclassType, by: Actor, now: Instant, result: AuditResul
     call, address = call_of(operation), address_of(type(operation))
     path, _, query = call.path.partition("?")
     given = query if call.body is None else _without_nothing(call.body)
-    if address.told is not None:
-        given = address.told(operation)
+    if address.audited is not None:
+        given = address.audited(operation)
     on = f"{address.method} {unquote(path.removeprefix(BASE))}"
     return entry_by(by, now, address.name, result, on=on, given=given, groups=_groups(operation))
 
@@ -124,8 +126,8 @@ def _words(done: Done) -> str:
         case MemberPass():
             return f"{len(done.outcomes)} steps"
         case Mapping():
-            told = {name: value for name, value in done.items() if name in _SHOWN and value is not None}
-            return json.dumps(told, sort_keys=True, default=_plain) if told else ""
+            shown = {name: value for name, value in done.items() if name in _SHOWN and value is not None}
+            return json.dumps(shown, sort_keys=True, default=_plain) if shown else ""
         case _:
             return ""
 

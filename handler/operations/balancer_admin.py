@@ -118,8 +118,8 @@ class BalancerAdmin:
                 warning = left_behind(change, balancer)
             else:
                 raise Refused(f"group {group} is not detached from {balancer}, and nothing has changed: {look.words}")
-            said = f"{balancer}, by force: {warning}" if warning else balancer
-            await self._write(runtime, "detach", by, said, change)
+            message = f"{balancer}, by force: {warning}" if warning else balancer
+            await self._write(runtime, "detach", by, message, change)
         return Detached(members=len(change.records), warning=warning)
 
     @contextlib.asynccontextmanager
@@ -195,8 +195,8 @@ class BalancerAdmin:
         except DriverError as error:
             return _Hindered(words=f"{error}{_forced(runtime, balancer)}")
         if foreign:
-            said = f"{foreign[0]} is registered with it and is not ours, so the balancer could not be deleted"
-            return _Hindered(words=said, may_force=False)
+            words = f"{foreign[0]} is registered with it and is not ours, so the balancer could not be deleted"
+            return _Hindered(words=words, may_force=False)
         return _Registered.YES
 
     async def _write(self, runtime: GroupRuntime, act: str, by: str, message: str, change: AttachmentChange) -> None:

@@ -31,13 +31,13 @@ _DRY_RUN = {ABOUT: "Only say what would change."}
 _MEMBERS = {ABOUT: "Groups that are deleted may have members, which leave first."}
 
 
-def _told(operation: Any) -> str:  # noqa: ANN401  # an operation with a document
+def _audited(operation: Any) -> str:  # noqa: ANN401  # an operation with a document
     """Return the fields of a request as the audit trail keeps them: without what may be a secret."""
     body = veiled(dict(operation.declared), (operation.section.value, "*"))
     return _json({"declared": body, "name": operation.name, "dry_run": operation.dry_run})
 
 
-def _told_of_all(operation: Any) -> str:  # noqa: ANN401  # an operation with sections
+def _audited_sections(operation: Any) -> str:  # noqa: ANN401  # an operation with sections
     return _json({"sections": _veiled(operation.sections), "dry_run": operation.dry_run})
 
 
@@ -56,7 +56,7 @@ def _json(value: object) -> str:
 
 @over(
     "POST", "/declarations/{section}", "declare", verb=Verb.TUNE, on=its_account, body="NewEntityBody",
-    tag="declarations", status=201, told=_told,
+    tag="declarations", status=201, audited=_audited,
 )  # fmt: skip
 class Declare:
     """Declare a new entity, whole or not at all. Its id is derived from its display name, and never changes."""
@@ -76,7 +76,7 @@ class Declare:
 
 @over(
     "PUT", "/declarations/{section}/{id}", "redeclare", verb=Verb.TUNE, on=its_entity, body="EntityBody",
-    tag="declarations", told=_told,
+    tag="declarations", audited=_audited,
 )  # fmt: skip
 class Redeclare:
     """Replace the document of an entity, whole or not at all; with ``name``, its display name as well."""
@@ -112,7 +112,7 @@ class DeleteDeclared:
 
 @over(
     "POST", "/declarations", "apply_declarations", verb=Verb.TUNE, on=its_account, body="DeclarationsBody",
-    tag="declarations", told=_told_of_all,
+    tag="declarations", audited=_audited_sections,
 )  # fmt: skip
 class ApplyDeclarations:
     """Make or replace several entities at once: all of them or none. They may name each other by display names."""

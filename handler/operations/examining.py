@@ -93,9 +93,9 @@ def _look(check: Check) -> Look:
     try:
         return check.look()
     except DriverError as error:
-        said = understood(error)
-        remedy = _fix(check, error, said.cause)
-        return wrong(said.words.removesuffix(f": {remedy}"), remedy)
+        understanding = understood(error)
+        remedy = _fix(check, error, understanding.cause)
+        return wrong(understanding.words.removesuffix(f": {remedy}"), remedy)
     except TrimtabError as error:
         return wrong(str(error), CORRECT)
 

@@ -29,9 +29,9 @@ _WAITS = {
 """What a plan waits for, where it is not a number of members in a state."""
 
 
-def waits_text(waits: Iterable[tuple[str, int]], told: Mapping[str, Any]) -> str:
-    """Return a plan's waits as text. ``told`` names the quota or the budget."""
-    return ", ".join(_wait(wait, count, told.get(wait)) for wait, count in waits)
+def waits_text(waits: Iterable[tuple[str, int]], limits: Mapping[str, Any]) -> str:
+    """Return a plan's waits as text. ``limits`` names the quota or the budget."""
+    return ", ".join(_wait(wait, count, limits.get(wait)) for wait, count in waits)
 
 
 def _wait(wait: str, count: int, which: str | None) -> str:
@@ -45,12 +45,12 @@ _APART = frozenset({"kind", "because"})
 
 def step_text(step: Mapping[str, Any]) -> str:
     """Return one step as text."""
-    rest = " ".join(_said(key, value) for key, value in step.items() if key not in _APART and value is not None)
+    rest = " ".join(_value_text(key, value) for key, value in step.items() if key not in _APART and value is not None)
     because = f" ({step['because']})" if step.get("because") else ""
     return f"{step['kind'].replace('_', ' ')} {rest}".rstrip() + because
 
 
-def _said(key: str, value: object) -> str:
+def _value_text(key: str, value: object) -> str:
     if isinstance(value, bool):
         return key if value else f"not {key}"
     return str(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -68,7 +68,8 @@ class Probed:
     took: Seconds | None
     """From the request to the response."""
     reply: Reply
-    said: str
+    detail: str = field(metadata={"wire": "said"})
+    """Why it did not answer, in the words of the source; empty: nothing more is known."""
     remedy: str | None
     """What to do; ``None``: the source answered."""
 
@@ -94,23 +95,23 @@ def probed(catalogue: Catalogue, scrapes: Sequence[Scrape], ended: float) -> tup
 def _probed(catalogue: Catalogue, scrape: Scrape, row: int, measured: Measured, ended: float) -> Probed:
     series, reply = scrape.layout.series[row], Reply(int(scrape.reply[row]))
     counter = catalogue.counters[series.counter]
-    heard = reply is Reply.OK
+    answered = reply is Reply.OK
     source, at = source_word(counter), float(scrape.replied_at[row])
-    value, said = float(measured.value[row]), scrape.details.get(row, "")
+    value, detail = float(measured.value[row]), scrape.details.get(row, "")
     if measured.outside[row]:
-        reply, said = Reply.OUTSIDE_RANGE, words(counter, value)
+        reply, detail = Reply.OUTSIDE_RANGE, words(counter, value)
     return Probed(
         counter=counter.id,
         member=series.member,
         source=source,
         kind=counter.kind,
         unit=counter.unit,
-        reading=float(scrape.value[row]) if heard else None,
+        reading=float(scrape.value[row]) if answered else None,
         value=value if measured.usable[row] else None,
-        age=max(ended - at, 0.0) if heard else None,
-        took=max(at - scrape.at.steady, 0.0) if heard else None,
+        age=max(ended - at, 0.0) if answered else None,
+        took=max(at - scrape.at.steady, 0.0) if answered else None,
         reply=reply,
-        said=said,
+        detail=detail,
         remedy=None if reply is Reply.OK else remedy(source, reply),
     )
 

@@ -102,10 +102,10 @@ class RollAdmin:
             before = runtime.roll if runtime.roll is not None and runtime.roll.state is not RollState.DONE else None
             budgets = _budgets(before.budgets if before else runtime.definition.group.roll, surge, unavailable)
             roll = self._begun(runtime, before, budgets, by)
-            said = f"surge {budgets.surge}, unavailable {budgets.unavailable}"
-            await self._steer(runtime, "roll", by, said, runtime.pinned, roll)
+            message = f"surge {budgets.surge}, unavailable {budgets.unavailable}"
+            await self._steer(runtime, "roll", by, message, runtime.pinned, roll)
         left = progress_of(runtime).remaining if runtime.seen is not None else None
-        return self._answer(runtime, "no member is left to replace" if left == 0 else f"rolling, {said}")
+        return self._answer(runtime, "no member is left to replace" if left == 0 else f"rolling, {message}")
 
     async def stop_roll(self, group: GroupId, *, by: str) -> Steered:
         """Replace no more members; a member that is leaving goes on leaving.

@@ -78,6 +78,6 @@ class StoreAdmin:
             if older is None:
                 raise Refused(f"{runtime.id}: its store is not in doubt any more")
             await asyncio.to_thread(store.raise_sequence, runtime.id, older.sequence)  # first: else names repeat
-            said = f"size {runtime.state.desired}, {older.found} members found"
-            await self._engine.queue.change(runtime, confirmed, act="store_adopted", by=by, message=said, at=now)
+            message = f"size {runtime.state.desired}, {older.found} members found"
+            await self._engine.queue.change(runtime, confirmed, act="store_adopted", by=by, message=message, at=now)
         return Adopted(group=runtime.id, desired=runtime.state.desired, stored=older.stored, found=older.found)

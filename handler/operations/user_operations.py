@@ -98,7 +98,7 @@ class DisableUser:
 
 @over(
     "PUT", "/users/{user}/password", "give_password", verb=Verb.USERS, on=its_user, body="PasswordBody",
-    tag="users", told=lambda _: "",
+    tag="users", audited=lambda _: "",
 )  # fmt: skip
 class GivePassword:
     """Set the password with which a user logs in to the console. The user's sessions end."""

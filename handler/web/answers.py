@@ -31,9 +31,9 @@ async def answered(address: Address, done: Done) -> Response:
     problem = _problem(done)
     if problem is None:
         return JSONResponse(_body(done), _status(done) or address.status, _headers(done))
-    told, kind = _body(done), TYPES[problem]
+    body, kind = _body(done), TYPES[problem]
     beside = details(problem, _detail(done))
-    whole = {**told, **beside} if isinstance(told, dict) else beside
+    whole = {**body, **beside} if isinstance(body, dict) else beside
     return JSONResponse(whole, kind.status, _headers(done), MEDIA)
 
 
@@ -47,7 +47,7 @@ def _body(done: object) -> Json:
         case Decision():
             return _decided(done)
         case Asked():
-            return execution_told(done)
+            return execution_json(done)
         case Plan():
             return planned(done)
         case CloseUp() | MemberPass():
@@ -149,7 +149,7 @@ def _quiet(decision: Decision) -> Json:
     return {"seconds": span, "direction": direction.value} if span > 0 else None
 
 
-def execution_told(asked: Asked) -> dict[str, Json]:
+def execution_json(asked: Asked) -> dict[str, Json]:
     """Return the outcome of an execution as JSON."""
     return {
         "request": asked.request,

@@ -94,7 +94,7 @@ class Callers:
 
     @property
     def needs(self) -> str:
-        """What a caller without a credential is told."""
+        """The message for a caller without a credential."""
         return UNAUTHORIZED_USER if self._users is not None and self._users.exist else UNAUTHORIZED
 
     def _is_local_admin(self, token: str) -> bool:

@@ -17,7 +17,7 @@ from handler.ingest.capabilities.orders import NoAlarm
 from handler.operations.capability_admin import CapabilityOutcome, CapabilityRefusal, CapabilityRequest, LooksBegun
 from handler.operations.outcomes import Asked
 from handler.ports.alerts import HookUse
-from handler.web.answers import execution_told
+from handler.web.answers import execution_json
 from handler.web.gate import Receive, Scope, Send
 from handler.web.render import Json
 
@@ -51,11 +51,11 @@ class CapabilityReceiver:
             await _answer(send, HTTPStatus.METHOD_NOT_ALLOWED, {"error": "only POST"}, (b"allow", b"POST"))
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        body = (await receive()).get("body", b"")
-        outcome = await self._intake.take(_request(scope, headers, body))
-        status, told = _told(outcome)
+        content = (await receive()).get("body", b"")
+        outcome = await self._intake.take(_request(scope, headers, content))
+        status, body = _status_and_body(outcome)
         retry = ((b"retry-after", str(RETRY_AFTER).encode()),) if status is HTTPStatus.SERVICE_UNAVAILABLE else ()
-        await _answer(send, status, told, *retry)
+        await _answer(send, status, body, *retry)
 
 
 def _request(scope: Scope, headers: Mapping[str, str], body: bytes) -> CapabilityRequest:
@@ -80,10 +80,10 @@ def _token(rest: str, headers: Mapping[str, str]) -> str:
     return (given.strip() if scheme.lower() == "bearer" else "") or "-"
 
 
-def _told(outcome: CapabilityOutcome) -> tuple[HTTPStatus, Json]:
+def _status_and_body(outcome: CapabilityOutcome) -> tuple[HTTPStatus, Json]:
     match outcome:
         case Asked():
-            return HTTPStatus.ACCEPTED if outcome.accepted else HTTPStatus.FORBIDDEN, execution_told(outcome)
+            return HTTPStatus.ACCEPTED if outcome.accepted else HTTPStatus.FORBIDDEN, execution_json(outcome)
         case NoAlarm(state=state):
             return HTTPStatus.OK, {"executed": False, "state": state}
         case LooksBegun():
@@ -94,8 +94,8 @@ def _told(outcome: CapabilityOutcome) -> tuple[HTTPStatus, Json]:
             assert_never(outcome)
 
 
-async def _answer(send: Send, status: int, told: Json, *more: tuple[bytes, bytes]) -> None:
-    body = json.dumps(told).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *more]
+async def _answer(send: Send, status: int, body: Json, *more: tuple[bytes, bytes]) -> None:
+    content = json.dumps(body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode()), *more]
     await send({"type": "http.response.start", "status": int(status), "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": content})

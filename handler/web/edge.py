@@ -136,8 +136,8 @@ def address_of(scope: Scope) -> Address | None:
 
 def forwarded(scope: Scope, peer: Address, trusted: Sequence[Network]) -> Address:
     """Return the client of a trusted proxy: the nearest address in its headers that is no trusted proxy itself."""
-    told = b",".join(value for name, value in scope["headers"] if name == _FORWARDED).decode("latin-1")
-    for each in reversed(told.split(",")[-_AT_MOST:]):
+    addresses = b",".join(value for name, value in scope["headers"] if name == _FORWARDED).decode("latin-1")
+    for each in reversed(addresses.split(",")[-_AT_MOST:]):
         found = _parsed(each.strip())
         if found is None:
             return peer

@@ -283,13 +283,13 @@ async def _read(receive: Receive, at_most: int) -> bytes | _Unread:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    told = False
+    is_read = False
 
     async def again() -> Message:
-        nonlocal told
-        if told:
+        nonlocal is_read
+        if is_read:
             return await receive()
-        told = True
+        is_read = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

@@ -15,8 +15,8 @@ def of_own_groups(text: bytes, grants: Grants) -> bytes:
     r"""Return metrics in Prometheus' text format, of the caller's groups only; what names no group is the daemon's.
 
     >>> own = Grants(frozenset(), frozenset({GroupId("web")}))
-    >>> said = b'# TYPE size gauge\nsize{group="web"} 2.0\nsize{group="db"} 3.0\n# TYPE up gauge\nup 1.0\n'
-    >>> of_own_groups(said, own)
+    >>> metrics = b'# TYPE size gauge\nsize{group="web"} 2.0\nsize{group="db"} 3.0\n# TYPE up gauge\nup 1.0\n'
+    >>> of_own_groups(metrics, own)
     b'# TYPE size gauge\nsize{group="web"} 2.0\n'
     """
     if grants.groups is None:

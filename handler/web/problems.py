@@ -161,13 +161,13 @@ async def send_problem(
     body = json.dumps({"error": detail, **details(problem, detail)}).encode()
     given = {name for name, _ in headers}
     own = ((name.lower().encode(), value.encode()) for name, value in headers_of(problem).items())
-    told = [
+    fields = [
         (b"content-type", MEDIA.encode()),
         (b"content-length", str(len(body)).encode()),
         *(pair for pair in own if pair[0] not in given),
         *headers,
     ]
-    await send({"type": "http.response.start", "status": TYPES[problem].status, "headers": told})
+    await send({"type": "http.response.start", "status": TYPES[problem].status, "headers": fields})
     await send({"type": "http.response.body", "body": body})
 
 

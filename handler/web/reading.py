@@ -65,8 +65,8 @@ def _groups(operations: Operations) -> APIRouter:
     @routes.get("/groups/{group}/size")
     async def size(group: str) -> JSONResponse:
         status = operations.group(GroupId(group))
-        told = {name: getattr(status, name) for name in _SIZE}
-        return JSONResponse(told, headers={"ETag": size_tag(status.revision, status.desired)})
+        sizes = {name: getattr(status, name) for name in _SIZE}
+        return JSONResponse(sizes, headers={"ETag": size_tag(status.revision, status.desired)})
 
     @routes.get("/groups/{group}/members")
     async def members(request: Request, group: str, paging: Paged) -> JSONResponse:
@@ -135,7 +135,7 @@ def _span(span: TickSpan) -> Json:
         "last_at": span.last_at,
         "ticks": span.ticks,
         "ranges": ranges,
-        "words": [f"meanwhile: {said}" for said in words],
+        "words": [f"meanwhile: {sentence}" for sentence in words],
     }
 
 
@@ -218,9 +218,9 @@ def _daemon(operations: Operations) -> APIRouter:
 
 
 def _aged(item: Item, now: Instant) -> Json:
-    said = plain(item)
+    answer = plain(item)
     age = None if item.since is None else max(now - item.since, 0.0)
-    return {**said, "age": age} if isinstance(said, dict) else said
+    return {**answer, "age": age} if isinstance(answer, dict) else answer
 
 
 def _webhooks(operations: Operations) -> APIRouter:

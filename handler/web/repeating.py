@@ -111,6 +111,6 @@ class Repeats:
         kept = None if address.secret or len(text) > BODY_AT_MOST else text
         try:
             await asyncio.to_thread(self._store.end_call, call.caller, call.key, answer.status_code, kept)
-        except StoreError as error:  # it was done, so it is answered; a repetition is told that this is not known
+        except StoreError as error:  # it is done, so it is answered; a repetition gets "not known"
             logs.warn("answer_unkept", caller=call.caller, error=str(error))
         return answer

@@ -54,7 +54,7 @@ def test_a_failure_has_a_message_and_a_remedy_and_no_number() -> None:
     found = the(probed(CATALOGUE, [failed], ended=10.5))
 
     assert (found.reading, found.value, found.age, found.took) == (None, None, None, None)
-    assert found.said == "noSuchInstance"
+    assert found.detail == "noSuchInstance"
     assert found.remedy is not None
 
 
@@ -63,7 +63,7 @@ def test_a_value_outside_its_range_is_shown_as_read_and_marked_as_discarded() ->
     found = the(probed(a_catalogue([percent]), [read("gauge", -1.0, at=10.0)], ended=10.5))
 
     assert (found.reading, found.value, found.reply) == (-1.0, None, Reply.OUTSIDE_RANGE)
-    assert found.said == "-1 is outside range 0..100 percent"
+    assert found.detail == "-1 is outside range 0..100 percent"
     assert found.remedy is not None
 
 
@@ -73,4 +73,4 @@ def test_a_rate_outside_its_range_is_marked_as_discarded() -> None:
     found = the(probed(a_catalogue([slow]), readings, ended=11.5))
 
     assert (found.reading, found.value, found.reply) == (3000.0, None, Reply.OUTSIDE_RANGE)
-    assert found.said == "2000 is outside range 0..1000 bytes/s"
+    assert found.detail == "2000 is outside range 0..1000 bytes/s"
