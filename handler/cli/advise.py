@@ -58,20 +58,20 @@ def advise(  # noqa: PLR0913, PLR0917  # an option each
         fitting = Fitting(boot=span_of(boot, json=json), drain=None if drain is None else span_of(drain, json=json))
         declared = declared_file(file)
         chosen = chosen_groups(declared.catalogue, groups or ())
-        recording, remarks = recording_of(declared.catalogue, chosen, past)
+        recording, caveats = recording_of(declared.catalogue, chosen, past)
         from config.errors import TrimtabError
         from handler.tuning.advice import advice_of
-        from handler.tuning.preparing import ground_of, remarks_on
+        from handler.tuning.preparing import caveats_of, ground_of
 
         advices: list[Advice] = []
         refused: dict[GroupId, str] = {}
-        told: list[str] = list(remarks)
+        messages: list[str] = list(caveats)
         with progress("replaying") as tell:
             for number, group in enumerate(chosen):
                 try:
                     ground = ground_of(declared, group, recording, _nothing_tuned, fitting, limit)
                     advices.append(advice_of(ground))
-                    told += remarks_on(ground)
+                    messages += caveats_of(ground)
                 except TrimtabError as error:
                     refused[group] = str(error)
                 tell(number + 1, len(chosen))
@@ -80,7 +80,7 @@ def advise(  # noqa: PLR0913, PLR0917  # an option each
         for path in out or ():
             _write(path, advices, json=json)
     tell_refused(refused, json=json)
-    lines(dict.fromkeys(told), err=True)
+    lines(dict.fromkeys(messages), err=True)
     raise typer.Exit(PROBLEMS if refused else DONE)
 
 

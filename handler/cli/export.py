@@ -157,7 +157,7 @@ def _report(done: Exported, out: Path | None, *, json: bool) -> None:
         summary = plain(done)
         print_json({"file": str(out), **summary} if isinstance(summary, dict) else summary)
         return
-    messages = [f"left out: {remark}" for remark in done.remarks]
+    messages = [f"left out: {part}" for part in done.left_out]
     if done.missed:
         messages.append(f"{done.missed} rows have reply=missed: the samples of their ticks were lost")
     if done.thinned:

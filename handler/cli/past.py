@@ -101,7 +101,7 @@ def chosen_groups(catalogue: Catalogue, names: Sequence[str]) -> tuple[GroupId, 
 
 
 def recording_of(catalogue: Catalogue, groups: Sequence[GroupId], past: Past) -> tuple[Recording, tuple[str, ...]]:
-    """Read the recording of groups; return it with remarks on what it lacks.
+    """Read the recording of groups; return it with caveats on what it lacks.
 
     Raises:
         Unreplayable: it cannot be read.
@@ -113,14 +113,14 @@ def recording_of(catalogue: Catalogue, groups: Sequence[GroupId], past: Past) ->
     from handler.tuning.preparing import Recording
 
     if past.series is not None:
-        samples, remarks = _samples(catalogue, groups, past.series, past)
+        samples, caveats = _samples(catalogue, groups, past.series, past)
         courses = {} if past.events is None else read_events(past.events, catalogue.groups)
-        return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), remarks
+        return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), caveats
     with TemporaryDirectory() as folder:
         series, events = _exported(groups, past, Path(folder))
-        samples, remarks = _samples(catalogue, groups, str(series), past)
+        samples, caveats = _samples(catalogue, groups, str(series), past)
         courses = read_events(events, catalogue.groups)
-    return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), remarks
+    return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), caveats
 
 
 def _samples(
@@ -134,7 +134,7 @@ def _samples(
 def read_samples(
     catalogue: Catalogue, groups: Sequence[GroupId], series: str, span: tuple[float, float]
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Read the samples of groups from a file or from Prometheus; return them with remarks on what is left out.
+    """Read the samples of groups from a file or from Prometheus; return them with caveats on what is left out.
 
     Args:
         catalogue: declares the groups and their counters.
@@ -174,7 +174,7 @@ def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, 
     with series.open("wb") as file:
         sink = Sheets(file, None)
         export_series(
-            state / "recording", RecordingSelection(groups=frozenset(groups), since=since, until=until), sink, _untold
+            state / "recording", RecordingSelection(groups=frozenset(groups), since=since, until=until), sink, _ignored
         )
         sink.close()
     with events.open("w", encoding="utf-8", newline="") as text:
@@ -182,7 +182,7 @@ def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, 
     return series, events
 
 
-def _untold(done: int, of: int) -> None:
+def _ignored(done: int, of: int) -> None:
     """Show no progress."""
 
 

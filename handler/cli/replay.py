@@ -155,14 +155,14 @@ def replay(  # noqa: PLR0913, PLR0917  # an option each
 
 
 def _show(files: tuple[Path, Path | None], done: _Replayed, other: _Replayed | None, *, json: bool) -> None:
-    """Print one replay, or the comparison of two; the remarks on standard error."""
+    """Print one replay, or the comparison of two; the caveats on standard error."""
     file, against = files
     if against is None or other is None:
         _tell(done, json=json)
-        messages = list(done.remarks)
+        messages = list(done.caveats)
     else:
         _compare((file, against), (done, other), json=json)
-        messages = [f"{name}: {remark}" for name, own in ((file, done), (against, other)) for remark in own.remarks]
+        messages = [f"{name}: {caveat}" for name, own in ((file, done), (against, other)) for caveat in own.caveats]
     lines(dict.fromkeys(messages), err=True)
 
 
@@ -171,7 +171,7 @@ class _Replayed:
     """The result of one file."""
 
     runs: tuple[Run, ...]
-    remarks: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     scores: Mapping[GroupId, LoadScore] = field(default_factory=dict)
     """With ``--slo``."""
 
@@ -189,8 +189,8 @@ def _replayed(catalogue: Catalogue, over: _Over, tell: Tell) -> _Replayed:
     if over.load is not None:
         return _under_load(catalogue, deciding, over.load, over, tell)
     if over.series is not None:
-        runs, remarks = _over_series(catalogue, chosen, over.series, over, tell)
-        return _Replayed(runs=runs, remarks=remarks)
+        runs, caveats = _over_series(catalogue, chosen, over.series, over, tell)
+        return _Replayed(runs=runs, caveats=caveats)
     raise Refused("nothing to replay")
 
 
@@ -220,26 +220,26 @@ def _under_load(catalogue: Catalogue, groups: Sequence[GroupId], trace: Path, ov
 def _over_series(
     catalogue: Catalogue, groups: Sequence[GroupId], path: str, over: _Over, tell: Tell
 ) -> tuple[tuple[Run, ...], tuple[str, ...]]:
-    from handler.replay.remarks import remarks_on_run, remarks_on_series, remarks_on_shares
+    from handler.replay.caveats import caveats_of_run, caveats_of_series, caveats_of_shares
     from handler.replay.running import recorded_runs, shared_runs
     from handler.replay.samples import Unreplayable
     from handler.replay.scrapes import ticks_by_group
     from handler.replay.tables import read_events
 
-    samples, remarks = read_samples(catalogue, groups, path, (over.since, over.until))
+    samples, caveats = read_samples(catalogue, groups, path, (over.since, over.until))
     courses = {} if over.events is None else read_events(over.events, catalogue.groups)
     try:
         ticks = ticks_by_group(catalogue, samples)
         del samples  # a month of some groups is hundreds of megabytes
     except Unreplayable as error:
         raise Unreplayable(f"{path}: {error}") from error
-    about = (*remarks, *remarks_on_series(catalogue, groups, ticks))
+    about = (*caveats, *caveats_of_series(catalogue, groups, ticks))
     if over.model == "recorded":
         runs = recorded_runs(catalogue, ticks, courses, tell)
-        return runs, (*about, *(remark for run in runs for remark in remarks_on_run(run)))
+        return runs, (*about, *(caveat for run in runs for caveat in caveats_of_run(run)))
     runs = shared_runs(catalogue, ticks, courses, over.boot.of(0), tell)
-    shares = (remarks_on_shares(catalogue, run, courses.get(run.group), over.boot.of(0)) for run in runs)
-    return runs, (*about, *(remark for remarks in shares for remark in remarks))
+    shares = (caveats_of_shares(catalogue, run, courses.get(run.group), over.boot.of(0)) for run in runs)
+    return runs, (*about, *(caveat for caveats in shares for caveat in caveats))
 
 
 def _tell(done: _Replayed, *, json: bool) -> None:
@@ -252,7 +252,7 @@ def _tell(done: _Replayed, *, json: bool) -> None:
             print_json({"group": group, "score": score.plain()})
         return
     from handler.cli.columns import Column, table
-    from handler.replay.remarks import stamp
+    from handler.replay.caveats import stamp
     from handler.replay.reports import decisions
 
     rows = decisions(lines_of_all)

@@ -120,14 +120,14 @@ def tune(  # noqa: PLR0913, PLR0917  # an option each
         )
         declared = declared_file(file)
         chosen = chosen_groups(declared.catalogue, groups or ())
-        recording, remarks = recording_of(declared.catalogue, chosen, past)
+        recording, caveats = recording_of(declared.catalogue, chosen, past)
         grounds, refused = _grounds(declared, chosen, recording, search)
         other = {} if against is None else _against(declared_file(against), grounds)
         tunings = _tuned(grounds, search, other)
         _tell(declared, tunings, refused, json=json)
         for path in out or ():
             _write(path, tunings, json=json)
-    lines(dict.fromkeys([*remarks, *_remarks(grounds)]), err=True)
+    lines(dict.fromkeys([*caveats, *_caveats(grounds)]), err=True)
     raise typer.Exit(PROBLEMS if refused else DONE)
 
 
@@ -212,7 +212,7 @@ def _write(path: Path, tunings: Sequence[Tuning], *, json: bool) -> None:
     write_pictures(path, {tuning.group: frontier_picture(tuning) for tuning in tunings}, json=json)
 
 
-def _remarks(grounds: Mapping[GroupId, TrialGround]) -> list[str]:
-    from handler.tuning.preparing import remarks_on
+def _caveats(grounds: Mapping[GroupId, TrialGround]) -> list[str]:
+    from handler.tuning.preparing import caveats_of
 
-    return [remark for ground in grounds.values() for remark in remarks_on(ground)]
+    return [caveat for ground in grounds.values() for caveat in caveats_of(ground)]

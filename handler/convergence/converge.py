@@ -26,11 +26,11 @@ from handler.convergence.passes import (
     Pass,
     halted,
     hands_off,
-    with_remarks,
+    with_obstacles,
     with_tended,
 )
 from handler.convergence.provisions import Provisions, Tended
-from handler.convergence.quotas import QuotaReading, Quotas, remarks_of
+from handler.convergence.quotas import QuotaReading, Quotas, obstacles_of
 from handler.convergence.stale_backends import deregister
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.causes import failure_messages
@@ -43,7 +43,7 @@ from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import Create, Plan
 from handler.planning.world import Record, World
 from handler.ports.balancer import Balancer
-from handler.ports.orchestrator import ListsUnadopted, Orchestrator, Remarking
+from handler.ports.orchestrator import ListsUnadopted, Orchestrator, ReportsObstacles
 from handler.ports.store import Store
 from handler.ports.stored import StoredGroup
 from trigger.guards.outdated_requests import compared
@@ -142,10 +142,10 @@ class Converger:
     def idle(self, stored: StoredGroup, done: Pass) -> IdleGroup | None:
         """Return what a group goes by that this pass left with nothing to do; ``None``: it needs a pass each interval.
 
-        A cloud with remarks of its own is asked for them by passes alone.
+        Only passes ask a cloud that reports obstacles for them.
         """
-        remarks = isinstance(self._orchestrator_for(stored.definition.cloud), Remarking)
-        if remarks or self.rival is not None or not self._journal.is_closed(stored.id):
+        reports_obstacles = isinstance(self._orchestrator_for(stored.definition.cloud), ReportsObstacles)
+        if reports_obstacles or self.rival is not None or not self._journal.is_closed(stored.id):
             return None
         return idle_group(stored, done)
 
@@ -227,7 +227,7 @@ class Converger:
         done = self._pass(stored, accept_vanished=accept_vanished, only=only, latest=latest, listed=listed)
         if not kept and not stored.deleting and only is None:
             orchestrator = self._orchestrator_for(stored.definition.cloud)
-            done = with_remarks(remarks_of(orchestrator, stored.definition, self._traffic, self._clock), done)
+            done = with_obstacles(obstacles_of(orchestrator, stored.definition, self._traffic, self._clock), done)
         return self._reported(stored, with_tended(tended, done))
 
     def _meet(self, stored: StoredGroup) -> None:

@@ -87,9 +87,9 @@ def with_tended(tended: Tended, done: Pass) -> Pass:
     )
 
 
-def with_remarks(remarks: tuple[str, ...], done: Pass) -> Pass:
-    """Add the cloud's remarks to a pass, except those that a failed step reports already."""
-    new = [remark for remark in remarks if not any(remark in message for message in done.messages)]
+def with_obstacles(obstacles: tuple[str, ...], done: Pass) -> Pass:
+    """Add the obstacles that the cloud reports to a pass, except those that a failed step reports already."""
+    new = [obstacle for obstacle in obstacles if not any(obstacle in message for message in done.messages)]
     return replace(done, retries=(*done.retries, *new))
 
 

@@ -28,7 +28,7 @@ from handler.planning.desired import Definition
 from handler.planning.headroom import Headroom, Quota, headroom_of
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import Forget
-from handler.ports.orchestrator import Metered, Orchestrator, Remarking
+from handler.ports.orchestrator import Metered, Orchestrator, ReportsObstacles
 from trigger.moving import moved
 
 _BELIEVED: Seconds = 5.0
@@ -248,15 +248,15 @@ class Quotas:
                 self._promises[name] = change(self._promises[name])
 
 
-def remarks_of(
+def obstacles_of(
     orchestrator: Orchestrator, definition: Definition, traffic: CloudTraffic, clock: Callable[[], Instant]
 ) -> tuple[str, ...]:
-    """Return a cloud's remarks on a group, if it has any; where it does not answer, other calls report that."""
-    if not isinstance(orchestrator, Remarking):
+    """Return the obstacles that a cloud reports for a group; where it does not answer, other calls report that."""
+    if not isinstance(orchestrator, ReportsObstacles):
         return ()
     try:
         with waiting(), traffic.look(definition.cloud, clock) as may:
-            return tuple(orchestrator.remarks(definition.profile)) if may else ()
+            return tuple(orchestrator.obstacles(definition.profile)) if may else ()
     except Permanent as error:
         return (str(error),)
     except Transient:

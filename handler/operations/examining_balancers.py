@@ -10,7 +10,7 @@ from config.errors import DriverError, Permanent
 from config.model.balancers import Balancer, HaproxyBalancer, SharedListener
 from config.model.catalogue import CloudstackRuleBalancer, NetscalerBalancer, OctaviaBalancer, SimulatedCloud
 from config.model.managed import ManagedBalancer
-from handler.balancers.haproxy.remarks import remarks_on, versions_of
+from handler.balancers.haproxy.examining import examine, versions_of
 from handler.ports.balancer import Balancer as Port
 from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, unknown, wrong
 
@@ -72,9 +72,9 @@ def _settings(driver_for: Callable[[Balancer], Port], balancer: HaproxyBalancer,
         driver_for(balancer).registrations()
     except DriverError:
         return unknown("not checked, since it does not list its members")
-    remarks = remarks_on(balancer, most)
-    grave = [remark.words for remark in remarks if remark.grave]
+    findings = examine(balancer, most)
+    grave = [finding.words for finding in findings if finding.grave]
     if grave:
         return wrong("; ".join(grave), _CORRECT)
-    light = "; ".join(remark.words for remark in remarks)
+    light = "; ".join(finding.words for finding in findings)
     return Look(verdict=CheckVerdict.OK, words=light or "has room for as many members as the groups may have")

@@ -125,7 +125,7 @@ class Registration:
     id: str | None = None
     """The balancer's own id of the registration; ``None``: it has none but the member's name."""
     note: str = ""
-    """A remark for people, such as a weight that was changed by hand; empty: none."""
+    """A note for people, such as a weight that was changed by hand; empty: none."""
 
     @property
     def works(self) -> bool:

@@ -191,10 +191,10 @@ def ending_of(status: int) -> str:
 
 
 @runtime_checkable
-class Remarking(Protocol):
+class ReportsObstacles(Protocol):
     """An orchestrator whose cloud also acts by itself. It raises exactly `Transient` and `Permanent`."""
 
-    def remarks(self, profile: Profile) -> Sequence[str]:
+    def obstacles(self, profile: Profile) -> Sequence[str]:
         """Return what prevents new members, or competes for them, and how to fix it.
 
         A group at its desired size makes no calls, and would notice only when it has to grow. So each pass checks; a

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from config.units import Seconds
 from handler.recording.files import HOUR, Form, Segment
@@ -12,7 +13,9 @@ from handler.recording.folder import written_whole
 from handler.recording.rows import SampleRows, UnreadRows, in_order
 from handler.recording.thinning import thinned
 
-Remark = Callable[[str], None]
+if TYPE_CHECKING:
+    from handler.recording.reading import ReportDamage
+
 Made = tuple[Segment, int] | None
 """A file and its size in bytes; ``None``: there was nothing to write."""
 Work = Generator[int, None, Made]
@@ -27,7 +30,7 @@ class NoRoom(Exception):
     """The draft would exceed the budget; it has been removed."""
 
 
-def close_log(folder: Path, log: Segment, remark: Remark, spare: Callable[[], int]) -> Work:
+def close_log(folder: Path, log: Segment, report: ReportDamage, spare: Callable[[], int]) -> Work:
     """Write a log's rows as columns. The log itself stays.
 
     Raises:
@@ -37,11 +40,11 @@ def close_log(folder: Path, log: Segment, remark: Remark, spare: Callable[[], in
 
     with (folder / log.name).open("rb") as file:
         made = Segment(run=log.run, first=log.first, number=log.number, form=Form.WHOLE)
-        return (yield from _written(folder, made, log_chunks(log, file, remark), spare))
+        return (yield from _written(folder, made, log_chunks(log, file, report), spare))
 
 
 def thin_hour(
-    folder: Path, segments: tuple[Segment, ...], resolution: Seconds, remark: Remark, spare: Callable[[], int]
+    folder: Path, segments: tuple[Segment, ...], resolution: Seconds, report: ReportDamage, spare: Callable[[], int]
 ) -> Work:
     """Write one row for each series and span of an hour. The files themselves stay.
 
@@ -56,7 +59,7 @@ def thin_hour(
         pieces: list[UnreadRows] = []
         for segment in segments:
             file = files.enter_context(closing((folder / segment.name).open("rb")))
-            pieces.extend(readable(segment, file, remark))
+            pieces.extend(readable(segment, file, report))
         return (yield from _written(folder, made, thinned(in_order(pieces), resolution), spare))
 
 

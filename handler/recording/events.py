@@ -34,30 +34,30 @@ COLUMNS = (
 class CountedEvent:
     """An event, and how many members the group had in service after it."""
 
-    happening: TimelineEvent
+    event: TimelineEvent
     in_service: int
 
 
-def counted(happenings: Iterable[TimelineEvent]) -> Iterator[CountedEvent]:
+def counted(events: Iterable[TimelineEvent]) -> Iterator[CountedEvent]:
     """Count the members in service; events come from the beginning of history, oldest first."""
     serving: dict[GroupId, set[MemberName]] = {}
-    for each in happenings:
+    for each in events:
         inside = serving.setdefault(each.group, set())
         if each.kind == "member" and each.member is not None:
             if each.name == "in_service":
                 inside.add(each.member)
             elif each.name in {"leaving", "gone"}:
                 inside.discard(each.member)
-        yield CountedEvent(happening=each, in_service=len(inside))
+        yield CountedEvent(event=each, in_service=len(inside))
 
 
-def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: RecordingSelection) -> int:
+def write_events(file: TextIO, events: Iterable[TimelineEvent], wanted: RecordingSelection) -> int:
     """Write the wanted events; return how many."""
     lines = csv.writer(file, lineterminator="\n")
     lines.writerow(COLUMNS)
     count = 0
-    for each in counted(happenings):
-        event = each.happening
+    for each in counted(events):
+        event = each.event
         if wanted.since <= event.at < wanted.until and (not wanted.groups or event.group in wanted.groups):
             lines.writerow(_line(each))
             count += 1
@@ -66,7 +66,7 @@ def write_events(file: TextIO, happenings: Iterable[TimelineEvent], wanted: Reco
 
 def _line(counted: CountedEvent) -> tuple[object, ...]:
     """Return an event's columns; a decision's ``by`` has its cause and the person or program; empty: none."""
-    event = counted.happening
+    event = counted.event
     cause, by = "", event.by
     if event.kind == "decision":
         cause, _, by = event.by.partition(" ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -27,7 +27,7 @@ class Exported:
     """How many of these rows stand for a lost tick."""
     first_at: Instant | None = None
     last_at: Instant | None = None
-    remarks: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = field(default=(), metadata={"wire": "remarks"})
     """The parts that could not be read."""
 
 
@@ -68,11 +68,11 @@ def export_series(
 
     Rows are sorted by time, then group, counter and member; where the clock was set back, time begins anew.
     """
-    remarks: list[str] = []
+    left_out: list[str] = []
     done = Exported()
     hours = hours_in(folder, wanted.since, wanted.until)
     for number, (run, hour) in enumerate(hours, start=1):
-        for rows in read_hour(folder, run, hour, remarks.append):
+        for rows in read_hour(folder, run, hour, left_out.append):
             chosen = _chosen(rows, wanted)
             if len(chosen):
                 sink.write(chosen)
@@ -84,7 +84,7 @@ def export_series(
         missed=done.missed,
         first_at=done.first_at,
         last_at=done.last_at,
-        remarks=tuple(remarks),
+        left_out=tuple(left_out),
     )
 
 

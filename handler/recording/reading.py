@@ -16,7 +16,7 @@ from handler.recording.folder import found_in, open_standing
 from handler.recording.frames import LogReader
 from handler.recording.rows import SampleRows, UnreadRows, in_order, no_rows
 
-Remark = Callable[[str], None]
+ReportDamage = Callable[[str], None]
 """Takes a sentence for every part that could not be read."""
 
 
@@ -27,45 +27,45 @@ def hours_in(folder: Path, since: float, until: float) -> tuple[tuple[int, int],
     return tuple((run, hour) for (run, hour), _ in keyed if hour * 3600 < until and (hour + 1) * 3600 > since)
 
 
-def read_hour(folder: Path, run: int, hour: int, remark: Remark) -> Iterator[SampleRows]:
+def read_hour(folder: Path, run: int, hour: int, report: ReportDamage) -> Iterator[SampleRows]:
     """Yield all rows of one run and hour, sorted by time, then group, counter and member; never an empty piece."""
     with ExitStack() as files:
         opened = open_standing(folder, run, hour)
         for _, file in opened:
             files.enter_context(closing(file))
-        pieces = [piece for segment, file in opened for piece in readable(segment, file, remark)]
+        pieces = [piece for segment, file in opened for piece in readable(segment, file, report)]
         yield from (rows for rows in in_order(pieces) if len(rows))
 
 
-def readable(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[UnreadRows]:
+def readable(segment: Segment, file: BinaryIO, report: ReportDamage) -> Iterator[UnreadRows]:
     """Yield the readable pieces of a file."""
     if segment.form is Form.LOG:
-        for rows in log_chunks(segment, file, remark):
+        for rows in log_chunks(segment, file, report):
             yield UnreadRows(first=float(rows.timestamp.min()), load=lambda rows=rows: rows)  # type: ignore[misc]
         return
     try:
-        yield from (_forgiving(piece, segment, remark) for piece in parquet.pieces_of(file))
+        yield from (_forgiving(piece, segment, report) for piece in parquet.pieces_of(file))
     except parquet.UnreadableRecording as error:
-        remark(f"{segment.name} {error}: left out")
+        report(f"{segment.name} {error}: left out")
 
 
-def _forgiving(piece: UnreadRows, segment: Segment, remark: Remark) -> UnreadRows:
+def _forgiving(piece: UnreadRows, segment: Segment, report: ReportDamage) -> UnreadRows:
     def load() -> SampleRows:
         try:
             return piece.load()
         except parquet.UnreadableRecording as error:
-            remark(f"a part of {segment.name} {error}: left out")
+            report(f"a part of {segment.name} {error}: left out")
             return no_rows()
 
     return UnreadRows(first=piece.first, load=load)
 
 
-def log_chunks(segment: Segment, file: BinaryIO, remark: Remark) -> Iterator[SampleRows]:
+def log_chunks(segment: Segment, file: BinaryIO, report: ReportDamage) -> Iterator[SampleRows]:
     """Yield the rows of a log, a chunk at a time, up to the first incomplete tick."""
     chunker = Chunker()
     reader = LogReader(file, os.fstat(file.fileno()).st_size)
     yield from chunker.chunks(reader)
     if reader.torn:
-        remark(f"{segment.name} ends in the middle of a tick: its last {reader.torn} bytes are left out")
+        report(f"{segment.name} ends in the middle of a tick: its last {reader.torn} bytes are left out")
     if lost := reader.damaged + chunker.orphans:
-        remark(f"{segment.name} is damaged: {lost} ticks are left out")
+        report(f"{segment.name} is damaged: {lost} ticks are left out")

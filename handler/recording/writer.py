@@ -286,7 +286,7 @@ class RecordingWriter:
 
     def _close(self, log: Segment) -> Iterator[int]:
         try:
-            closed = yield from close_log(self._folder, log, self._remark, self._spare)
+            closed = yield from close_log(self._folder, log, self._report_damage, self._spare)
         except NoRoom:
             oldest = min((each for each in self._sizes if each.form is not Form.LOG), key=age, default=log)
             yield from self._remove(oldest, "no_room")
@@ -300,7 +300,7 @@ class RecordingWriter:
 
     def _thin(self, segments: tuple[Segment, ...]) -> Iterator[int]:
         try:
-            thin = yield from thin_hour(self._folder, segments, self.settings.then, self._remark, self._spare)
+            thin = yield from thin_hour(self._folder, segments, self.settings.then, self._report_damage, self._spare)
         except NoRoom:
             for segment in segments:
                 yield from self._remove(segment, "no_room")
@@ -325,7 +325,7 @@ class RecordingWriter:
         """Bytes that a draft may take."""
         return self.settings.budget - sum(self._sizes.values())
 
-    def _remark(self, sentence: str) -> None:
+    def _report_damage(self, sentence: str) -> None:
         self._say("recording_damaged", message=sentence)
 
     def _publish(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from config.model.adjustments import outright
 from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant
-from handler.replay.happenings import Course, declared_policy
+from handler.replay.events import Course, declared_policy
 from trigger.explain.recorded_inputs import Given
 from trigger.requests import GroupState, Request, RequestCause
 

@@ -64,31 +64,31 @@ class QueryResult:
 def ranged(
     catalogue: Catalogue, groups: Sequence[GroupId], since: float, until: float
 ) -> tuple[tuple[Ranged, ...], tuple[str, ...]]:
-    """Return the queries for these groups, and remarks on counters without one.
+    """Return the queries for these groups, and caveats on counters without one.
 
     Raises:
         Unreplayable: no counter can be queried; or one query finds the members of several groups.
     """
     asked: list[Ranged] = []
-    remarks: list[str] = []
+    caveats: list[str] = []
     for name in groups:
         group = catalogue.groups[name]
         for counter in (catalogue.counters[each] for each in counters_of(catalogue, name)):
             source = counter.source
             if not isinstance(source, PrometheusQuery) or source.over is not None:
                 why = "over is not replayed" if isinstance(source, PrometheusQuery) else "Prometheus is not its source"
-                remarks.append(f"{name}: {counter.id} is left out: {why}")
+                caveats.append(f"{name}: {counter.id} is left out: {why}")
                 continue
             grid = np.arange(since, until, group.interval)
             query = for_group(source.query, name)
             asked.append(Ranged(group=group, counter=counter, query=query, label=source.label, grid=grid))
     if not asked:
         raise Unreplayable("no policy of these groups reads a counter whose source is Prometheus")
-    _told_apart(asked)
-    return tuple(asked), tuple(remarks)
+    _require_distinct(asked)
+    return tuple(asked), tuple(caveats)
 
 
-def _told_apart(asked: Sequence[Ranged]) -> None:
+def _require_distinct(asked: Sequence[Ranged]) -> None:
     by_query: dict[str, GroupId] = {}
     for each in asked:
         other = by_query.setdefault(each.query, each.group.id)

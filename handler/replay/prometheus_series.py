@@ -27,7 +27,7 @@ _ERRORS = frozenset({400, 422, 500, 503})
 def read_prometheus(
     url: str, catalogue: Catalogue, groups: Sequence[GroupId], since: float, until: float
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Read a series out of Prometheus; return it with remarks on counters that could not be read.
+    """Read a series out of Prometheus; return it with caveats on counters that could not be read.
 
     Credentials and trust are those of the entry of ``sources`` that has this address, if there is one.
 
@@ -41,8 +41,8 @@ def read_prometheus(
     Raises:
         Unreplayable: it does not answer, or not completely, or has no value; no counter's source is Prometheus.
     """
-    asked, remarks = ranged(catalogue, groups, since, until)
-    return asyncio.run(_read(url.rstrip("/"), _access(catalogue, url), asked)), remarks
+    asked, caveats = ranged(catalogue, groups, since, until)
+    return asyncio.run(_read(url.rstrip("/"), _access(catalogue, url), asked)), caveats
 
 
 def _access(catalogue: Catalogue, url: str) -> HttpAccess:

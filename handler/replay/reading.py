@@ -61,7 +61,7 @@ class Gathered:
 def read_series(
     path: Path, catalogue: Catalogue, groups: Collection[GroupId], span: ReplaySpan
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Read the rows of these groups and of declared counters; return them with remarks on other rows.
+    """Read the rows of these groups and of declared counters; return them with caveats on other rows.
 
     Columns ``timestamp`` (epoch seconds or ISO 8601; without a zone it is UTC), ``group``, ``member``, ``counter`` and
     ``value``, in any order, among others; all columns of `trimtab export series` are used. ``.parquet`` names Parquet.
@@ -82,7 +82,7 @@ def read_series(
         raise Unreplayable(f"{path} cannot be read: {error.strerror or error}") from error
     if not gathered.parts:
         raise Unreplayable(f"{path}: no row has a declared group and counter within --since and --until")
-    return _samples(gathered), tuple(_remarks(path, gathered))
+    return _samples(gathered), tuple(_caveats(path, gathered))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +174,9 @@ def _take_in(batch: Any, asked: _Wanted, into: Gathered) -> None:  # noqa: ANN40
     rows = np.flatnonzero(wanted)
     if rows.size:
         value = _numbers(columns["value"])
-        told = {name: _numbers(columns[name]) if name in columns else nothing(len(at)) for name in _FURTHER[2:5]}
+        further = {name: _numbers(columns[name]) if name in columns else nothing(len(at)) for name in _FURTHER[2:5]}
         member = _codes(columns["member"], into.members, lambda word: True)
-        _keep(into, rows, (group, member, counter), {"at": at, "value": value, "reply": reply, **told}, columns)
+        _keep(into, rows, (group, member, counter), {"at": at, "value": value, "reply": reply, **further}, columns)
 
 
 _ABSENT, _FOREIGN = -1, -2
@@ -225,30 +225,36 @@ def _replies(columns: dict[str, Any], count: int) -> tuple[Any, Any]:
     if strange := set(words) - {*_REPLIES, _MISSED, _NONE_ASKED}:
         raise _Doubt(f"{min(strange)!r} is not a reply")
     indices = columns["reply"].indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    told = np.array([*(_REPLIES.get(word, int(Reply.TIMEOUT)) for word in words), 0], dtype=np.uint8)[indices]
-    failed = (indices >= 0) & (told != Reply.OK)
+    replies = np.array([*(_REPLIES.get(word, int(Reply.TIMEOUT)) for word in words), 0], dtype=np.uint8)[indices]
+    failed = (indices >= 0) & (replies != Reply.OK)
     missed = np.array([*(word == _MISSED for word in words), False])[indices]
-    return np.where(failed, told, reply), missed
+    return np.where(failed, replies, reply), missed
 
 
-def _keep(into: Gathered, rows: Index, codes: tuple[Index, Index, Index], told: dict[str, Any], columns: Any) -> None:  # noqa: ANN401  # as above
+def _keep(
+    into: Gathered,
+    rows: Index,
+    codes: tuple[Index, Index, Index],
+    read: dict[str, Any],
+    columns: Any,  # noqa: ANN401  # as above
+) -> None:
     group, member, counter = (each[rows].astype(np.int32) for each in codes)
-    counted = np.ones(len(told["at"]), dtype=np.bool_)
+    counted = np.ones(len(read["at"]), dtype=np.bool_)
     if "counted" in columns:
         counted = columns["counted"].fill_null(True).to_numpy(zero_copy_only=False)
-    reply = told["reply"][rows]
+    reply = read["reply"][rows]
     into.parts.append(
         Samples(
             group=Words(codes=group, words=()),
             member=Words(codes=member, words=()),
             counter=Words(codes=counter, words=()),
-            at=told["at"][rows],
-            value=np.where(reply == Reply.OK, told["value"][rows], 0.0),
+            at=read["at"][rows],
+            value=np.where(reply == Reply.OK, read["value"][rows], 0.0),
             reply=reply,
             counted=counted[rows],
-            steady=taken(told["steady"], rows),
-            replied_at=taken(told["replied_at"], rows),
-            uptime=taken(told["uptime"], rows),
+            steady=taken(read["steady"], rows),
+            replied_at=taken(read["replied_at"], rows),
+            uptime=taken(read["uptime"], rows),
         )
     )
 
@@ -271,7 +277,7 @@ def _samples(gathered: Gathered) -> Samples:
     )
 
 
-def _remarks(path: Path, gathered: Gathered) -> Iterator[str]:
+def _caveats(path: Path, gathered: Gathered) -> Iterator[str]:
     for kind, names in gathered.foreign.items():
         for name in sorted(names):
             yield f"{path}: {kind} {name} is not declared: its rows are skipped"

@@ -14,8 +14,8 @@ from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
 from handler.replay.chain import Chain
 from handler.replay.comparing import ReplayDifference, SizeComparison
+from handler.replay.events import Course, acted, creates_left, request_of, state_before
 from handler.replay.givens import Givens, as_declared, resumed_at, starts_of
-from handler.replay.happenings import Course, acted, creates_left, request_of, state_before
 from handler.replay.outcomes import ReplayLine, line_of
 from handler.replay.paths import FleetPath
 from handler.replay.samples import Index
@@ -131,13 +131,13 @@ def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Fo
     groups = {lane.group for lane in forecasting.lanes}
     if not groups:
         return
-    told: dict[GroupId, list[Mapping[PolicyId, Foreseen]]] = {group: [] for group in groups}
+    foreseen: dict[GroupId, list[Mapping[PolicyId, Foreseen]]] = {group: [] for group in groups}
     for tick, at in enumerate(reel.at):
         foresight = forecasting.take({group: reel.frame(group, tick) for group in groups}, at.wall)
         for group in groups:
-            told[group].append(foresight.get(group, NOTHING_FORESEEN))
+            foreseen[group].append(foresight.get(group, NOTHING_FORESEEN))
     for group in groups:
-        followers[group].foreseen = told[group]
+        followers[group].foreseen = foreseen[group]
 
 
 def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
@@ -267,15 +267,15 @@ class Follower:
         if self._course.givens:
             self._take_over(number, now)
             return
-        for told in self._course.since(self._seen_at, now.wall):
-            if told.kind == "note":
-                self.chain.change(acted(self.group, self.chain.state, told))
+        for event in self._course.since(self._seen_at, now.wall):
+            if event.kind == "note":
+                self.chain.change(acted(self.group, self.chain.state, event))
                 continue
-            request = request_of(self._catalogue, self.group, told)
-            looked = told.unasked and told.at < now.wall
+            request = request_of(self._catalogue, self.group, event)
+            looked = event.unasked and event.at < now.wall
             if request is not None or looked:
                 asked = () if request is None else (request,)
-                self._keep(self.chain.ask(asked, self._in_turn(number, told.at), told.moment), number)
+                self._keep(self.chain.ask(asked, self._in_turn(number, event.at), event.moment), number)
         self._seen_at = now.wall
 
     def _take_over(self, number: int, now: Moment) -> None:
@@ -319,15 +319,15 @@ class Follower:
 
     def _fleet(self, number: int, at: Instant) -> Fleet:
         asked = None if self._sizes is None else self._sizes[number]
-        told = self._course.in_service(at)
+        in_service = self._course.in_service(at)
         desired = self.chain.state.desired or 0
-        in_service = told if told is not None else desired if asked is None else asked
+        serving = in_service if in_service is not None else desired if asked is None else asked
         listed_at = self._course.listed_at
         found = (self._course.size(at) if listed_at is not None else asked) or 0
         return Fleet(
             listed=listed_at is None or at >= listed_at,
             marked=found,
-            in_service=in_service,
+            in_service=serving,
             creates_left=self._creates_left(at),
             back_off_until=None,
         )
@@ -346,9 +346,9 @@ def serving_in(course: Course, asked: int | None, at: Instant) -> int | None:
         asked: how many members were polled; ``None``: the series names none, and the desired size stands in.
         at: when.
     """
-    told = course.in_service(at)
-    if told is not None:
-        return told
+    in_service = course.in_service(at)
+    if in_service is not None:
+        return in_service
     return course.size(at) if asked is None else asked
 
 

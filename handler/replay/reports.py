@@ -10,7 +10,7 @@ import pandas as pd
 from handler.replay.outcomes import ReplayLine
 from handler.replay.recorded import Run
 
-_SAID = ["policy", "outcome", "reason", "size"]
+_COMPARED = ["policy", "outcome", "reason", "size"]
 _FIGURES = {
     "actions": "changes of size",
     "reversals": "reversals",
@@ -23,7 +23,7 @@ _FIGURES = {
 
 
 def decisions(lines: Iterable[ReplayLine]) -> pd.DataFrame:
-    """Tell decisions in the order of time and group; those in a row that say the same once, by the first of them.
+    """List decisions in the order of time and group; equal ones in a row become one row, with the time of the first.
 
     Returns:
         Columns ``at`` (epoch seconds), ``group``, ``policy``, ``outcome``, ``reason``, ``size`` (such as ``2 → 3``) and
@@ -41,10 +41,12 @@ def decisions(lines: Iterable[ReplayLine]) -> pd.DataFrame:
         )
         for line in lines
     ]
-    told = pd.DataFrame(rows, columns=["at", "group", *_SAID, "resized"]).sort_values(["at", "group"], kind="stable")
-    begins = told["resized"] | (told[_SAID] != told.groupby("group")[_SAID].shift()).any(axis=1)
-    stretches = told.groupby([told["group"], begins.groupby(told["group"]).cumsum()])
-    return told.assign(ticks=stretches["at"].transform("size"))[begins].drop(columns="resized")
+    table = pd.DataFrame(rows, columns=["at", "group", *_COMPARED, "resized"]).sort_values(
+        ["at", "group"], kind="stable"
+    )
+    begins = table["resized"] | (table[_COMPARED] != table.groupby("group")[_COMPARED].shift()).any(axis=1)
+    stretches = table.groupby([table["group"], begins.groupby(table["group"]).cumsum()])
+    return table.assign(ticks=stretches["at"].transform("size"))[begins].drop(columns="resized")
 
 
 def comparison(first: Sequence[Run], second: Sequence[Run]) -> pd.DataFrame:

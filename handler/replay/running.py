@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Seconds
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.load import SyntheticLoad, replay_load
 from handler.replay.recorded import Run, replay_recorded
 from handler.replay.scrapes import alike, cohort_of
@@ -131,13 +131,13 @@ def _done(jobs: Sequence[Job], workers: int, total: int, tell: Tell) -> tuple[Ru
 
 
 def _here(jobs: Sequence[Job], total: int, tell: Tell) -> list[Run]:
-    done, told = 0, 0
+    done, reported = 0, 0
 
     def note(count: int) -> None:
-        nonlocal done, told
+        nonlocal done, reported
         done += count
-        if (done - told) * _STEPS >= total:
-            told = done
+        if (done - reported) * _STEPS >= total:
+            reported = done
             tell(min(done, total), total)
 
     return [run for job in jobs for run in job(note)]

@@ -20,8 +20,8 @@ from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.replay.comparing import ReplayDifference
+from handler.replay.events import Course
 from handler.replay.givens import starts_of
-from handler.replay.happenings import Course
 from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import PathRecorder
 from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, serving_in, teams_of
@@ -90,8 +90,8 @@ class _Sharer(Follower):
         boot: Seconds,
     ) -> None:
         super().__init__(catalogue, group, cohort.sizes.get(group), courses, first_at)
-        told = self._course.boot()
-        self._boot = boot if told is None else told
+        learned = self._course.boot()
+        self._boot = boot if learned is None else learned
         self._members: ReplayMembers | None = None
         """``None``: no size yet, so the fleet is the recorded one."""
         self._differed: ReplayDifference | None = None

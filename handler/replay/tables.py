@@ -13,7 +13,7 @@ import numpy as np
 from collector.samples import Floats
 from config.errors import StoreError
 from config.units import GroupId, Instant
-from handler.replay.happenings import Course, ReplayEvent
+from handler.replay.events import Course, ReplayEvent
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
 from trigger.explain.recorded_inputs import FORM, Given
@@ -59,8 +59,8 @@ def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Cou
     for line, cells in _rows(path, _EVENTS):
         group = GroupId(cells["group"])
         if group in found:
-            found[group].append(_happening(path, line, cells))
-    return {group: Course(happenings) for group, happenings in found.items()}
+            found[group].append(_event(path, line, cells))
+    return {group: Course(events) for group, events in found.items()}
 
 
 def read_load(path: Path) -> tuple[Floats, Floats]:
@@ -100,7 +100,7 @@ def _rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str
         raise Unreplayable(f"{path} is not text in UTF-8") from error
 
 
-def _happening(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
+def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
     try:
         at = instant_of(cells["timestamp"])
     except ValueError as error:

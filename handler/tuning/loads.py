@@ -14,7 +14,7 @@ from config.model.adjustments import Adjustment, AdjustmentVerb
 from config.model.catalogue import Catalogue, Condition, Policy
 from config.model.reductions import Reduce
 from config.units import ConditionId, GroupId, Instant, PolicyId, Seconds
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.paths import FleetPath
 from handler.replay.recorded import serving_in
 from handler.replay.scores import minutes_over

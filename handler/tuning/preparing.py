@@ -11,7 +11,7 @@ from config.document.places import ParsedText
 from config.errors import Refused
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Seconds, format_span
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.samples import Unreplayable
 from handler.replay.ticks import Ticks
 from handler.tuning.copies import TunedGroup
@@ -92,25 +92,25 @@ def ground_of(
     )
 
 
-def remarks_on(ground: TrialGround) -> Sequence[str]:
+def caveats_of(ground: TrialGround) -> Sequence[str]:
     """Return what a trial of a group takes for granted, and what its recording hides."""
     group, load = ground.tuned.group, ground.load
     source = "--boot" if ground.course.boot() is None else "the median of the events"
     boot = format_span(ground.fitting.boot)
-    said = [f"{group}: a member serves {boot} after it is ordered ({source}); the load does not react"]
+    caveats = [f"{group}: a member serves {boot} after it is ordered ({source}); the load does not react"]
     unknown, hidden = float(np.isnan(load.rate).mean()), float(load.saturated.mean())
     if unknown > _NOTEWORTHY:
-        said.append(f"{group}: the load is not known in {unknown:.0%} of the time, which counts as within the limit")
+        caveats.append(f"{group}: the load is not known in {unknown:.0%} of the time, which counts as within the limit")
     if hidden > _NOTEWORTHY:
         minutes = _minutes(hidden * load.span)
-        said.append(
+        caveats.append(
             f"{group}: members were saturated in {hidden:.0%} of the time ({minutes}), which hides load: more members "
             "would have been needed there than is known"
         )
     service = ground.tuned.catalogue.groups[group].service
     if service is not None:
-        said.append(f"{group}: takes turns in the service {service}; here it is tried alone, and waits for no other")
-    return said
+        caveats.append(f"{group}: takes turns in the service {service}; here it is tried alone, and waits for no other")
+    return caveats
 
 
 def _minutes(span: Seconds) -> str:

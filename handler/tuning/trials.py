@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from config.units import GroupId, Seconds
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.recorded import Run
 from handler.replay.running import shared_runs
 from handler.replay.samples import Words
@@ -86,7 +86,7 @@ def runs_of(ground: TrialGround, candidates: Sequence[Candidate]) -> tuple[Run, 
         for number, name in enumerate(names)
     }
     catalogue, courses = copies(ground.tuned, candidates), {}
-    if ground.course.happenings:
+    if ground.course.events:
         courses = dict.fromkeys(names, ground.course)
     runs = {run.group: run for run in shared_runs(catalogue, rows, courses, ground.fitting.boot, processes=1)}
     return tuple(runs[name] for name in names)

@@ -76,7 +76,7 @@ def test_a_recording_of_old_has_the_rows_that_are_recorded_now() -> None:
 
 def test_exported_events_are_read_with_what_decisions_were_given() -> None:
     course = read_events(FILES / "events.csv", (WEB,))[WEB]
-    assert [each.given.number for each in course.happenings if each.given is not None] == [7]
+    assert [each.given.number for each in course.events if each.given is not None] == [7]
 
 
 def test_every_route_answers_and_finds_nothing_wanting_in_what_it_is_sent() -> None:

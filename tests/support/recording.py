@@ -100,19 +100,19 @@ class Recorded:
     def bytes(self) -> int:
         return sum(path.stat().st_size for path in self.folder.glob("*/*"))
 
-    def rows(self, remark: Callable[[str], None] | None = None) -> list[Row]:
+    def rows(self, report: Callable[[str], None] | None = None) -> list[Row]:
         """Everything that a reader finds."""
-        return rows_of(read(self.folder, remark))
+        return rows_of(read(self.folder, report))
 
 
-def read(folder: Path, remark: Callable[[str], None] | None = None) -> list[SampleRows]:
-    remarks: list[str] = []
+def read(folder: Path, report: Callable[[str], None] | None = None) -> list[SampleRows]:
+    damages: list[str] = []
     pieces = [
         piece
         for run, hour in hours_in(folder, -math.inf, math.inf)
-        for piece in read_hour(folder, run, hour, remark or remarks.append)
+        for piece in read_hour(folder, run, hour, report or damages.append)
     ]
-    assert remarks == []
+    assert damages == []
     return pieces
 
 

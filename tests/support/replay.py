@@ -8,7 +8,7 @@ from pathlib import Path
 from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
-from handler.replay.happenings import Course, ReplayEvent
+from handler.replay.events import Course, ReplayEvent
 from handler.replay.outcomes import ReplayLine
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
@@ -56,31 +56,31 @@ def flat(value: object, ticks: int, *, members: int = 2, since: int = 0) -> list
 
 
 def written(path: Path, rows: Iterable[Row], *, group: str = "web", counter: str = "cpu") -> Path:
-    said = [
+    lines = [
         f"{START + at},{group},{member or ''},{counter},{'' if value is None else value}" for at, member, value in rows
     ]
-    path.write_text("\n".join([HEADER, *said]) + "\n")
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
     return path
 
 
-def run_of(path: Path, catalogue: Catalogue | None = None, happenings: Iterable[ReplayEvent] | None = None) -> Run:
+def run_of(path: Path, catalogue: Catalogue | None = None, events: Iterable[ReplayEvent] | None = None) -> Run:
     """Replay the one group of a file."""
-    (run,) = runs_of(path, catalogue or declared(), happenings)
+    (run,) = runs_of(path, catalogue or declared(), events)
     return run
 
 
 def runs_of(
-    path: Path, catalogue: Catalogue, happenings: Iterable[ReplayEvent] | None = None, *, processes: int = 1
+    path: Path, catalogue: Catalogue, events: Iterable[ReplayEvent] | None = None, *, processes: int = 1
 ) -> tuple[Run, ...]:
     samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
     courses: Mapping[GroupId, Course] = {}
-    if happenings is not None:
-        told = list(happenings)
-        courses = {name: Course([each for each in told if each.group == name]) for name in catalogue.groups}
+    if events is not None:
+        decided = list(events)
+        courses = {name: Course([each for each in decided if each.group == name]) for name in catalogue.groups}
     return recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses, processes=processes)
 
 
-def told(run: Run) -> list[tuple[float, str, str, int | None]]:
+def decided(run: Run) -> list[tuple[float, str, str, int | None]]:
     """Seconds from the start, outcome, reason, size."""
     return [(line.at - START, line.outcome.value, line.reason.value, line.desired_to) for line in run.lines]
 

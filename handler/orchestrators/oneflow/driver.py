@@ -21,8 +21,8 @@ from config.model.node_orders import names_of, order_of
 from config.units import Instant, MemberName, Seconds
 from handler.orchestrators.oneflow.client import FlowWire
 from handler.orchestrators.oneflow.doctor import FlowExamination
+from handler.orchestrators.oneflow.obstacles import about, in_the_way, rivals_of
 from handler.orchestrators.oneflow.parsing import FAILED_SCALING, PASSING, RUNNING, Service, ServiceRole, with_order
-from handler.orchestrators.oneflow.remarks import about, in_the_way, rivals_of
 from handler.orchestrators.oneflow.services import OneflowServices
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
 from handler.orchestrators.opennebula.parsing import GIVEN, MARK, OpennebulaMachine, claim_of
@@ -121,14 +121,16 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         others = () if role.template is None else super().quotas(replace(profile, recipe=made_of))
         return (Quota(limit=nodes, each=1), *others)
 
-    def remarks(self, profile: Profile) -> Sequence[str]:
-        """Say what the service waits for, and what else scales the role (`handler.convergence.quotas.Remarking`)."""
+    def obstacles(self, profile: Profile) -> Sequence[str]:
+        """Say what the service waits for, and what else scales the role (`ReportsObstacles`)."""
         recipe = self._recipe(profile)
         service = self._services.lately(recipe.service)
         role, waits = self._role(service, recipe), ""
         if service.state != RUNNING:
             waits = in_the_way(service, self._pool.read()[0])
-        return [f"{self._about_service(service)}: {remark}" for remark in (waits, *rivals_of(service, role)) if remark]
+        return [
+            f"{self._about_service(service)}: {obstacle}" for obstacle in (waits, *rivals_of(service, role)) if obstacle
+        ]
 
     # Making.
 

@@ -290,8 +290,8 @@ def test_a_group_at_rest_says_what_its_service_waits_for_until_it_scales_again(b
     bed.desire(3)
     bed.run()
     bed.clock.advance(31.0)
-    (said,) = bed.run().retries  # the failed step and the remark give one message
-    assert f"node {node} (POWEROFF)" in said
+    (message,) = bed.run().retries  # the failed step and the obstacle give one message
+    assert f"node {node} (POWEROFF)" in message
 
     bed.wire.vms[node].state, bed.wire.vms[node].lcm = ACTIVE, VM_RUNNING
     flow.go_on()

@@ -76,7 +76,7 @@ def test_members_in_service_are_counted(store: Path) -> None:
     ]
 
 
-def test_acts_of_people_and_decisions_are_told(store: Path) -> None:
+def test_operations_of_people_and_decisions_are_exported(store: Path) -> None:
     found = {(line["kind"], line["name"]): line for line in lines(store)}
 
     pause = found["note", "pause"]
@@ -117,7 +117,7 @@ def test_a_store_of_another_release_is_refused(tmp_path: Path) -> None:
         list(read_timeline(old))
 
 
-def test_a_cause_is_told_apart_from_the_actor(store: Path) -> None:
+def test_a_cause_and_the_actor_are_different_columns(store: Path) -> None:
     (line,) = [line for line in lines(store) if line["kind"] == "decision" and line["cause"]]
 
     assert (line["cause"], line["by"]) == (an_answer().cause.value, an_answer().by)

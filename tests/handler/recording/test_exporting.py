@@ -51,7 +51,7 @@ def test_csv_is_as_documented(recorded: Recorded) -> None:
     text, done = exported(recorded)
 
     assert text == GOLDEN
-    assert (done.rows, done.thinned, done.missed, done.remarks) == (8, 0, 0, ())
+    assert (done.rows, done.thinned, done.missed, done.left_out) == (8, 0, 0, ())
     assert (done.first_at, done.last_at) == (at(0.125).wall, at(30.123123456).wall)
 
 
@@ -161,13 +161,13 @@ def test_what_cannot_be_read_is_said(recorded: Recorded) -> None:
     text, done = exported(recorded)
 
     assert text.count("\n") == 1
-    assert len(done.remarks) == 1
+    assert len(done.left_out) == 1
 
 
-def test_progress_is_told_by_the_hour(recorded: Recorded) -> None:
+def test_progress_is_reported_by_the_hour(recorded: Recorded) -> None:
     recorded.write(((WEB,), a_scrape(at(3600), LAYOUT)))
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
-    export_series(recorded.folder, RecordingSelection(), Csv(io.BytesIO()), lambda done, of: told.append((done, of)))
+    export_series(recorded.folder, RecordingSelection(), Csv(io.BytesIO()), lambda done, of: reports.append((done, of)))
 
-    assert told == [(1, 2), (2, 2)]
+    assert reports == [(1, 2), (2, 2)]

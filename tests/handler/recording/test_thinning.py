@@ -57,7 +57,7 @@ def a_table(samples: list[Sample]) -> SampleRows:
     )
 
 
-def told(rows: SampleRows) -> dict[tuple[object, ...], tuple[float, float, float, float, float]]:
+def figures(rows: SampleRows) -> dict[tuple[object, ...], tuple[float, float, float, float, float]]:
     """(stretch, counter, member, counted) → (asked, count, average, least, greatest)."""
     words = [
         [None if code < 0 else text.words[code] for code in text.codes.tolist()] for text in (rows.counter, rows.member)
@@ -91,7 +91,7 @@ def worked_out_by_arrow(samples: list[Sample], resolution: float) -> dict[tuple[
 
 @given(SAMPLES, st.sampled_from([60.0, 300.0, 900.0]))
 def test_thinning_equals_what_arrow_works_out(samples: list[Sample], resolution: float) -> None:
-    found, expected = told(thin(a_table(samples), resolution)), worked_out_by_arrow(samples, resolution)
+    found, expected = figures(thin(a_table(samples), resolution)), worked_out_by_arrow(samples, resolution)
 
     assert found.keys() == expected.keys()
     for key, (asked, count, average, least, most) in found.items():
@@ -105,7 +105,7 @@ def test_parts_may_be_thinned_first(samples: list[Sample], parts: int) -> None:
     size = max(len(samples) // parts, 1)
     pieces = [thin(a_table(samples[start : start + size]), 300.0) for start in range(0, len(samples), size)]
 
-    found, expected = told(thin(joined(pieces), 300.0)), told(thin(a_table(samples), 300.0))
+    found, expected = figures(thin(joined(pieces), 300.0)), figures(thin(a_table(samples), 300.0))
 
     assert found.keys() == expected.keys()
     for key, numbers in found.items():
@@ -122,7 +122,7 @@ def test_pieces_in_the_order_of_time_become_each_stretch_once(samples: list[Samp
 
     found = list(thinned(pieces, 300.0))
 
-    assert told(joined(found)).keys() == told(thin(a_table(samples), 300.0)).keys()
+    assert figures(joined(found)).keys() == figures(thin(a_table(samples), 300.0)).keys()
 
 
 @given(st.floats(-1e308, 1e308), st.integers(1, 50))
@@ -143,7 +143,7 @@ def test_silence_is_not_zero() -> None:
 def test_a_member_that_warms_up_is_not_mixed_with_one_that_counts() -> None:
     rows = thin(a_table([(0.0, "cpu", "m-1", False, 90.0), (30.0, "cpu", "m-1", True, 10.0)]), 300.0)
 
-    assert {key[3]: numbers[2] for key, numbers in told(rows).items()} == {False: 90.0, True: 10.0}
+    assert {key[3]: numbers[2] for key, numbers in figures(rows).items()} == {False: 90.0, True: 10.0}
 
 
 def test_turns_without_samples_are_counted_under_their_word() -> None:

@@ -223,10 +223,10 @@ def test_a_torn_tick_is_left_out_and_said(recorded: Recorded) -> None:
     recorded.write(*written, finish=False)
     path = recorded.folder / recorded.files[0]
     path.write_bytes(path.read_bytes()[:-7])
-    remarks: list[str] = []
+    damages: list[str] = []
 
-    assert recorded.rows(remarks.append) == expected(written[:1])
-    assert remarks == [f"{recorded.files[0]} ends in the middle of a tick: its last 72 bytes are left out"]
+    assert recorded.rows(damages.append) == expected(written[:1])
+    assert damages == [f"{recorded.files[0]} ends in the middle of a tick: its last 72 bytes are left out"]
 
     recorded.write()
 
@@ -238,18 +238,18 @@ def test_a_torn_tick_is_left_out_and_said(recorded: Recorded) -> None:
 def test_a_damaged_file_costs_no_other(recorded: Recorded, damage: bytes) -> None:
     recorded.write(*ticks(0), *ticks(3600))
     (recorded.folder / recorded.files[0]).write_bytes(damage)
-    remarks: list[str] = []
+    damages: list[str] = []
 
-    assert recorded.rows(remarks.append) == expected(ticks(3600))
-    assert len(remarks) == 1
-    assert remarks[0].startswith(f"{recorded.files[0]} is damaged")
+    assert recorded.rows(damages.append) == expected(ticks(3600))
+    assert len(damages) == 1
+    assert damages[0].startswith(f"{recorded.files[0]} is damaged")
 
 
 def test_a_process_that_is_killed_loses_nothing_that_was_in_the_log(tmp_path: Path) -> None:
-    told = -1
+    last = -1
     for turn in range(3):
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.record_forever", str(tmp_path), str(told + 1)],
+            [sys.executable, "-m", "tests.support.record_forever", str(tmp_path), str(last + 1)],
             stdout=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parents[3],
@@ -257,19 +257,19 @@ def test_a_process_that_is_killed_loses_nothing_that_was_in_the_log(tmp_path: Pa
         with process:
             assert process.stdout is not None
             for count, line in enumerate(process.stdout):
-                told = int(line)
+                last = int(line)
                 if count == 150 + 77 * turn:
                     break
             process.kill()
         seen = _ticks_in(tmp_path)
-        assert set(range(told + 1)) <= seen.keys()
-        told = max(seen)
+        assert set(range(last + 1)) <= seen.keys()
+        last = max(seen)
     assert {each.form for each in disk.found_in(tmp_path).standing} >= {Form.WHOLE, Form.THIN}
 
 
 def _ticks_in(folder: Path) -> dict[int, float]:
     """Tick → how many samples of it are there; in a thinned hour, every tick of a stretch has its share."""
-    every = joined(read(folder, lambda remark: None))
+    every = joined(read(folder, lambda sentence: None))
     found: dict[int, float] = {}
     for timestamp, resolution, count in zip(
         every.timestamp.tolist(), every.resolution.tolist(), every.count.tolist(), strict=True

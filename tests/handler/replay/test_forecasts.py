@@ -77,10 +77,10 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
 
     since = float(samples.at.min())
     expected = [line.plain() for each in live if each.at.wall >= since and (line := line_of(each, None)) is not None]
-    told = [line.plain() for line in run.lines]
-    outcomes = [line["outcome"] for line in told]
+    lines = [line.plain() for line in run.lines]
+    outcomes = [line["outcome"] for line in lines]
     assert run.parted is None
-    assert told == expected
+    assert lines == expected
     assert "out" in outcomes
     assert "in" in outcomes
 

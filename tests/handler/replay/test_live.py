@@ -27,8 +27,8 @@ LIVELY = (
 )
 
 
-def digest(told: list[dict[str, object]]) -> str:
-    return hashlib.sha256("\n".join(json.dumps(line) for line in told).encode()).hexdigest()
+def digest(lines: list[dict[str, object]]) -> str:
+    return hashlib.sha256("\n".join(json.dumps(line) for line in lines).encode()).hexdigest()
 
 
 async def ups_and_downs(up: Up) -> None:
@@ -73,8 +73,8 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
     expected = [
         line.plain() for each in live if each.at.wall >= recorded_from and (line := line_of(each, None)) is not None
     ]
-    told = [line.plain() for line in run.lines]
+    lines = [line.plain() for line in run.lines]
     assert run.parted is None
-    assert [line["desired_to"] for line in told if line["outcome"] in {"out", "in"}] == [3, 4, 3, 2, 3]
-    assert told == expected
-    assert digest(told) == digest(expected)
+    assert [line["desired_to"] for line in lines if line["outcome"] in {"out", "in"}] == [3, 4, 3, 2, 3]
+    assert lines == expected
+    assert digest(lines) == digest(expected)

@@ -106,17 +106,17 @@ def test_percent_is_a_utilisation_unless_something_else_is_said() -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_progress_is_told_from_little_to_all_in_one_process_and_in_several(
+def test_progress_is_reported_from_little_to_all_in_one_process_and_in_several(
     processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "_WORTH_A_PROCESS", 1)
-    catalogue, load, told = declared(), load_of((0, 100), (10_000, 100)), list[tuple[int, int]]()
+    catalogue, load, reports = declared(), load_of((0, 100), (10_000, 100)), list[tuple[int, int]]()
 
-    running.load_runs(catalogue, [WEB, WEB], load, lambda done, of: told.append((done, of)), processes=processes)
+    running.load_runs(catalogue, [WEB, WEB], load, lambda done, of: reports.append((done, of)), processes=processes)
 
-    assert told == sorted(told)
-    assert all(done <= of for done, of in told)
-    assert told[-1][0] >= 0.99 * told[-1][1] > 0
+    assert reports == sorted(reports)
+    assert all(done <= of for done, of in reports)
+    assert reports[-1][0] >= 0.99 * reports[-1][1] > 0
 
 
 def test_counters_show_the_load_of_so_long_ago() -> None:

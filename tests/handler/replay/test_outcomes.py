@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.replay import declared, flat, happened, run_of, told, written
+from tests.support.replay import decided, declared, flat, happened, run_of, written
 
 
 def test_a_line_has_the_keys_of_the_contract_in_their_order(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_a_line_has_the_keys_of_the_contract_in_their_order(tmp_path: Path) -> N
 def test_a_wish_that_comes_to_the_present_size_moves_nothing(tmp_path: Path) -> None:
     unmoved = declared(("remove: 1,", "set: 2,"))
 
-    assert told(run_of(written(tmp_path / "s.csv", flat(5, 3)), unmoved))[-1] == (60, "none", "no_change", 2)
+    assert decided(run_of(written(tmp_path / "s.csv", flat(5, 3)), unmoved))[-1] == (60, "none", "no_change", 2)
 
 
 def test_a_persons_line_names_no_policy(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collector.samples import Reply
 from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import Instant
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.recorded import Follower, Run, replay_recorded
 from handler.replay.samples import Samples, Words, nothing
 from handler.replay.scrapes import RecordedCohort, alike, bundles_of, cohort_of, ticks_by_group

@@ -107,18 +107,18 @@ def readings(samples: Samples, counter: str, member: str | None, start: int) -> 
 
 @pytest.mark.real("prometheus")
 def test_what_was_scraped_is_what_polls_would_have_read(prometheus: Prometheus, start: int) -> None:
-    samples, remarks = read(prometheus, start, range(100))
+    samples, caveats = read(prometheus, start, range(100))
 
     assert readings(samples, "cpu", "a", start) == dict.fromkeys(range(100), 50.0)
-    assert remarks == ("web: swap is left out: Prometheus is not its source",)
+    assert caveats == ("web: swap is left out: Prometheus is not its source",)
 
 
 @pytest.mark.real("prometheus")
 def test_a_gap_is_silence_and_never_nought(prometheus: Prometheus, start: int) -> None:
     samples, _ = read(prometheus, start, range(5_990, 6_130))
 
-    told = readings(samples, "cpu", "b", start)
-    assert [told[tick] for tick in (5_999, 6_000, 6_002, 6_004, 6_030, 6_119, 6_120)] == [
+    values = readings(samples, "cpu", "b", start)
+    assert [values[tick] for tick in (5_999, 6_000, 6_002, 6_004, 6_030, 6_119, 6_120)] == [
         50.0,
         50.0,  # Prometheus shows it on, and freshness allows three intervals
         50.0,
@@ -141,25 +141,25 @@ def test_the_first_and_the_last_series_of_a_member_bound_its_life(prometheus: Pr
 def test_a_value_of_the_group_that_does_not_come_is_asked_for_all_the_same(prometheus: Prometheus, start: int) -> None:
     samples, _ = read(prometheus, start, range(60))
 
-    told = readings(samples, "depth", None, start)
-    assert (told[2], told[3], told[9], told[59]) == (2.0, Reply.MALFORMED, 9.0, Reply.NO_SUCH_COUNTER)
-    assert len(told) == 60
+    values = readings(samples, "depth", None, start)
+    assert (values[2], values[3], values[9], values[59]) == (2.0, Reply.MALFORMED, 9.0, Reply.NO_SUCH_COUNTER)
+    assert len(values) == 60
 
 
 @pytest.mark.real("prometheus")
 def test_what_can_be_had_late_is_of_so_long_ago(prometheus: Prometheus, start: int) -> None:
     late = MODEL.replace("""job="$group"})'}""", """job="$group"})', lag: 20s}""")
 
-    told = readings(read(prometheus, start, range(60), late)[0], "depth", None, start)
-    assert (told[0], told[4], told[9]) == (Reply.NO_SUCH_COUNTER, 2.0, 7.0)
+    values = readings(read(prometheus, start, range(60), late)[0], "depth", None, start)
+    assert (values[0], values[4], values[9]) == (Reply.NO_SUCH_COUNTER, 2.0, 7.0)
 
 
 @pytest.mark.real("prometheus")
 def test_a_count_that_rises_is_read_raw_at_the_times_of_its_samples(prometheus: Prometheus, start: int) -> None:
     samples, _ = read(prometheus, start, range(60))
 
-    told = readings(samples, "hits", "a", start)
-    assert (told[0], told[49], told[50]) == (0.0, 4_900.0, 0.0)
+    values = readings(samples, "hits", "a", start)
+    assert (values[0], values[49], values[50]) == (0.0, 4_900.0, 0.0)
 
 
 @pytest.mark.real("prometheus")
@@ -172,8 +172,8 @@ def test_a_long_time_is_asked_in_pages_and_replayed(
     done = replayed(f"prometheus:{prometheus.url}", "--since", str(start), "--until", str(start + STEP * TICKS))
 
     assert done.exit_code == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(line["at"] - start, line["desired_to"]) for line in told] == [(0, 2), (STEP * (LATER + 6), 3)]
+    values = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(line["at"] - start, line["desired_to"]) for line in values] == [(0, 2), (STEP * (LATER + 6), 3)]
 
 
 def replayed(series: str, *words: str) -> Result:
@@ -214,7 +214,7 @@ def test_a_server_that_does_not_answer_is_reported_without_its_address() -> None
     assert "hidden" not in str(caught.value)
 
 
-def test_members_of_two_groups_must_be_told_apart() -> None:
+def test_a_query_that_finds_the_members_of_two_groups_alike_is_refused() -> None:
     model = MODEL.replace('{job="$group"}', "").replace(
         "groups:\n", "groups:\n  api: {profile: web, min: 2, max: 6, interval: 10s, policies: [out]}\n"
     )

@@ -15,7 +15,7 @@ from collector.samples import Reply
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.samples import Samples, Unreplayable
 from handler.replay.scrapes import ticks_by_group
-from tests.support.replay import HEADER, START, WEB, Row, declared, flat, run_of, told, written
+from tests.support.replay import HEADER, START, WEB, Row, decided, declared, flat, run_of, written
 
 ROW = "1767225600,web,a,cpu,5"
 
@@ -95,10 +95,10 @@ def test_columns_may_stand_in_any_order_beside_others(tmp_path: Path) -> None:
 def test_what_is_not_declared_is_named_once(tmp_path: Path) -> None:
     lines = ["1,shop,a,cpu,5", "2,shop,a,cpu,5", "1,web,a,disk,5", "2,web,a,disk,5"]
 
-    samples, remarks = read(saved(tmp_path, HEADER, ROW, *lines))
+    samples, caveats = read(saved(tmp_path, HEADER, ROW, *lines))
 
     assert len(samples) == 1
-    assert [remark.partition(": ")[2] for remark in remarks] == [
+    assert [caveat.partition(": ")[2] for caveat in caveats] == [
         "group shop is not declared: its rows are skipped",
         "counter disk is not declared: its rows are skipped",
     ]
@@ -119,12 +119,12 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
     stamps = pa.array((table["timestamp"].to_numpy() * 1_000_000).astype("datetime64[us]"))
     pq.write_table(table.set_column(0, "timestamp", stamps), tmp_path / "s.parquet")
 
-    assert told(run_of(tmp_path / "s.parquet")) == told(run_of(path)) != []
+    assert decided(run_of(tmp_path / "s.parquet")) == decided(run_of(path)) != []
 
 
 def test_what_an_export_adds_is_used(tmp_path: Path) -> None:
     header = HEADER + ",reply,counted,steady,replied_at,uptime"
-    samples, remarks = read(
+    samples, caveats = read(
         saved(
             tmp_path,
             header,
@@ -141,8 +141,8 @@ def test_what_an_export_adds_is_used(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples.replied_at, [1000.25, np.nan, np.nan])
     np.testing.assert_array_equal(samples.uptime, [77, np.nan, np.nan])
     assert samples.counter.codes.tolist()[2] == -1
-    assert len(remarks) == 1
-    assert "1 rows stand for ticks whose samples were lost" in remarks[0]
+    assert len(caveats) == 1
+    assert "1 rows stand for ticks whose samples were lost" in caveats[0]
 
 
 values = st.none() | st.integers(0, 100)

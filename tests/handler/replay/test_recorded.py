@@ -8,17 +8,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handler.replay import recorded
-from handler.replay.happenings import ReplayEvent
+from handler.replay.events import ReplayEvent
 from tests.support.replay import (
     STEP,
     Row,
+    decided,
     declared,
     flat,
     happened,
     moves,
     run_of,
     runs_of,
-    told,
     written,
 )
 
@@ -26,7 +26,7 @@ SLOW = ("interval: 30s,", "interval: 30s, build_timeout: 1h,")
 
 
 def replayed(tmp_path: Path, rows: list[Row], *changes: tuple[str, str]) -> list[tuple[float, str, str, int | None]]:
-    return told(run_of(written(tmp_path / "s.csv", rows), declared(*changes)))
+    return decided(run_of(written(tmp_path / "s.csv", rows), declared(*changes)))
 
 
 FIRST = (0, "none", "first_listing", 2)
@@ -95,7 +95,7 @@ def test_after_sizes_part_nothing_is_decided(tmp_path: Path) -> None:
         written(tmp_path / "s.csv", flat(90, 60)), declared(("interval: 30s,", "interval: 30s, build_timeout: 5m,"))
     )
 
-    assert told(run) == [FIRST, (60, "out", "scaled_out", 3)]
+    assert decided(run) == [FIRST, (60, "out", "scaled_out", 3)]
     assert run.parted is not None
     assert (run.parted.replayed, run.parted.recorded) == (3, 2)
     assert run.ticks < 60
@@ -191,17 +191,17 @@ EVENTS: dict[str, tuple[list[Row], list[ReplayEvent], list[tuple[float, str, str
 }
 
 
-@pytest.mark.parametrize(("rows", "happenings", "expected"), EVENTS.values(), ids=EVENTS.keys())
+@pytest.mark.parametrize(("rows", "events", "expected"), EVENTS.values(), ids=EVENTS.keys())
 def test_events_are_part_of_the_story(
-    rows: list[Row], happenings: list[ReplayEvent], expected: list[tuple[float, str, str, int | None]], tmp_path: Path
+    rows: list[Row], events: list[ReplayEvent], expected: list[tuple[float, str, str, int | None]], tmp_path: Path
 ) -> None:
-    assert told(run_of(written(tmp_path / "s.csv", rows), declared(SLOW), happenings)) == expected
+    assert decided(run_of(written(tmp_path / "s.csv", rows), declared(SLOW), events)) == expected
 
 
 def test_a_recorded_decision_that_is_not_made_here_parts_them(tmp_path: Path) -> None:
-    happenings = [*RESIZED, happened(60, cause="policy", by="out", desired_from=4, desired_to=5)]
+    events = [*RESIZED, happened(60, cause="policy", by="out", desired_from=4, desired_to=5)]
 
-    run = run_of(written(tmp_path / "s.csv", flat(50, 8, members=4)), declared(), happenings)
+    run = run_of(written(tmp_path / "s.csv", flat(50, 8, members=4)), declared(), events)
 
     assert run.parted is not None
     assert (run.parted.at % 3600, run.parted.replayed, run.parted.recorded) == (60, 4, 5)
@@ -255,9 +255,9 @@ def test_ticks_that_are_passed_over_make_no_difference(
         rows += flat(value, ticks, members=members, since=since)
         since += ticks
     path = written(tmp_path / "s.csv", rows)
-    happenings = [happened(at, kind="note", name=name) for at, name in acts]
-    quick = run_of(path, declared(SLOW), happenings)
+    events = [happened(at, kind="note", name=name) for at, name in acts]
+    quick = run_of(path, declared(SLOW), events)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorded, "resting", lambda *of: np.zeros(of[-1], dtype=np.bool_))
-        assert run_of(path, declared(SLOW), happenings) == quick
+        assert run_of(path, declared(SLOW), events) == quick

@@ -13,14 +13,14 @@ from trigger.reasons import Reason
 
 
 def refused(at: float, group: str = "web", **other: Any) -> ReplayLine:
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "policy": PolicyId("in"),
         "outcome": TickOutcome.REFUSED,
         "reason": Reason.AT_MIN,
         "desired_from": 2,
         "desired_to": 2,
     }
-    return ReplayLine(at=Instant(at), group=GroupId(group), **{**said, **other})
+    return ReplayLine(at=Instant(at), group=GroupId(group), **{**fields, **other})
 
 
 def a_run(group: str, **figures: Any) -> Run:
@@ -29,11 +29,11 @@ def a_run(group: str, **figures: Any) -> Run:
 
 
 def folded(*lines: ReplayLine) -> list[tuple[float, str, str, int]]:
-    told = decisions(lines)
-    return list(told[["at", "group", "size", "ticks"]].itertuples(index=False, name=None))
+    table = decisions(lines)
+    return list(table[["at", "group", "size", "ticks"]].itertuples(index=False, name=None))
 
 
-def test_decisions_in_a_row_that_say_the_same_are_told_once() -> None:
+def test_equal_decisions_in_a_row_are_one_row() -> None:
     assert folded(refused(0), refused(30), refused(60)) == [(0, "web", "2", 3)]
 
 
@@ -43,7 +43,7 @@ def test_another_word_begins_anew_and_so_does_the_first_after_it() -> None:
     assert folded(refused(0), other, refused(60)) == [(0, "web", "2", 1), (30, "web", "2", 1), (60, "web", "2", 1)]
 
 
-def test_changes_of_size_are_told_one_by_one() -> None:
+def test_every_change_of_size_has_a_row_of_its_own() -> None:
     grown = {"desired_from": 2, "desired_to": 3}
 
     assert folded(refused(0, **grown), refused(30, **grown)) == [(0, "web", "2 → 3", 1), (30, "web", "2 → 3", 1)]
@@ -55,13 +55,13 @@ def test_decisions_of_other_groups_in_between_make_no_difference() -> None:
     assert folded(*lines) == [(0, "a", "2", 2), (0, "b", "2", 2)]
 
 
-def test_no_size_is_told_as_none() -> None:
+def test_a_missing_size_reads_none() -> None:
     first = refused(0, policy=None, desired_from=None)
 
     assert decisions([first])[["policy", "size"]].to_numpy().tolist() == [["–", "– → 2"]]
 
 
-def test_where_nothing_was_decided_nothing_is_told() -> None:
+def test_no_decisions_give_an_empty_table() -> None:
     assert folded() == []
 
 

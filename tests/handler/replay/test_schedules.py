@@ -10,7 +10,7 @@ from config.model.catalogue import Catalogue
 from config.units import CounterId
 from handler.replay.load import Feed, SyntheticLoad, replay_load
 from handler.replay.members import always
-from tests.support.replay import START, WEB, declared, flat, happened, moves, run_of, told, written
+from tests.support.replay import START, WEB, decided, declared, flat, happened, moves, run_of, written
 
 LIST = "policies: [out, in]"
 HOUR = 3600.0
@@ -57,7 +57,7 @@ def test_a_recording_of_a_group_at_rest_is_woken_by_its_schedules(tmp_path: Path
     ]
     catalogue = scheduled(days='{schedule: "0 1 * * *", until: 1h, floor: 3}')
 
-    assert told(run_of(series, catalogue, sizes)) == [(HOUR, "out", "schedule", 3)]
+    assert decided(run_of(series, catalogue, sizes)) == [(HOUR, "out", "schedule", 3)]
 
 
 def test_what_a_schedule_did_while_it_was_recorded_it_does_again(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_what_a_schedule_did_while_it_was_recorded_it_does_again(tmp_path: Path)
 
     run = run_of(series, catalogue, sizes)
 
-    assert told(run) == [(HOUR, "out", "scaled_out", 3)]
+    assert decided(run) == [(HOUR, "out", "scaled_out", 3)]
     assert run.parted is None
 
 
@@ -79,7 +79,7 @@ def test_the_quiet_time_of_a_schedule_that_fired_before_the_series_is_known(tmp_
     sizes = [happened(-60, cause="schedule", by="hourly", desired_from=1, desired_to=2)]
     catalogue = scheduled(hourly='{schedule: "0 * * * *", add: 1, quiet_time: 4m}')
 
-    assert told(run_of(series, catalogue, sizes)) == [
+    assert decided(run_of(series, catalogue, sizes)) == [
         *((float(at), "refused", "quiet", 2) for at in (60, 90, 120, 150)),
         (180.0, "out", "scaled_out", 3),
     ]

@@ -11,12 +11,12 @@ import pytest
 
 from config.model.catalogue import Catalogue
 from config.units import CounterId
-from handler.replay.happenings import Course, ReplayEvent
+from handler.replay.caveats import caveats_of_shares
+from handler.replay.events import Course, ReplayEvent
 from handler.replay.load import Feed, SyntheticLoad, replay_load
 from handler.replay.members import always
 from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
-from handler.replay.remarks import remarks_on_shares
 from handler.replay.running import recorded_runs, shared_runs
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import ticks_by_group
@@ -33,10 +33,10 @@ def sharing(*changes: tuple[str, str]) -> Catalogue:
 
 
 def replayed(
-    path: Path, catalogue: Catalogue, *, boot: float = 60.0, happenings: Iterable[ReplayEvent] | None = None
+    path: Path, catalogue: Catalogue, *, boot: float = 60.0, events: Iterable[ReplayEvent] | None = None
 ) -> Run:
     samples, _ = read_series(path, catalogue, (WEB,), ReplaySpan())
-    courses = {} if happenings is None else {WEB: Course(happenings)}
+    courses = {} if events is None else {WEB: Course(events)}
     (run,) = shared_runs(catalogue, ticks_by_group(catalogue, samples), courses, boot)
     return run
 
@@ -142,18 +142,18 @@ def test_boot_times_are_those_of_history(tmp_path: Path) -> None:
     assert Course(BOOTED).boot() == 110.0
     assert Course(()).boot() is None
 
-    run = replayed(written(tmp_path / "s.csv", flat(90, 20)), sharing(), boot=0.0, happenings=BOOTED)
+    run = replayed(written(tmp_path / "s.csv", flat(90, 20)), sharing(), boot=0.0, events=BOOTED)
 
-    (said,) = remarks_on_shares(sharing(), run, Course(BOOTED), 0.0)
-    assert "a member serves 1m50s after it is ordered (the median of the events)" in said
-    assert "cpu is scaled by recorded / simulated members in service" in said
+    (caveat,) = caveats_of_shares(sharing(), run, Course(BOOTED), 0.0)
+    assert "a member serves 1m50s after it is ordered (the median of the events)" in caveat
+    assert "cpu is scaled by recorded / simulated members in service" in caveat
 
 
 def test_what_is_taken_for_granted_is_said(tmp_path: Path) -> None:
     run = replayed(written(tmp_path / "s.csv", flat(90, 20)), declared())
 
-    (said,) = remarks_on_shares(declared(), run, None, 60.0)
-    assert said == (
+    (caveat,) = caveats_of_shares(declared(), run, None, 60.0)
+    assert caveat == (
         "web: from 2026-01-01 00:01:00 on the size here (3) is not the recorded one (2): no counter is shared; cpu "
         "stays as recorded; a member serves 1m after it is ordered (--boot); the load does not react"
     )

@@ -6,11 +6,11 @@ import pytest
 
 from config.model.catalogue import Catalogue
 from config.units import GroupId
+from handler.replay.caveats import caveats_of_series
 from handler.replay.reading import ReplaySpan, read_series
-from handler.replay.remarks import remarks_on_series
 from handler.replay.running import shared_runs
 from handler.replay.scrapes import alike, ticks_by_group
-from tests.support.replay import HEADER, START, STEP, Row, declared, flat, moves, runs_of, told
+from tests.support.replay import HEADER, START, STEP, Row, decided, declared, flat, moves, runs_of
 
 GROUP = "  web: {profile: web, min: 2, max: 6, interval: 30s, policies: [out, in]"
 
@@ -22,12 +22,12 @@ def shop(interval: str = "30s") -> Catalogue:
 
 
 def series(path: Path, **groups: list[Row]) -> Path:
-    said = [
+    lines = [
         f"{START + at},{group},{member or ''},cpu,{value}"
         for group, rows in groups.items()
         for at, member, value in rows
     ]
-    path.write_text("\n".join([HEADER, *said]) + "\n")
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
     return path
 
 
@@ -42,7 +42,7 @@ def test_groups_of_a_service_take_turns_on_the_virtual_clock_too(tmp_path: Path,
     db, web = runs_of(path, shop(), processes=processes)
     assert moves(db.lines) == [(0, 2), (60, 3)]
     assert moves(web.lines) == [(0, 2), (150, 3)]
-    assert (60, "refused", "waiting_turn", 2) in told(web)
+    assert (60, "refused", "waiting_turn", 2) in decided(web)
 
 
 def test_a_model_of_the_fleet_takes_turns_as_well(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_those_of_a_service_stay_in_one_process(tmp_path: Path) -> None:
 def test_a_peer_that_is_missing_for_a_turn_is_named(tmp_path: Path) -> None:
     catalogue = shop()
     samples, _ = read_series(series(tmp_path / "s.csv", web=grown(6)), catalogue, tuple(catalogue.groups), ReplaySpan())
-    remarks = list(remarks_on_series(catalogue, [GroupId("web")], ticks_by_group(catalogue, samples)))
+    caveats = list(caveats_of_series(catalogue, [GroupId("web")], ticks_by_group(catalogue, samples)))
     assert any(
-        remark.startswith("web: takes turns in the service shop with db, which the series") for remark in remarks
+        caveat.startswith("web: takes turns in the service shop with db, which the series") for caveat in caveats
     )

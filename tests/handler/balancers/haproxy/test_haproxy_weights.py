@@ -12,7 +12,7 @@ import pytest
 
 from config.errors import Permanent
 from config.model.balancers import HaproxyBalancer
-from handler.balancers.haproxy.remarks import remarks_on
+from handler.balancers.haproxy.examining import examine
 from handler.planning.world import Health, RegistrationState
 from tests.support.balancers import HaproxyStage, a_name, get, haproxy_stage, state_of, template_stage
 from tests.support.beds import Bed
@@ -85,10 +85,10 @@ def test_any_other_weight_stays_and_is_told(stage: HaproxyStage) -> None:
     stage.balancer.enable(name)
     assert stage.weight(name) == "7 (initial 1)"
     assert isinstance(stage.declared, HaproxyBalancer)
-    (said,) = [remark for remark in remarks_on(stage.declared, 3) if "has weight" in remark.words]
+    (reweighted,) = [finding for finding in examine(stage.declared, 3) if "has weight" in finding.words]
     server = stage.server_of(stage.haproxy, name)
-    assert not said.grave
-    assert f"`set server web/{server} weight 100%` over the runtime socket gives it back" in said.words
+    assert not reweighted.grave
+    assert f"`set server web/{server} weight 100%` over the runtime socket gives it back" in reweighted.words
 
 
 def test_the_next_member_in_a_slot_begins_with_the_configured_weight(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from handler.orchestrators.oneflow.obstacles import in_the_way
 from handler.orchestrators.oneflow.parsing import STATES, Service, service_of
-from handler.orchestrators.oneflow.remarks import in_the_way
 from handler.orchestrators.opennebula.parsing import OpennebulaMachine
 from tests.support.opennebula_wire import ACTIVE, POWEROFF
 

@@ -1,4 +1,4 @@
-"""Say for people what a OneFlow service waits for before it scales, and what else scales it. Pure.
+"""Obstacles to scaling a OneFlow service: what it waits for, and what else scales it. Pure.
 
 Source: ``LifeCycleManager.rb`` and ``ServiceWatchDog.rb`` of OpenNebula 6.10 to 7.4, and the behaviour of a running
 service.

@@ -71,14 +71,14 @@ class ReplayEvent:
 class Course:
     """The course of one group over time, from its events."""
 
-    def __init__(self, happenings: Iterable[ReplayEvent]) -> None:
-        self.happenings: Sequence[ReplayEvent] = sorted(happenings, key=lambda each: each.at)
-        self._happened_at = [each.at for each in self.happenings]
-        givens = (each.given for each in self.happenings if each.given is not None)
+    def __init__(self, events: Iterable[ReplayEvent]) -> None:
+        self.events: Sequence[ReplayEvent] = sorted(events, key=lambda each: each.at)
+        self._occurred_at = [each.at for each in self.events]
+        givens = (each.given for each in self.events if each.given is not None)
         self.givens: Sequence[Given] = sorted(givens, key=lambda each: (each.life, each.number))
         """In the order of decisions; empty: an older release recorded the events."""
-        resized = [each for each in self.happenings if each.resized]
-        served = [each for each in self.happenings if each.kind == "member" and each.in_service is not None]
+        resized = [each for each in self.events if each.resized]
+        served = [each for each in self.events if each.kind == "member" and each.in_service is not None]
         self._sized_at = [each.at for each in resized]
         self._sizes = [each.desired_to for each in resized]
         self._before = resized[0].desired_from if resized else None
@@ -86,7 +86,7 @@ class Course:
         """When it was first listed; ``None``: before the events begin, or unknown."""
         self._served_at = [each.at for each in served]
         self._served = [each.in_service for each in served]
-        self.intended = [each.at for each in self.happenings if each.kind == "member" and each.name == "intended"]
+        self.intended = [each.at for each in self.events if each.kind == "member" and each.name == "intended"]
         """When its members were ordered."""
 
     def boot(self) -> Seconds | None:
@@ -96,7 +96,7 @@ class Course:
         """
         ordered: dict[str, Instant] = {}
         took: list[Seconds] = []
-        for each in self.happenings:
+        for each in self.events:
             if each.kind == "member" and each.name == "intended":
                 ordered[each.member] = each.at
             elif each.kind == "member" and each.name == "in_service" and each.member in ordered:
@@ -118,7 +118,7 @@ class Course:
 
     def since(self, after: Instant, until: Instant) -> Sequence[ReplayEvent]:
         """Return the events after one instant, up to and including another."""
-        return self.happenings[bisect_right(self._happened_at, after) : bisect_right(self._happened_at, until)]
+        return self.events[bisect_right(self._occurred_at, after) : bisect_right(self._occurred_at, until)]
 
     def ordered(self, until: Instant) -> int:
         """Return how many members were ordered within the hour up to ``until``."""
@@ -138,87 +138,89 @@ def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at:
     state, declared = GroupState(), catalogue.groups[group]
     if course.sized:
         state = replace(state, desired=course.size(Instant(first_at - 1e-6)))
-    for each in course.happenings:
+    for each in course.events:
         if each.at >= first_at:
             break
         state = _remembered(catalogue, declared, state, each)
     return state
 
 
-def _remembered(catalogue: Catalogue, group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
-    if told.kind == "note":
-        return acted(group, state, told) if told.name not in _RESIZES else state
-    if not told.resized or told.desired_from is None or told.desired_to is None:
+def _remembered(catalogue: Catalogue, group: Group, state: GroupState, event: ReplayEvent) -> GroupState:
+    if event.kind == "note":
+        return acted(group, state, event) if event.name not in _RESIZES else state
+    if not event.resized or event.desired_from is None or event.desired_to is None:
         return state
-    grew = told.desired_to > told.desired_from
-    state = replace(state, grown_at=told.at) if grew else state
-    quiet_time, policy, scope = _quiet_of(catalogue, group, told)
-    if told.unasked or quiet_time <= 0:
+    grew = event.desired_to > event.desired_from
+    state = replace(state, grown_at=event.at) if grew else state
+    quiet_time, policy, scope = _quiet_of(catalogue, group, event)
+    if event.unasked or quiet_time <= 0:
         return state
     direction = Direction.OUT if grew else Direction.IN
-    quiet = Quiet(policy=policy, scope=scope, direction=direction, until=Instant(told.at + quiet_time))
+    quiet = Quiet(policy=policy, scope=scope, direction=direction, until=Instant(event.at + quiet_time))
     return replace(state, quiets=(*state.quiets, quiet))
 
 
-def acted(group: Group, state: GroupState, told: ReplayEvent) -> GroupState:
+def acted(group: Group, state: GroupState, event: ReplayEvent) -> GroupState:
     """Apply an operation that changes a group's state by itself: pause, resume, vanished members."""
-    match told.name:
+    match event.name:
         case "pause":
-            return paused(state, pause_of(told.message))
+            return paused(state, pause_of(event.message))
         case "resume":
-            direction = direction_of(told.message)
+            direction = direction_of(event.message)
             return paused(state, Pause.NO) if direction is None else resumed(state, direction)
         case "pause_all":
-            pause, because = fleet_pause_of(told.message)
-            fleet = fleet_paused(state.fleet_pause, pause, by=told.by, because=because, now=told.at)
+            pause, because = fleet_pause_of(event.message)
+            fleet = fleet_paused(state.fleet_pause, pause, by=event.by, because=because, now=event.at)
             return replace(state, fleet_pause=fleet)
         case "resume_all":
-            return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(told.message)))
+            return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(event.message)))
         case "vanished" | "returned":
-            count = re.match(r"\d+", told.message)
-            follow = _RESIZES[told.name]
+            count = re.match(r"\d+", event.message)
+            follow = _RESIZES[event.name]
             return follow(group, state, int(count[0])) if count else state
         case _:
             return state
 
 
-def request_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> Request | None:
+def request_of(catalogue: Catalogue, group: Group, event: ReplayEvent) -> Request | None:
     """Return the request from outside behind an event; ``None``: there was none, or a policy made it.
 
     Events have the outcome of a request. A granted request is repeated with its resulting size, a refused one with its
     wanted size. An alarm under a policy's name executes that policy.
     """
-    size = told.desired_to if told.resized else _wanted(told)
+    size = event.desired_to if event.resized else _wanted(event)
     if (
-        told.kind != "decision"
-        or told.cause not in {RequestCause.ALARM.value, RequestCause.PERSON.value}
+        event.kind != "decision"
+        or event.cause not in {RequestCause.ALARM.value, RequestCause.PERSON.value}
         or size is None
     ):
         return None
-    quiet_time, policy, scope = _quiet_of(catalogue, group, told)
+    quiet_time, policy, scope = _quiet_of(catalogue, group, event)
     declared = None if policy is None else declared_policy(catalogue, group, policy)
     carried = None if declared is None else outright(declared.adjustment)
     return Request(
-        id=f"{told.cause}-{told.by}-{told.at:.6f}",
+        id=f"{event.cause}-{event.by}-{event.at:.6f}",
         group=group.id,
-        cause=RequestCause(told.cause),
-        by=told.by,
+        cause=RequestCause(event.cause),
+        by=event.by,
         adjustment=Adjustment(verb=AdjustmentVerb.SET, amount=size) if carried is None else carried,
         policy=policy,
         quiet_time=quiet_time,
         quiet_scope=scope,
-        force=told.name == "forced",
+        force=event.name == "forced",
     )
 
 
-def _wanted(told: ReplayEvent) -> int | None:
-    found = re.match(r"wanted (\d+)", told.message)
+def _wanted(event: ReplayEvent) -> int | None:
+    found = re.match(r"wanted (\d+)", event.message)
     return int(found[1]) if found else None
 
 
-def _quiet_of(catalogue: Catalogue, group: Group, told: ReplayEvent) -> tuple[Seconds, PolicyId | None, QuietScope]:
+def _quiet_of(catalogue: Catalogue, group: Group, event: ReplayEvent) -> tuple[Seconds, PolicyId | None, QuietScope]:
     """Return the quiet time after an event, its policy, and its scope."""
-    declared = None if told.cause == RequestCause.PERSON.value else declared_policy(catalogue, group, PolicyId(told.by))
+    declared = (
+        None if event.cause == RequestCause.PERSON.value else declared_policy(catalogue, group, PolicyId(event.by))
+    )
     if declared is None:
         return group.quiet_time, None, QuietScope.GROUP
     return declared.quiet_time, declared.id, declared.quiet_scope

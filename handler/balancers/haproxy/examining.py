@@ -20,7 +20,7 @@ from handler.planning.launches import LaunchId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class BackendFinding:
     """One finding, as a value."""
 
     balancer: BalancerId
@@ -34,21 +34,21 @@ _PROBE = "trimtab-probe"
 _WOULD_DO = "'server' expects"
 
 
-def remarks_on(declaration: HaproxyBalancer, most: int) -> tuple[Remark, ...]:
-    """Examine every process of a balancer. A process that does not answer is a remark, never an exception.
+def examine(declaration: HaproxyBalancer, most: int) -> tuple[BackendFinding, ...]:
+    """Examine every process of a balancer. A process that does not answer is a finding, never an exception.
 
     Args:
         declaration: the balancer.
         most: the greatest number of members of all groups behind it.
     """
-    found: list[Remark] = []
+    found: list[BackendFinding] = []
     for socket in declaration.sockets:
         runtime = Runtime(socket, declaration.backend)
         try:
-            said = list(_look(runtime, declaration.template, most))
+            findings = list(_look(runtime, declaration.template, most))
         except DriverError as error:
-            said = [(True, str(error))]
-        found += [Remark(balancer=declaration.id, grave=grave, words=words) for grave, words in said]
+            findings = [(True, str(error))]
+        found += [BackendFinding(balancer=declaration.id, grave=grave, words=words) for grave, words in findings]
     return tuple(found)
 
 
@@ -58,8 +58,8 @@ def versions_of(declaration: HaproxyBalancer) -> str:
     Raises:
         DriverError: a process does not answer, or is too old.
     """
-    told = [Runtime(socket, declaration.backend).process().version for socket in declaration.sockets]
-    return "HAProxy " + ", ".join(dict.fromkeys(".".join(map(str, version)) for version in told))
+    versions = [Runtime(socket, declaration.backend).process().version for socket in declaration.sockets]
+    return "HAProxy " + ", ".join(dict.fromkeys(".".join(map(str, version)) for version in versions))
 
 
 def _look(runtime: Runtime, template: ServerTemplate | None, most: int) -> Iterator[tuple[bool, str]]:

@@ -1,4 +1,4 @@
-"""Remarks on a replay, as sentences: missing data, and where it stopped."""
+"""Caveats on a replay, as sentences: missing data, and where it stopped."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collector.samples import Reply
 from collector.targets import counters_of
 from config.model.catalogue import Catalogue, Mode
 from config.units import CounterId, GroupId, Seconds, format_span
-from handler.replay.happenings import Course
+from handler.replay.events import Course
 from handler.replay.recorded import Run
 from handler.replay.samples import Samples
 from handler.replay.scrapes import beat_of
 from handler.replay.ticks import Ticks
 
 
-def remarks_on_series(
+def caveats_of_series(
     catalogue: Catalogue, groups: Collection[GroupId], ticks: Mapping[GroupId, Ticks]
 ) -> Iterator[str]:
     """Yield what a series lacks for these groups, each thing once."""
@@ -73,7 +73,7 @@ def _heard(samples: Samples) -> set[CounterId]:
     return {CounterId(samples.counter.words[code]) for code in codes}
 
 
-def remarks_on_run(run: Run) -> Iterator[str]:
+def caveats_of_run(run: Run) -> Iterator[str]:
     """Yield where a replay and its recording differ, if they do."""
     if run.parted is not None:
         yield (
@@ -87,12 +87,12 @@ def remarks_on_run(run: Run) -> Iterator[str]:
         )
 
 
-def remarks_on_shares(catalogue: Catalogue, run: Run, course: Course | None, boot: Seconds) -> Iterator[str]:
+def caveats_of_shares(catalogue: Catalogue, run: Run, course: Course | None, boot: Seconds) -> Iterator[str]:
     """Yield the assumptions of the model ``shared-load`` for one group."""
     read = [catalogue.counters[name] for name in counters_of(catalogue, run.group)]
     shared = [counter.id for counter in read if counter.shared]
-    told = None if course is None else course.boot()
-    span, source = (boot, "--boot") if told is None else (told, "the median of the events")
+    learned = None if course is None else course.boot()
+    span, source = (boot, "--boot") if learned is None else (learned, "the median of the events")
     if run.differed is None:
         yield f"{run.group}: the size here is the recorded one throughout, so nothing is scaled"
         return

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from config.units import GroupId
+from handler.replay.caveats import caveats_of_series
 from handler.replay.reading import ReplaySpan, read_series
-from handler.replay.remarks import remarks_on_series
 from handler.replay.scrapes import ticks_by_group
 from tests.support.replay import WEB, Row, declared, flat, written
 
@@ -20,22 +20,22 @@ CASES: dict[str, tuple[list[Row], str]] = {
 }
 
 
-def remarked(path: Path, *groups: str) -> list[str]:
+def caveats(path: Path, *groups: str) -> list[str]:
     catalogue = declared(("  web: {", "  api: {profile: web, min: 1, max: 3, mode: off}\n  web: {"))
     samples, _ = read_series(path, catalogue, tuple(catalogue.groups), ReplaySpan())
-    return list(remarks_on_series(catalogue, [GroupId(group) for group in groups], ticks_by_group(catalogue, samples)))
+    return list(caveats_of_series(catalogue, [GroupId(group) for group in groups], ticks_by_group(catalogue, samples)))
 
 
-@pytest.mark.parametrize(("rows", "said"), CASES.values(), ids=CASES.keys())
-def test_what_a_series_lacks_is_said_once(rows: list[Row], said: str, tmp_path: Path) -> None:
-    (remark,) = remarked(written(tmp_path / "s.csv", rows), WEB)
+@pytest.mark.parametrize(("rows", "beginning"), CASES.values(), ids=CASES.keys())
+def test_a_gap_of_a_series_is_reported_once(rows: list[Row], beginning: str, tmp_path: Path) -> None:
+    (caveat,) = caveats(written(tmp_path / "s.csv", rows), WEB)
 
-    assert remark.startswith(said)
+    assert caveat.startswith(beginning)
 
 
 def test_nothing_is_said_of_a_series_that_has_everything(tmp_path: Path) -> None:
-    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), WEB) == []
+    assert caveats(written(tmp_path / "s.csv", flat(5, 3)), WEB) == []
 
 
 def test_a_group_that_is_off_is_named(tmp_path: Path) -> None:
-    assert remarked(written(tmp_path / "s.csv", flat(5, 3)), "api") == ["api: mode off, so there are no decisions"]
+    assert caveats(written(tmp_path / "s.csv", flat(5, 3)), "api") == ["api: mode off, so there are no decisions"]

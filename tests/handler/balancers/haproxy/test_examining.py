@@ -8,7 +8,7 @@ import pytest
 
 from config.model.balancers import HaproxyBalancer, ServerTemplate
 from config.units import BalancerId
-from handler.balancers.haproxy.remarks import remarks_on
+from handler.balancers.haproxy.examining import examine
 from tests.support.haproxy import Haproxy, running_haproxy
 
 pytestmark = pytest.mark.real("haproxy")
@@ -41,16 +41,16 @@ def a_balancer(haproxy: Haproxy, backend: str, *, template: str | None = None) -
 
 @pytest.mark.parametrize(("backend", "algorithm"), REFUSING.items())
 def test_an_algorithm_that_takes_no_servers_is_named(haproxy: Haproxy, backend: str, algorithm: str) -> None:
-    (remark,) = remarks_on(a_balancer(haproxy, backend), 4)
-    assert remark.grave
-    assert f"backend {backend} has `balance {algorithm}`" in remark.words
+    (finding,) = examine(a_balancer(haproxy, backend), 4)
+    assert finding.grave
+    assert f"backend {backend} has `balance {algorithm}`" in finding.words
 
 
 @pytest.mark.parametrize("backend", TAKING)
 def test_dynamic_servers_do_and_a_template_would_do_better(haproxy: Haproxy, backend: str) -> None:
-    (remark,) = remarks_on(a_balancer(haproxy, backend), 4)
-    assert not remark.grave
-    assert "forgets the members" in remark.words
+    (finding,) = examine(a_balancer(haproxy, backend), 4)
+    assert not finding.grave
+    assert "forgets the members" in finding.words
     assert "probe" not in haproxy.ask(f"show servers state {backend}")
 
 
@@ -58,19 +58,21 @@ def test_dynamic_servers_do_and_a_template_would_do_better(haproxy: Haproxy, bac
 def test_a_template_has_a_server_for_every_member_those_that_drain_included(
     haproxy: Haproxy, most: int, grave: list[bool]
 ) -> None:
-    remarks = remarks_on(a_balancer(haproxy, "web", template="slot"), most)
-    assert [remark.grave for remark in remarks] == grave
-    assert all("declare" in remark.words for remark in remarks)
+    findings = examine(a_balancer(haproxy, "web", template="slot"), most)
+    assert [finding.grave for finding in findings] == grave
+    assert all("declare" in finding.words for finding in findings)
 
 
 def test_a_template_of_addresses_is_told_what_a_reload_does_to_it(haproxy: Haproxy) -> None:
-    (remark,) = remarks_on(a_balancer(haproxy, "addressed", template="a"), 2)
-    assert not remark.grave
-    assert "init-addr last,0.0.0.0" in remark.words
+    (finding,) = examine(a_balancer(haproxy, "addressed", template="a"), 2)
+    assert not finding.grave
+    assert "init-addr last,0.0.0.0" in finding.words
 
 
-def test_what_does_not_answer_is_a_remark_and_does_not_hide_the_others(haproxy: Haproxy, tmp_path: Path) -> None:
+def test_a_process_that_does_not_answer_is_a_finding_and_does_not_hide_the_others(
+    haproxy: Haproxy, tmp_path: Path
+) -> None:
     balancer = replace(a_balancer(haproxy, "by_uri"), further=(str(tmp_path / "nobody"), str(haproxy.socket)))
-    remarks = remarks_on(balancer, 4)
-    assert [remark.grave for remark in remarks] == [True, True, True]
-    assert "does not answer" in remarks[1].words
+    findings = examine(balancer, 4)
+    assert [finding.grave for finding in findings] == [True, True, True]
+    assert "does not answer" in findings[1].words
