@@ -20,14 +20,14 @@ from handler.store.upserts import greater, insert_or_update
 
 _HOOK = tuple(field.name for field in fields(StoredHook))
 _DELIVERY = tuple(field.name for field in fields(Delivery))
-_TOLD = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
+_DELIVERY_COLUMNS = tuple(deliveries.c[name].label(name) for name in _DELIVERY)
 _WRITE_HOOK = insert_or_update(hooks, rising=("last_used_at",))
 _USED = (
     update(hooks)
     .where(hooks.c.id == bindparam("row"))
     .values(last_used_at=greater(hooks.c.last_used_at, bindparam("used_at", type_=hooks.c.last_used_at.type)))
 )
-_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",), returning=_TOLD)
+_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",), returning=_DELIVERY_COLUMNS)
 
 
 def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
@@ -48,25 +48,25 @@ def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
     connection.execute(_USED, [{"row": hook, "used_at": at} for hook, at in used.items()])
 
 
-def write_deliveries(connection: Connection, told: Sequence[Delivery]) -> tuple[Delivery, ...]:
+def write_deliveries(connection: Connection, delivered: Sequence[Delivery]) -> tuple[Delivery, ...]:
     """Insert new deliveries, and return each as it was first delivered.
 
     Repeated deliveries are noted for retention, so that an alert that goes on firing is not forgotten.
     """
-    if not told:
+    if not delivered:
         return ()
     new: dict[object, Delivery] = {}
-    for delivery in told:
+    for delivery in delivered:
         new.setdefault(_same(delivery), delivery)
     rows = [{name: getattr(each, name) for name in _DELIVERY} | {"last_at": each.at} for each in new.values()]
     written = _WRITE_DELIVERIES.write(connection, rows).mappings()
     first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
-    return tuple(first[_same(delivery)] for delivery in told)
+    return tuple(first[_same(delivery)] for delivery in delivered)
 
 
 def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
     """Read the deliveries of one alert, the latest start first, FIRING before RESOLVED."""
-    wanted = select(*_TOLD).where(
+    wanted = select(*_DELIVERY_COLUMNS).where(
         deliveries.c.group == group, deliveries.c.alert == alert, deliveries.c.fingerprint == fingerprint
     )
     rows = connection.execute(wanted.order_by(deliveries.c.starts_at.desc(), deliveries.c.status)).mappings()

@@ -38,8 +38,8 @@ def recalled(begun: Sequence[TickSpan], before: TickSpan | None, events: Sequenc
         before: the span in force when that time began.
         events: decisions and operations of that time.
     """
-    told = {event.at for event in events if event.kind is EventKind.DECISION}
-    decided = [span for span in begun if span.first_at in told]
+    decided_at = {event.at for event in events if event.kind is EventKind.DECISION}
+    decided = [span for span in begun if span.first_at in decided_at]
     resized = [span for span in decided if span.first.desired_from != span.first.desired_to]
     shown = next(iter((*resized, *decided, *begun)), None)
     explained = {span.first_at for span in decided}

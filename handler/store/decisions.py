@@ -33,7 +33,7 @@ class HistoryTick:
     """The refusals that the group's next tick compares with."""
 
 
-def told(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> HistoryTick:
+def history_of(explanation: Explanation, before: Refusals, *, evaluated: bool = True) -> HistoryTick:
     """Return a tick's history, from its group's last refusals and whether its policies were evaluated."""
     changed = explanation.desired_from != explanation.desired_to
     winner = next((a for a in explanation.answers if a.reason is explanation.reason), None) if changed else None

@@ -138,8 +138,8 @@ def _restore(connection: Connection, group: GroupId) -> None:
 
 
 def _write(connection: Connection, group: GroupId, revision: Revision) -> None:
-    told = {"number": revision.number, "at": revision.at, "definition": revision.definition}
-    connection.execute(insert(definitions).values(group=group, **told))
+    values = {"number": revision.number, "at": revision.at, "definition": revision.definition}
+    connection.execute(insert(definitions).values(group=group, **values))
 
 
 def _unpin(connection: Connection, group: GroupId) -> bool:

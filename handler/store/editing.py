@@ -37,17 +37,19 @@ def read_edits(connection: Connection, group: GroupId, limit: int) -> tuple[Grou
 def write_edited(connection: Connection, edited: Edited, known: Collection[GroupId], at: Instant) -> None:
     """Replace the statement, and write the edits into the history of every group that existed before."""
     _STATE.write(connection, {"id": 1, "body": _written(edited.statement)})
-    told: dict[GroupId, list[Edit]] = {}
+    by_group: dict[GroupId, list[Edit]] = {}
     for edit in edited.edits:
         for group in edit.groups:
             if group in known:
-                told.setdefault(group, []).append(replace(edit, groups=()))
-    if not told:
+                by_group.setdefault(group, []).append(replace(edit, groups=()))
+    if not by_group:
         return
     by = {"at": at, "by": edited.by}
-    connection.execute(insert(edits), [{"group": group, "edits": tuple(each), **by} for group, each in told.items()])
-    said = [{"group": group, "name": EDITED, "message": _said(each), **by} for group, each in told.items()]
-    connection.execute(insert(notes), said)
+    connection.execute(
+        insert(edits), [{"group": group, "edits": tuple(each), **by} for group, each in by_group.items()]
+    )
+    lines = [{"group": group, "name": EDITED, "message": _message(each), **by} for group, each in by_group.items()]
+    connection.execute(insert(notes), lines)
 
 
 def last_edits(connection: Connection) -> dict[GroupId, Instant]:
@@ -56,22 +58,22 @@ def last_edits(connection: Connection) -> dict[GroupId, Instant]:
     return {row[0]: row[1] for row in connection.execute(found)}
 
 
-def _said(told: Sequence[Edit]) -> str:
-    named = "; ".join(f"{edit.words} ({edit.file}:{edit.line})" for edit in told[:_NAMED])
-    return named + (f"; and {len(told) - _NAMED} more" if len(told) > _NAMED else "")
+def _message(edited: Sequence[Edit]) -> str:
+    named = "; ".join(f"{edit.words} ({edit.file}:{edit.line})" for edit in edited[:_NAMED])
+    return named + (f"; and {len(edited) - _NAMED} more" if len(edited) > _NAMED else "")
 
 
 def _written(statement: Statement) -> bytes:
-    told = {
+    document = {
         "values": [[*where, text] for where, text in statement.values.items()],
         "used": {group: [list(entry) for entry in sorted(entries)] for group, entries in statement.used.items()},
     }
-    return zlib.compress(json.dumps(told, separators=(",", ":")).encode("ascii"))
+    return zlib.compress(json.dumps(document, separators=(",", ":")).encode("ascii"))
 
 
 def _read(body: bytes) -> Statement:
-    told = json.loads(zlib.decompress(body))
+    document = json.loads(zlib.decompress(body))
     return Statement(
-        values={tuple(where): text for *where, text in told["values"]},
-        used={GroupId(group): frozenset(map(tuple, entries)) for group, entries in told["used"].items()},
+        values={tuple(where): text for *where, text in document["values"]},
+        used={GroupId(group): frozenset(map(tuple, entries)) for group, entries in document["used"].items()},
     )

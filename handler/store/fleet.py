@@ -61,5 +61,5 @@ def _write(connection: Connection, name: str, value: str) -> None:
 
 def note_everywhere(connection: Connection, act: str, by: str, message: str, at: Instant) -> None:
     """Write an operation into the history of every group."""
-    told = select(groups.c.id, literal(at), literal(act), literal(by), literal(message))
-    connection.execute(insert(notes).from_select(["group", "at", "name", "by", "message"], told))
+    lines = select(groups.c.id, literal(at), literal(act), literal(by), literal(message))
+    connection.execute(insert(notes).from_select(["group", "at", "name", "by", "message"], lines))

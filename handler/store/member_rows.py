@@ -204,5 +204,5 @@ class MemberRows(StoreSession):
 
 def _step_line(line: Event) -> dict[str, object]:
     ended = line.at + (line.took or 0.0)
-    said = {name: getattr(line, name) for name in ("group", "name", "at", "result", "message")}
-    return said | {"member": line.by, "ended_at": ended}
+    step = {name: getattr(line, name) for name in ("group", "name", "at", "result", "message")}
+    return step | {"member": line.by, "ended_at": ended}

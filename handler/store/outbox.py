@@ -24,16 +24,16 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
     """Insert notices, due at once; a notice that was filed before stays as it is."""
     rows = [
         {
-            "id": told.notice.id,
-            "group": told.notice.group,
-            "at": told.notice.at,
-            "kind": _DECISION if isinstance(told.notice, DecisionNotice) else _TROUBLE,
-            "notice": told.notice,
-            "target": told.target,
-            "attempts": told.attempts,
-            "next_at": told.notice.at,
+            "id": each.notice.id,
+            "group": each.notice.group,
+            "at": each.notice.at,
+            "kind": _DECISION if isinstance(each.notice, DecisionNotice) else _TROUBLE,
+            "notice": each.notice,
+            "target": each.target,
+            "attempts": each.attempts,
+            "next_at": each.notice.at,
         }
-        for told in filed
+        for each in filed
     ]
     if rows:
         _FILE.write(connection, rows)
@@ -41,12 +41,12 @@ def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
 
 def read_last(connection: Connection) -> tuple[Notice, ...]:
     """Read the last notice of trouble of each existing group, sorted by group."""
-    return tuple(told for told in _last(connection, _TROUBLE) if isinstance(told, Notice))
+    return tuple(notice for notice in _last(connection, _TROUBLE) if isinstance(notice, Notice))
 
 
 def read_last_decided(connection: Connection) -> Mapping[GroupId, Instant]:
     """Read when each existing group made the decision of its last notice of one."""
-    return {told.group: told.at for told in _last(connection, _DECISION)}
+    return {notice.group: notice.at for notice in _last(connection, _DECISION)}
 
 
 def _last(connection: Connection, kind: str) -> Sequence[News]:
@@ -72,23 +72,23 @@ def write_tried(connection: Connection, id: str, tried: Tried) -> None:
     row = connection.execute(select(notices.c.notice, notices.c.target).where(notices.c.id == id)).first()
     if row is None:
         return
-    told: News = row.notice
+    notice: News = row.notice
     changed = {"attempts": notices.c.attempts + 1, "next_at": tried.next_at}
     if tried.delivered:
         changed["delivered_at"] = tried.at
     connection.execute(update(notices).where(notices.c.id == id).values(changed))
-    if tried.next_at is None and not (tried.delivered and isinstance(told, DecisionNotice)):
-        said = words_of(told)
+    if tried.next_at is None and not (tried.delivered and isinstance(notice, DecisionNotice)):
+        words = words_of(notice)
         line = {
-            "group": told.group,
+            "group": notice.group,
             "at": tried.at,
             "name": "notified" if tried.delivered else "notice_given_up",
             "by": channel(row.target),
-            "message": said if tried.delivered else f"{said}: {tried.because}",
+            "message": words if tried.delivered else f"{words}: {tried.because}",
         }
         connection.execute(insert(notes).values(line))
 
 
-def forget_told(connection: Connection, group: GroupId) -> None:
+def delete_sent(connection: Connection, group: GroupId) -> None:
     """Delete a group's sent notices; unsent ones stay."""
     connection.execute(delete(notices).where(notices.c.group == group, notices.c.next_at.is_(None)))

@@ -150,11 +150,11 @@ def explained(error: Exception, url: str) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if not isinstance(cause, psycopg.Error):
         return StoreError(f"store {url}: {cause}")
-    code, said = cause.sqlstate or "", _primary(cause)
+    code, message = cause.sqlstate or "", _primary(cause)
     advice = next((text for prefix, text in _ADVICE.items() if code.startswith(prefix)), "")
     if code or not isinstance(cause, psycopg.OperationalError):
-        return StoreError(f"store {url}: {advice} ({code}: {said})" if advice else f"store {url}: {said}")
-    return StoreError(f"store {url} cannot be reached: {said}; the daemon goes on by itself when it is back")
+        return StoreError(f"store {url}: {advice} ({code}: {message})" if advice else f"store {url}: {message}")
+    return StoreError(f"store {url} cannot be reached: {message}; the daemon goes on by itself when it is back")
 
 
 def _primary(error: psycopg.Error) -> str:

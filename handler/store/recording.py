@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 
 from config.units import GroupId
 from handler.ports.stored import RepeatedTick, StoredTick
-from handler.store.decisions import HistoryTick, Refusals, told
+from handler.store.decisions import HistoryTick, Refusals, history_of
 from handler.store.rows import write_members, write_states
 from handler.store.schema import answers, decisions, givens, spans
 from handler.store.spans import Book, OpenSpan, SpanWrite
@@ -30,7 +30,7 @@ class _Page:
     """One call's ticks, and the rows that they lead to."""
 
     ticks: Sequence[StoredTick]
-    tales: Sequence[HistoryTick]
+    histories: Sequence[HistoryTick]
     entry: SpanWrite
     urgent: frozenset[GroupId]
     """Groups with something that must be durable before the call returns."""
@@ -46,13 +46,13 @@ class _Page:
         given = [{"group": tick.group, "at": tick.at, "given": tick.given} for tick in self.ticks if tick.given]
         if given:
             connection.execute(insert(givens), given)
-        events = [_columns(event, _EVENT) for tale in self.tales for event in tale.events]
+        events = [_columns(event, _EVENT) for history in self.histories for event in history.events]
         if events:
             connection.execute(insert(decisions), events)
         first_answers = [
             _columns(answer, _ANSWER) | {"group": tick.group}
-            for tick, tale in zip(self.ticks, self.tales, strict=True)
-            for answer in tale.answers
+            for tick, history in zip(self.ticks, self.histories, strict=True)
+            for answer in history.answers
         ]
         if first_answers:
             _FIRST_ANSWERS.write(connection, first_answers)
@@ -74,13 +74,13 @@ class Recorder:
         """Write ticks; see `handler.ports.store.Store.record`."""
         with self._book.holding(frozenset([*(tick.group for tick in ticks), *(tick.group for tick in repeated)])):
             refusals = {tick.group: self._refusals.get(tick.group, {}) for tick in ticks}
-            tales = []
+            histories = []
             for tick in ticks:
-                tale = told(tick.explanation, refusals[tick.group], evaluated=tick.evaluated)
-                refusals[tick.group] = tale.refusals
-                tales.append(tale)
+                history = history_of(tick.explanation, refusals[tick.group], evaluated=tick.evaluated)
+                refusals[tick.group] = history.refusals
+                histories.append(history)
             entry = self._book.plan([tick for tick in ticks if _has_span(tick)])
-            page = _Page(ticks=ticks, tales=tales, entry=entry, urgent=_urgent(ticks, tales, entry))
+            page = _Page(ticks=ticks, histories=histories, entry=entry, urgent=_urgent(ticks, histories, entry))
             if page.urgent:
                 self._writer.do(page.write)
             self._book.confirm(entry.last, page.urgent & entry.last.keys())
@@ -107,13 +107,13 @@ class Recorder:
             self._refusals.pop(group, None)
 
 
-def _urgent(ticks: Sequence[StoredTick], tales: Sequence[HistoryTick], entry: SpanWrite) -> frozenset[GroupId]:
-    told_of = {
+def _urgent(ticks: Sequence[StoredTick], histories: Sequence[HistoryTick], entry: SpanWrite) -> frozenset[GroupId]:
+    eventful = {
         tick.group
-        for tick, tale in zip(ticks, tales, strict=True)
-        if tick.state is not None or tick.given is not None or tale.events or tale.answers
+        for tick, history in zip(ticks, histories, strict=True)
+        if tick.state is not None or tick.given is not None or history.events or history.answers
     }
-    return frozenset(told_of | {new.span.group for new in entry.new})
+    return frozenset(eventful | {new.span.group for new in entry.new})
 
 
 def _has_span(tick: StoredTick) -> bool:

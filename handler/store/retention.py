@@ -76,7 +76,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
         (edits, edits.c.at < before, _followed_edits()),
         (answers, answers.c.at < before, true()),
         (deliveries, deliveries.c.last_at < before, true()),
-        (notices, notices.c.at < before, _told()),
+        (notices, notices.c.at < before, _finished_notices()),
         (members, gone_at < before - _BUDGETS_LOOK_BACK, members.c.phase == Phase.GONE),
     ]
     left = _SLICE
@@ -96,7 +96,7 @@ def _delete_oldest(connection: Connection) -> int:
         (notes, notes.c.at, true()),
         (edits, edits.c.at, _followed_edits()),
         (deliveries, deliveries.c.last_at, true()),
-        (notices, notices.c.at, _told()),
+        (notices, notices.c.at, _finished_notices()),
     )
     oldest = union_all(
         *(
@@ -132,7 +132,7 @@ def _followed_edits() -> ColumnElement[bool]:
     return edits.c.id.not_in(last)
 
 
-def _told() -> ColumnElement[bool]:
+def _finished_notices() -> ColumnElement[bool]:
     """Return the condition for finished notices without a group, or with a later one of their kind and group."""
     kept = select(func.max(notices.c.number)).where(notices.c.group.in_(select(groups.c.id)))
     last = kept.group_by(notices.c.group, notices.c.kind)

@@ -153,7 +153,7 @@ def declare(
         *((group, "rollback_over", "") for group in overruled),
     ]
     by = "file" if over.revision is None else over.revision.by
-    rows = [{"group": group, "at": at, "name": act, "by": by, "message": said} for group, act, said in acts]
+    rows = [{"group": group, "at": at, "name": act, "by": by, "message": message} for group, act, message in acts]
     if rows:
         connection.execute(insert(notes), rows)
     if edited is not None:

@@ -9,8 +9,8 @@ let go    ``abandoned``: what bears our mark and is never to be taken up again; 
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
 history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``givens``, ``steps``, ``notes``; outlives
           its group, goes by retention
-promises  ``answers``: the first answer to each request id; ``deliveries``: what each alert told first led to
-          ``notices``: what is to be told of groups in trouble, and what was told last
+promises  ``answers``: the first answer to each request id; ``deliveries``: the first delivery of each alert
+          ``notices``: those to send, and the last sent one of each group
 declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
           `cloudstack_api_rows` has the ids and jobs of CloudStack's query API
 access    `account_rows` has domains and accounts, `access_schema` users, their tokens, webhooks, and the audit trail

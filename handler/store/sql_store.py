@@ -184,7 +184,7 @@ class SqlStore(
         """Forget a group and its members; its history stays until retention, its sequence for ever."""
 
         def drop(connection: Connection) -> None:
-            outbox.forget_told(connection, group)
+            outbox.delete_sent(connection, group)
             connection.execute(delete(groups).where(groups.c.id == group))
             rows.touch(connection, group)
 

@@ -77,7 +77,7 @@ def _require_head(connection: Connection, name: str) -> None:
         raise Refused(f"store {name} is of another release (revision {found}, not {HEAD}): export with that one")
 
 
-def _told(table: Table, kind: str) -> Select[Any]:
+def _lines(table: Table, kind: str) -> Select[Any]:
     columns = table.c
     return select(
         columns.at.label("at"),
@@ -130,15 +130,17 @@ def _given() -> Select[Any]:
     )
 
 
-_NOBODY = literal("")
+_NO_ACTOR = literal("")
 _LIVES = (
-    _lived("intended", members.c.intended_at, _NOBODY),
-    _lived("made", members.c.made_at, _NOBODY),
-    _lived("in_service", members.c.in_service_at, _NOBODY),
+    _lived("intended", members.c.intended_at, _NO_ACTOR),
+    _lived("made", members.c.made_at, _NO_ACTOR),
+    _lived("in_service", members.c.in_service_at, _NO_ACTOR),
     _lived("leaving", members.c.leaving_at, func.coalesce(cast(members.c.leaving, Text), "")),
-    _lived("gone", members.c.gone_at, _NOBODY),
+    _lived("gone", members.c.gone_at, _NO_ACTOR),
 )
-_ALL = union_all(_told(decisions, "decision"), _told(notes, "note"), _told(steps, "step"), _given(), *_LIVES).subquery()
+_ALL = union_all(
+    _lines(decisions, "decision"), _lines(notes, "note"), _lines(steps, "step"), _given(), *_LIVES
+).subquery()
 _EVERYTHING = select(*(column for column in _ALL.c if column.key != "place")).order_by(
     _ALL.c.at, _ALL.c.group, _ALL.c.kind, _ALL.c.place
 )

@@ -6,24 +6,24 @@ import pytest
 
 from config.model.schedules import BoundInForce, LastsFor, Once, ScheduledBound, ScheduledLimit
 from config.units import AlertId, PolicyId
-from handler.store.decisions import told
+from handler.store.decisions import history_of
 from tests.support.store import a_signal, an_answer, an_explanation, at
 from trigger.reasons import Reason
 from trigger.requests import Clamp, RequestCause, SignalKind
 
 
 def names(explanation, before=None):
-    return [(event.name, event.by) for event in told(explanation, before or {}).events]
+    return [(event.name, event.by) for event in history_of(explanation, before or {}).events]
 
 
 def test_a_quiet_tick_is_no_history():
-    assert told(an_explanation(), {}).events == ()
+    assert history_of(an_explanation(), {}).events == ()
 
 
 def test_a_change_is_one_line_with_its_cause_and_its_clamps():
     clamp = Clamp(guard=Reason.AT_MAX, before=12, after=10)
     winner = replace(an_answer(Reason.SCALED_OUT), clamps=(clamp,))
-    (event,) = told(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 10), answers=(winner,)), {}).events
+    (event,) = history_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 10), answers=(winner,)), {}).events
     assert (event.name, event.by, event.desired_from, event.desired_to, event.clamps) == (
         "scaled_out",
         "policy out",
@@ -70,19 +70,21 @@ def test_a_change_that_the_floor_of_an_alert_makes_names_the_alert():
 @pytest.mark.parametrize("cause", [RequestCause.ALARM, RequestCause.PERSON])
 def test_every_request_from_outside_is_told_and_its_answer_kept(cause):
     refused = an_answer(Reason.QUIET, cause=cause, by="ada", request="r9")
-    tale = told(an_explanation(reason=Reason.QUIET, answers=(refused,)), {"ada": Reason.QUIET})
-    assert [(event.name, event.by) for event in tale.events] == [("quiet", f"{cause.value} ada")]
-    assert [(answer.request, answer.reason, answer.desired_to) for answer in tale.answers] == [("r9", Reason.QUIET, 3)]
+    history = history_of(an_explanation(reason=Reason.QUIET, answers=(refused,)), {"ada": Reason.QUIET})
+    assert [(event.name, event.by) for event in history.events] == [("quiet", f"{cause.value} ada")]
+    assert [(answer.request, answer.reason, answer.desired_to) for answer in history.answers] == [
+        ("r9", Reason.QUIET, 3)
+    ]
 
 
 def test_an_answer_to_a_policy_is_not_kept_by_request():
-    assert told(an_explanation(answers=(an_answer(Reason.QUIET),)), {}).answers == ()
+    assert history_of(an_explanation(answers=(an_answer(Reason.QUIET),)), {}).answers == ()
 
 
 def test_the_same_refusal_of_a_policy_is_told_once():
     refused = an_explanation(reason=Reason.AT_MAX, answers=(an_answer(Reason.AT_MAX),))
-    first = told(refused, {})
-    again = told(refused, first.refusals)
+    first = history_of(refused, {})
+    again = history_of(refused, first.refusals)
     assert [len(first.events), len(again.events)] == [1, 0]
 
 
@@ -93,21 +95,21 @@ def test_another_reason_is_told_again():
 
 
 def test_a_policy_that_stopped_asking_is_told_again_when_it_is_refused_anew():
-    silent = told(an_explanation(), {"out": Reason.AT_MAX})
+    silent = history_of(an_explanation(), {"out": Reason.AT_MAX})
     assert names(an_explanation(answers=(an_answer(Reason.AT_MAX),)), silent.refusals) == [("at_max", "policy out")]
 
 
 def test_a_schedule_that_is_refused_again_and_again_is_told_once_and_keeps_no_promise():
     refused = an_answer(Reason.QUIET, cause=RequestCause.SCHEDULE, by="night")
-    first = told(an_explanation(answers=(refused,)), {})
+    first = history_of(an_explanation(answers=(refused,)), {})
     assert [(event.name, event.by) for event in first.events] == [("quiet", "schedule night")]
     assert (first.refusals, first.answers) == ({"night": Reason.QUIET}, ())
-    assert told(an_explanation(answers=(refused,)), first.refusals).events == ()
+    assert history_of(an_explanation(answers=(refused,)), first.refusals).events == ()
 
 
 def test_a_request_between_two_ticks_does_not_make_policies_forgotten():
     alone = an_explanation(values=(), answers=(an_answer(Reason.QUIET, cause=RequestCause.ALARM),))
-    assert told(alone, {"out": Reason.AT_MAX}, evaluated=False).refusals == {"out": Reason.AT_MAX}
+    assert history_of(alone, {"out": Reason.AT_MAX}, evaluated=False).refusals == {"out": Reason.AT_MAX}
 
 
 def test_a_loser_is_told_with_the_size_that_it_did_not_change():
@@ -115,7 +117,7 @@ def test_a_loser_is_told_with_the_size_that_it_did_not_change():
         an_answer(Reason.SCALED_OUT),
         an_answer(Reason.OUTBID, cause=RequestCause.ALARM, by="nagios", request="r2"),
     )
-    change, refusal = told(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(won, lost)), {}).events
+    change, refusal = history_of(an_explanation(reason=Reason.SCALED_OUT, sizes=(3, 5), answers=(won, lost)), {}).events
     assert (change.desired_from, change.desired_to) == (3, 5)
     assert (refusal.name, refusal.desired_from, refusal.desired_to) == ("outbid", 3, 3)
 
@@ -132,5 +134,5 @@ def test_a_loser_is_told_with_the_size_that_it_did_not_change():
 )
 def test_a_refusal_says_what_was_wanted_and_when_it_is_possible(wanted, until, message):
     refused = replace(an_answer(Reason.QUIET), wanted=wanted, until=until)
-    (event,) = told(an_explanation(answers=(refused,)), {}).events
+    (event,) = history_of(an_explanation(answers=(refused,)), {}).events
     assert event.message == message
