@@ -54,7 +54,7 @@ check: ## lint, types, import rules, generated files
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@told=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$told"; exit 1; }
+	@found=$$($(BIN)/lint-imports --no-cache --config pyproject.toml) || { echo "$$found"; exit 1; }
 	@$(BIN)/python -m config.document.schema --check
 	@$(BIN)/python -m config.document.reference --check
 	@$(BIN)/python -m grafana.build --check

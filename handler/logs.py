@@ -70,8 +70,8 @@ def warn(event: str, **fields: object) -> None:
 
 def _log(level: int, event: str, fields: Mapping[str, object]) -> None:
     if _LOG.isEnabledFor(level):
-        told = {key: value for key, value in {"event": event, **fields}.items() if value is not None}
-        _LOG.log(level, "%s", logfmt(event, **fields), extra={"fields": told})
+        kept = {key: value for key, value in {"event": event, **fields}.items() if value is not None}
+        _LOG.log(level, "%s", logfmt(event, **fields), extra={"fields": kept})
 
 
 class _Json(logging.Formatter):
@@ -86,10 +86,10 @@ class _Json(logging.Formatter):
 
 
 class _Foreign(logging.Handler):
-    """What libraries say, as lines like ours."""
+    """Writes the records of libraries as lines like ours."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell it; of an exception its last place, not its whole trace. What we said ourselves is told already."""
+        """Log it; of an exception its last place, not its whole trace. Records of our own are logged already."""
         if record.name == _LOG.name:
             return
         error = record.exc_info[1] if record.exc_info else None
@@ -105,15 +105,15 @@ class _Foreign(logging.Handler):
 
 def configure(*, level: int = logging.INFO, stream: TextIO | None = None, json: bool = False) -> None:
     """Send the log to ``stream`` (standard error by default), logfmt or JSON, with an instant on each line."""
-    told = logging.StreamHandler(stream or sys.stderr)
+    own = logging.StreamHandler(stream or sys.stderr)
     formatter = logging.Formatter("time=%(asctime)s.%(msecs)03dZ level=%(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
-    told.setFormatter(_Json() if json else formatter)
-    _LOG.handlers[:] = [told]
+    own.setFormatter(_Json() if json else formatter)
+    _LOG.handlers[:] = [own]
     _LOG.setLevel(level)
     _LOG.propagate = False
     others = logging.getLogger()
     for handler in [handler for handler in others.handlers if isinstance(handler, _Foreign)]:
         others.removeHandler(handler)
     others.addHandler(_Foreign(level=logging.WARNING))
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # below that, it tells of clients, and they can make it tell
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # below that, clients could fill the log

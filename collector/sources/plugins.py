@@ -26,7 +26,7 @@ from config.checks.answering import ENTRY_POINTS
 from config.model.access import SecretRef
 from config.model.counters import PluginValue
 
-Teller = Callable[[str, str | None], None]
+ReportPlugin = Callable[[str, str | None], None]
 """(plugin, its failure; ``None``: it answers again)."""
 
 
@@ -34,11 +34,11 @@ class PluginSource:
     """Runs plugins; keeps each in a thread from its first round on.
 
     Args:
-        tell: called when a plugin begins to fail, and when it answers again.
+        report: called when a plugin begins to fail, and when it answers again.
     """
 
-    def __init__(self, tell: Teller) -> None:
-        self._tell = tell
+    def __init__(self, report: ReportPlugin) -> None:
+        self._report_change = report
         self._stages: dict[str, Stage] = {}
         self._failing: set[str] = set()
 
@@ -88,7 +88,7 @@ class PluginSource:
 
     def _report(self, plugin: str, wrong: str | None) -> None:
         if (wrong is None) == (plugin in self._failing):
-            self._tell(plugin, wrong)
+            self._report_change(plugin, wrong)
         if wrong is None:
             self._failing.discard(plugin)
         else:

@@ -232,9 +232,9 @@ class ConnectionSweep:
             connection.look()
             if is_overdue(connection, now, self._within):
                 connection.end()
-        self._tell(len(connections))
+        self._log(len(connections))
 
-    def _tell(self, count: int) -> None:
+    def _log(self, count: int) -> None:
         if count >= CONNECTIONS - _EVICTED_AT_ONCE and not self._full:
             self._full = True
             logs.warn(

@@ -129,13 +129,13 @@ async def run_until_signal(file: Path, state: Path, *, host: str | None, port: i
     async with running(file, state, host=host, port=port) as daemon:
         reloading = asyncio.create_task(_reload_on(reload, daemon.operations))
         settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
-        _tell_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
+        _warn_of_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
         await stop.wait()
         reloading.cancel()
         settling.cancel()
 
 
-def _tell_limit(limit: int, wanted: int) -> None:
+def _warn_of_limit(limit: int, wanted: int) -> None:
     if limit < wanted:
         logs.warn(
             "few_descriptors",

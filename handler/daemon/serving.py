@@ -109,17 +109,17 @@ def bind_unix(path: Path) -> socket.socket:
     """
     if len(str(path).encode()) > _UNIX_PATH_AT_MOST:
         raise Refused(f"{path} is too long for a unix socket (107 bytes): name a shorter state directory with --state")
-    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     try:
-        door.bind(str(draft))
+        listener.bind(str(draft))
         draft.chmod(0o600)
         draft.rename(path)  # no client can connect before the mode is right
     except OSError as error:
-        door.close()
+        listener.close()
         raise Refused(f"cannot listen on {path}: {error.strerror}") from error
-    return door
+    return listener
 
 
 def bind_tcp(host: str, port: int, *, protected: bool = False) -> socket.socket:
@@ -138,15 +138,15 @@ def bind_tcp(host: str, port: int, *, protected: bool = False) -> socket.socket:
             f"will not listen on {host}: other machines reach it, and nothing encrypts: declare listen with "
             "certificate and key, or with behind_proxy; or listen on 127.0.0.1 and put a proxy before it"
         )
-    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_AT_MOST)  # connections inherit it
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_AT_MOST)  # connections inherit it
     try:
-        door.bind((host, port))
+        listener.bind((host, port))
     except OSError as error:
-        door.close()
+        listener.close()
         raise Refused(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port") from error
-    return door
+    return listener
 
 
 @contextlib.asynccontextmanager
@@ -195,15 +195,15 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
         (_Server(_config(Gate(app, Access(trusted=True), hooks, known, attempts))), unix),
         (_Server(_config(edge, kind), tls), tcp),
     ]
-    tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in servers]
+    tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     sweeps: list[asyncio.Task[None]] = []
     try:
         while not all(server.started for server, _ in servers):
             if any(task.done() for task in tasks):
                 raise Refused("the web server did not start: see the earlier lines of the log")
             await asyncio.sleep(0.01)
-        for (server, door), name in zip(servers, ("unix socket", "TCP"), strict=True):
-            door.listen(_WAITING)
+        for (server, listener), name in zip(servers, ("unix socket", "TCP"), strict=True):
+            listener.listen(_WAITING)
             sweeps.append(asyncio.create_task(ConnectionSweep(server.server_state.connections, name, within).run()))
         yield
     finally:

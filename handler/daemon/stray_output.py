@@ -28,13 +28,13 @@ _SHOWN = 2
 
 
 @contextlib.contextmanager
-def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
+def caught(log: Callable[..., None]) -> Iterator[TextIO]:
     """Catch what is written to descriptor 2 while the block runs; give a stream for the daemon's own output there.
 
     Python's own output, such as a final traceback, goes to that stream, too.
 
     Args:
-        tell: logs an event with its fields; from another thread.
+        log: logs an event with its fields; from another thread.
     """
     python, kept = sys.stderr, os.dup(_STDERR)
     # The log uses it after the block, too, so the descriptor is open for as long as the process lives.
@@ -46,7 +46,7 @@ def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
     os.close(sink)
     sys.stderr = stream
     over = threading.Event()
-    reader = threading.Thread(target=_follow, args=(source, tell, over), name="stray-output", daemon=True)
+    reader = threading.Thread(target=_follow, args=(source, log, over), name="stray-output", daemon=True)
     reader.start()
     try:
         yield stream
@@ -58,21 +58,21 @@ def caught(tell: Callable[..., None]) -> Iterator[TextIO]:
         stream.flush()
 
 
-def _follow(source: int, tell: Callable[..., None], over: threading.Event) -> None:
+def _follow(source: int, log: Callable[..., None], over: threading.Event) -> None:
     with os.fdopen(source, "rb", buffering=0) as pipe:
         while words := pipe.read(_AT_ONCE):
             over.wait(_GATHERED)
             os.set_blocking(source, False)
             words += pipe.read(_AT_ONCE) or b""
             os.set_blocking(source, True)
-            tell("stray_output", **told(words))
+            log("stray_output", **fields_of(words))
             over.wait(_APART - _GATHERED)
 
 
-def told(words: bytes) -> dict[str, object]:
+def fields_of(words: bytes) -> dict[str, object]:
     r"""Return what was written, as fields of a line of the log.
 
-    >>> told(b"\nthread '<unnamed>' panicked at src/snmp/value.rs:147:68:\nnot yet implemented\nstack backtrace:\n")
+    >>> fields_of(b"\nthread '<unnamed>' panicked at src/snmp/value.rs:147:68:\nnot yet written\nstack backtrace:\n")
     {'text': "thread '<unnamed>' panicked at src/snmp/value.rs:147:68: not yet implemented", 'lines': 3}
     """
     lines = [line for line in words.decode(errors="replace").splitlines() if line.strip()]

@@ -145,14 +145,14 @@ def poller(
         CloudstackSource(http),
         NovaSource(keystone, servers),
         GnocchiSource(keystone, servers),
-        PluginSource(_tell),
+        PluginSource(_log_plugin),
         AlertedSource(board or Board()),
         PushedSource(pushes or Pushes()),
     )
     return Poller(clock=moment, read_secret=secret, sources=sources, http=http)
 
 
-def _tell(plugin: str, wrong: str | None) -> None:
+def _log_plugin(plugin: str, wrong: str | None) -> None:
     if wrong is None:
         logs.say("plugin_recovered", plugin=plugin)
     else:

@@ -88,7 +88,7 @@ async def run_demo(*, balancer: str, place: DemoPlace, once: bool, json: bool) -
                 stay = await _run(demo, once=once)
         finally:
             demo.screen.close()
-    return _told(demo, stay)
+    return _ending(demo, stay)
 
 
 async def _freed(port: int) -> None:
@@ -116,7 +116,7 @@ async def _run(demo: _Demo, *, once: bool) -> tuple[str, ...]:
     return stay
 
 
-def _told(demo: _Demo, stay: tuple[str, ...]) -> int:
+def _ending(demo: _Demo, stay: tuple[str, ...]) -> int:
     """Print how the demo ended; return its exit code."""
     stopped = demo.stop.is_set()
     for line in ending_lines(demo.days, demo.losses.members, stopped=stopped):
@@ -188,9 +188,9 @@ async def _drive(demo: _Demo, report: Report) -> None:
     """Run the load in a process of its own, so that it and the daemon do not wait for each other."""
     target = f"{HOST}:{demo.place.load}"
     options = ["--day", f"{_DAY.length}s", "--low", str(_DAY.low), "--high", str(_DAY.high), "--report", "1s"]
-    async for told in demo.traffic.day("--target", target, *options):
-        report.sent, report.failed = told["sent"], told["failed"]
-        report.p95, report.rate = told["p95"], told["rate"]
+    async for figures in demo.traffic.day("--target", target, *options):
+        report.sent, report.failed = figures["sent"], figures["failed"]
+        report.p95, report.rate = figures["p95"], figures["rate"]
 
 
 async def _show(daemon: Running, demo: _Demo, report: Report) -> None:

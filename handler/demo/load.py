@@ -171,8 +171,8 @@ async def _report(tally: LoadTally, profile: Profile, every: Seconds, *, as_json
 
 
 def _json(at: Seconds, rate: float, tally: LoadTally) -> str:
-    told = {"at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
-    return json.dumps({**told, "failures": dict(tally.failures), "p95": tally.latency(95)})
+    report = {"at": at, "rate": rate, "sent": tally.sent, "ok": tally.ok, "failed": tally.failed}
+    return json.dumps({**report, "failures": dict(tally.failures), "p95": tally.latency(95)})
 
 
 def _summary(tally: LoadTally) -> str:

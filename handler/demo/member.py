@@ -110,9 +110,9 @@ async def run(options: MemberOptions) -> None:
     Raises:
         OSError: an address cannot be bound.
     """
-    told = asyncio.Event()
+    stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     worker = Worker(options.slots, options.service_time)
     health, service = MemberHttpServer(worker.answer), _service(worker, options)
     with contextlib.ExitStack() as closing:
@@ -123,7 +123,7 @@ async def run(options: MemberOptions) -> None:
             service.open(_listen(options.address, options.listen))
         closing.callback(await _open_agent(worker, options))
         worker.ready = True
-        await _until(told, worker.watch_cpu(), *_registrations(service, options))
+        await _until(stopping, worker.watch_cpu(), *_registrations(service, options))
         service.close(last_call=options.listen is not None)
         await service.finished(within=_FINISH_WITHIN)
 
@@ -135,10 +135,10 @@ async def _open_agent(worker: Worker, options: MemberOptions) -> Callable[[], No
     return open_agent((options.address, options.snmp_port), options.community, worker.table(options.name))
 
 
-async def _until(told: asyncio.Event, *background: Coroutine[None, None, None]) -> None:
+async def _until(stopping: asyncio.Event, *background: Coroutine[None, None, None]) -> None:
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(coroutine) for coroutine in background]
-        await told.wait()
+        await stopping.wait()
         for task in running:
             task.cancel()
 

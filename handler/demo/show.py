@@ -146,9 +146,9 @@ class LiveTable:
         """Return as many rows as there ever were, so that the rows below do not jump."""
         width, tallest = self._tallest
         lines: list[Text] = []
-        said = [Text(message, style="yellow") for message in frame.group["messages"]]
-        said += [Text(word, style="bold" if index == 0 else "") for index, word in enumerate(frame.words)]
-        for text in said:
+        texts = [Text(message, style="yellow") for message in frame.group["messages"]]
+        texts += [Text(word, style="bold" if index == 0 else "") for index, word in enumerate(frame.words)]
+        for text in texts:
             lines.extend(text.wrap(self._console, self._console.width))
         self._tallest = (self._console.width, max(len(lines), tallest if width == self._console.width else 0))
         return lines + [Text()] * (self._tallest[1] - len(lines))
@@ -200,12 +200,14 @@ class UntoldDecisions:
     """Filters out the decisions that were shown before."""
 
     def __init__(self) -> None:
-        self._told = 0.0
+        self._shown_until = 0.0
 
     def of(self, frame: DemoView) -> list[dict[str, Any]]:
         """Return the new decisions, oldest first."""
-        new = [event for event in reversed(frame.events) if event["at"] > self._told and event["kind"] == "decision"]
-        self._told = max([self._told, *(event["at"] for event in new)])
+        new = [
+            event for event in reversed(frame.events) if event["at"] > self._shown_until and event["kind"] == "decision"
+        ]
+        self._shown_until = max([self._shown_until, *(event["at"] for event in new)])
         return new
 
 

@@ -24,7 +24,7 @@ from handler.runtime.definitions import definitions, edited_by
 if TYPE_CHECKING:
     from handler.engine.engine import Engine
 
-_TOLD = 20
+_LOGGED_AT_MOST = 20
 """Problems of a refused file that the log repeats; the reload's answer has all."""
 
 
@@ -70,8 +70,8 @@ def redeclared_words(done: Redeclared) -> str:
     """Return what a change did as one line: its revision, and each edit as ``key: before → after``."""
     if not done.changes:
         return "nothing changes"
-    said = "dry run" if done.dry_run else f"revision {done.revision}"
-    return f"{said}: {words_of(done.edits)}"
+    revision = "dry run" if done.dry_run else f"revision {done.revision}"
+    return f"{revision}: {words_of(done.edits)}"
 
 
 class Declaring:
@@ -91,7 +91,7 @@ class Declaring:
             except DeclarationError as error:
                 engine.reports.metrics.refused()
                 logs.warn("reload_refused", problems=len(error.problems))
-                for problem in error.problems[:_TOLD]:
+                for problem in error.problems[:_LOGGED_AT_MOST]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
             await engine.ingest.hooks.load()

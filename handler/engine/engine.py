@@ -53,7 +53,7 @@ _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNED_AT = 17
 """Minutes past the full hour, at which a machine has other things to do."""
-_TOLD = 20
+_LOGGED_AT_MOST = 20
 """Edits of a declaration, and entities in quarantine, that the log repeats; the history and the API have all."""
 
 
@@ -312,7 +312,7 @@ class Engine:
         await self.credentials.take_key(self.parts.seal_key(catalogue.seal))
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
-        await self._tell(declared, edited)
+        await self._log(declared, edited)
         moved = [
             runtime
             for runtime in self.runtimes.values()
@@ -330,15 +330,15 @@ class Engine:
         with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
             await self.queue.ask_all([DecisionTask(runtime=runtime, at=now) for runtime in sized])
 
-    async def _tell(self, declared: Declared, edited: Edited) -> None:
+    async def _log(self, declared: Declared, edited: Edited) -> None:
         """Write into the log what came into force."""
         catalogue = declared.catalogue
         for warning in await asyncio.to_thread(loose_secrets, catalogue):
             logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
-        for key, problems in list(declared.merged.quarantined.items())[:_TOLD]:
+        for key, problems in list(declared.merged.quarantined.items())[:_LOGGED_AT_MOST]:
             logs.warn("quarantined", entity=dotted(key), problem=str(problems[0]))
         logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
-        for edit in edited.edits[:_TOLD]:
+        for edit in edited.edits[:_LOGGED_AT_MOST]:
             logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=edited.by)
 
     def _arrange(self) -> None:

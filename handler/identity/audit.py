@@ -96,7 +96,7 @@ def entry_by(actor: Actor, at: Instant, act: str, result: AuditResult, **more: A
 
 def line_of(number: int, entry: AuditEntry) -> str:
     """Write an entry as canonical JSON; fields that are empty are left out."""
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "number": number,
         "at": entry.at,
         "who": entry.who,
@@ -112,12 +112,12 @@ def line_of(number: int, entry: AuditEntry) -> str:
         "outcome": entry.outcome,
         "of": entry.of,
     }
-    return canonical({key: value for key, value in told.items() if value not in ("", None, [])})
+    return canonical({key: value for key, value in fields.items() if value not in ("", None, [])})
 
 
-def canonical(told: Mapping[str, object]) -> str:
+def canonical(document: Mapping[str, object]) -> str:
     """Write JSON in its one form: sorted keys, no spaces, ASCII."""
-    return json.dumps(told, sort_keys=True, separators=(",", ":"))
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 
 def digest_after(before: str, line: str) -> str:

@@ -49,11 +49,11 @@ def past_picture(
     """
     first = min((*recent.sizes.at[:1], *recent.at[:1]), default=end)
     until = min(first, end)
-    told = [each for each in spans if each.last_at >= begin and each.first_at < until]
+    within = [each for each in spans if each.last_at >= begin and each.first_at < until]
     width = Seconds((end - begin) / PARTS)
-    gaps = tuple(_gaps(told, recent, max(_GAP * recent.interval, width)))
-    sizes = _sizes(told, served, begin, until) | _recent_sizes(recent) | dict.fromkeys(gaps, _UNKNOWN)
-    judged = _judged(told, begin, until) | _recent_judged(recent) | dict.fromkeys(gaps, _NOTHING)
+    gaps = tuple(_gaps(within, recent, max(_GAP * recent.interval, width)))
+    sizes = _sizes(within, served, begin, until) | _recent_sizes(recent) | dict.fromkeys(gaps, _UNKNOWN)
+    judged = _judged(within, begin, until) | _recent_judged(recent) | dict.fromkeys(gaps, _NOTHING)
     sized_rows = [row for rows in _parts(sizes, begin, end, width) for row in _peaks(rows)]
     judged_rows = [_together(rows) for rows in _parts(judged, begin, end, width)]
     began = min((*sizes, *judged), default=None)
@@ -146,7 +146,9 @@ def _together(rows: Sequence[tuple[Instant, _Judged]]) -> tuple[Instant, _Judged
     at, last = rows[-1]
     if len(rows) == 1 or not last:
         return rows[-1]
-    return at, {line: _ranged(value, [told[line] for _, told in rows if line in told]) for line, value in last.items()}
+    return at, {
+        line: _ranged(value, [judged[line] for _, judged in rows if line in judged]) for line, value in last.items()
+    }
 
 
 def _ranged(last: _Value, values: Sequence[_Value]) -> _Value:
@@ -164,6 +166,6 @@ def _columns(rows: Sequence[tuple[Instant, _Sized]]) -> Sizes:
 
 
 def _curves(rows: Sequence[tuple[Instant, _Judged]]) -> Iterator[Curve]:
-    for line in dict.fromkeys(line for _, told in rows for line in told):
-        values, thresholds, least, greatest = zip(*(told.get(line, _UNKNOWN) for _, told in rows), strict=True)
+    for line in dict.fromkeys(line for _, judged in rows for line in judged):
+        values, thresholds, least, greatest = zip(*(judged.get(line, _UNKNOWN) for _, judged in rows), strict=True)
         yield Curve(line=line, values=values, thresholds=thresholds, least=least, greatest=greatest)

@@ -38,7 +38,7 @@ class _Field(NamedTuple):
     type: object
 
 
-class Told:
+class FoundProblems:
     """Collects the problems of a document."""
 
     def __init__(self, file: str, places: Places) -> None:
@@ -46,15 +46,15 @@ class Told:
         self._places = places
         self._found: list[Problem] = []
 
-    def wrong(self, where: Where, message: str) -> None:
+    def add(self, where: Where, message: str) -> None:
         """Note a problem.
 
         Raises:
             DeclarationError: there are `MOST_PROBLEMS` problems.
         """
         line, column = self._places.line_and_column(where)
-        said = f"{dotted(where)}: {message}" if where else message
-        self._found.append(Problem(file=self._file, line=line, column=column, message=said))
+        text = f"{dotted(where)}: {message}" if where else message
+        self._found.append(Problem(file=self._file, line=line, column=column, message=text))
         if len(self._found) == MOST_PROBLEMS:
             self.conclude()
 
@@ -71,22 +71,24 @@ class Told:
 class Part:
     """One object of a document. ``at`` is the moment that ``5m ago`` counts from."""
 
-    def __init__(self, found: Plain, where: Where, told: Told, *, at: Instant = _EPOCH, short: str = "") -> None:
+    def __init__(
+        self, found: Plain, where: Where, problems: FoundProblems, *, at: Instant = _EPOCH, short: str = ""
+    ) -> None:
         """``short`` names the field that may replace the object: ``"serving"`` for ``{"state": "serving"}``."""
         self.where = where
-        self.told = told
+        self.problems = problems
         self.at = at
         self._is_short = bool(short) and not isinstance(found, (dict, list))
         self._is_wrong = not self._is_short and not isinstance(found, dict)
         self._data: Mapping[str, Plain] = {short: found} if self._is_short else {}
         if self._is_wrong:
-            told.wrong(where, f"{show(found)} is not an object")
+            problems.add(where, f"{show(found)} is not an object")
         elif isinstance(found, dict):
             self._data = {key: value for key, value in found.items() if not self._is_twice(key, value)}
 
     def _is_twice(self, key: str, value: Plain) -> bool:
         if isinstance(value, Twice):
-            self.told.wrong((*self.where, key), "is given twice")
+            self.problems.add((*self.where, key), "is given twice")
             return True
         return False
 
@@ -117,16 +119,16 @@ class Part:
             yield self._part(item, key, "", str(index))
 
     def _part(self, found: Plain, key: str, short: str, *more: str) -> Part:
-        return Part(found, (*self.where, key, *more), self.told, at=self.at, short=short)
+        return Part(found, (*self.where, key, *more), self.problems, at=self.at, short=short)
 
     def wrong(self, key: str, message: str) -> None:
         """Note a problem with the value of a key."""
-        self.told.wrong(self.where if self._is_short else (*self.where, key), message)
+        self.problems.add(self.where if self._is_short else (*self.where, key), message)
 
     def needs(self, key: str, example: str) -> bool:
         """Tell whether a key is present; note a missing one as a problem."""
         if key not in self._data and not self._is_wrong:
-            self.told.wrong(self.where, f"{key} is missing: write, for example, {example}")
+            self.problems.add(self.where, f"{key} is missing: write, for example, {example}")
         return key in self._data
 
     def known(self, keys: Collection[str]) -> None:
@@ -134,12 +136,12 @@ class Part:
         for key in self._data.keys() - set(keys):
             self.wrong(key, f"unknown key{hint(key, keys)}")
 
-    def fields(self, kind: type, *, told: Collection[str] = (), apart: Collection[str] = ()) -> dict[str, Any]:
+    def fields(self, kind: type, *, elsewhere: Collection[str] = (), apart: Collection[str] = ()) -> dict[str, Any]:
         """Return the fields of a dataclass that are given and valid.
 
-        Fields in ``told`` are given elsewhere and not allowed here; the caller reads the fields in ``apart`` itself.
+        Fields in ``elsewhere`` are not allowed here; the caller reads the fields in ``apart`` itself.
         """
-        own = [key for key in _fields_of(kind) if key not in told and key not in apart]
+        own = [key for key in _fields_of(kind) if key not in elsewhere and key not in apart]
         self.known((*own, *apart))
         return self.some(kind, own)
 

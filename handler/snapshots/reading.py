@@ -29,7 +29,7 @@ from handler.planning.world import (
     ServerState,
     World,
 )
-from handler.snapshots.parts import Part, Told
+from handler.snapshots.parts import FoundProblems, Part
 from handler.snapshots.text import read_text
 from handler.snapshots.writing import FORMAT, OF_GROUP
 
@@ -48,8 +48,8 @@ def read_snapshot(content: bytes, file: str) -> Snapshot:
         DeclarationError: with every problem (twenty at most), each with file and line, field and what was expected.
     """
     data, places = read_text(content, file)
-    told = Told(file, places)
-    top = Part(data, (), told)
+    problems = FoundProblems(file, places)
+    top = Part(data, (), problems)
     top.known(("format", "group", "at", "desired", "definition", "limits", "world"))
     for version in top.values("format", int):
         if version != FORMAT:
@@ -64,7 +64,7 @@ def read_snapshot(content: bytes, file: str) -> Snapshot:
         limits=_limits(top),
         at=at,
     )
-    told.conclude()
+    problems.conclude()
     return snapshot
 
 
@@ -85,7 +85,7 @@ def _roll(part: Part | None) -> Rolling | None:
         return None
     roll = Rolling(**{"surge": 0, "unavailable": 0, **part.fields(Rolling)})
     if min(roll.surge, roll.unavailable) < 0 or not 0 < roll.surge + roll.unavailable <= _MOST_MEMBERS:
-        part.told.wrong(part.where, f"needs surge or unavailable above 0, together at most {_MOST_MEMBERS}")
+        part.problems.add(part.where, f"needs surge or unavailable above 0, together at most {_MOST_MEMBERS}")
     return roll
 
 
@@ -156,7 +156,7 @@ def _world(top: Part, group: GroupId) -> World:
     if part is None:
         return World(group=group, at=top.at, complete=True, because="", members=(), balancer_views={})
     balancer_views = _balancer_views(part.part("seatings"))
-    given = part.fields(World, told=("group",), apart=("members", "seatings", "losses"))
+    given = part.fields(World, elsewhere=("group",), apart=("members", "seatings", "losses"))
     members: dict[MemberName, Member] = {}
     for each in part.parts("members"):
         for name in each.values("name", MemberName):
@@ -209,7 +209,7 @@ def _known_by_name(
     for balancer, balancer_view in balancer_views.items():
         for name in (balancer_view.registrations or {}).keys() - members.keys():
             where = (*world.where, "seatings", balancer, "seats", name)
-            world.told.wrong(where, "no member has this name")
+            world.problems.add(where, "no member has this name")
 
 
 def _balancer_views(part: Part | None) -> Mapping[BalancerId, BalancerView]:
@@ -233,7 +233,7 @@ def _registrations(part: Part | None) -> Mapping[MemberName, Registration]:
     registrations: dict[MemberName, Registration] = {}
     for name in part.names():
         each = part.part(name, short="state")
-        given = {} if each is None else each.fields(Registration, told=("member",))
+        given = {} if each is None else each.fields(Registration, elsewhere=("member",))
         if "state" in given:
             member = MemberName(name)
             registrations[member] = Registration(**{"connections": None, **given}, member=member)
@@ -261,7 +261,7 @@ def _made(part: Part | None) -> Iterator[MadePart]:
     """Read the parts that exist, by name."""
     for name in () if part is None else part.names():
         each = None if part is None else part.part(name, short="state")
-        given = {} if each is None else each.fields(MadePart, told=("name",))
+        given = {} if each is None else each.fields(MadePart, elsewhere=("name",))
         if "state" in given:
             yield MadePart(**{"id": name, **given}, name=PartName(name))
         elif each is not None:
@@ -272,7 +272,7 @@ def _record(
     part: Part, name: MemberName, group: GroupId, balancer_views: Mapping[BalancerId, BalancerView]
 ) -> Record | None:
     """Read a member's record. An instant that its phase implies is by default the one before it."""
-    given = part.fields(Record, told=("name", "group"), apart=("balancers", "seats", "attempts", "parts"))
+    given = part.fields(Record, elsewhere=("name", "group"), apart=("balancers", "seats", "attempts", "parts"))
     if "phase" not in given:
         part.needs("phase", "in_service")
         return None
@@ -321,7 +321,7 @@ def _known_as(part: Part) -> tuple[tuple[BalancerId, str], ...]:
 
 
 def _server(part: Part, name: MemberName, made_at: Instant) -> Server | None:
-    given = part.fields(Server, told=("name", "claim"))
+    given = part.fields(Server, elsewhere=("name", "claim"))
     if "state" not in given:
         part.needs("state", "running")
         return None

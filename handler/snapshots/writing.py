@@ -70,8 +70,8 @@ def _losses(losses: LossEvidence) -> dict[str, object]:
     return {**_fields(losses, besides=("members",)), "members": members}
 
 
-def _testimony(told: Testimony) -> dict[str, object]:
-    return _fields(told, besides=())
+def _testimony(testimony: Testimony) -> dict[str, object]:
+    return _fields(testimony, besides=())
 
 
 def _record(record: Record) -> dict[str, object]:
@@ -87,12 +87,12 @@ def _record(record: Record) -> dict[str, object]:
 
 def _balancer_view(balancer_view: BalancerView) -> dict[str, object]:
     registrations = balancer_view.registrations
-    said = (
+    entries = (
         None
         if registrations is None
         else {name: _fields(registration, besides=("member",)) for name, registration in registrations.items()}
     )
-    return {**_fields(balancer_view, besides=("seats",)), "seats": said}
+    return {**_fields(balancer_view, besides=("seats",)), "seats": entries}
 
 
 def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, object]:

@@ -36,7 +36,7 @@ class RefusedAttempts:
         Args:
             actor: the caller, as far as it is known.
             on: method and path of the request, without its query.
-            outcome: what it was answered.
+            outcome: the answer that it got.
         """
         now, key = self._now(), (actor.name, actor.origin.credential, actor.origin.peer)
         seen = self._seen.get(key)
@@ -49,5 +49,7 @@ class RefusedAttempts:
                 return
         more = f" ({seen.left_out} more attempts before)" if seen is not None and seen.left_out else ""
         self._seen[key] = _Seen(now)
-        told = entry_by(actor, now, "attempt", AuditResult.FORBIDDEN, on=on[:_PATH_AT_MOST], outcome=f"{outcome}{more}")
-        self._trail.post(told)
+        entry = entry_by(
+            actor, now, "attempt", AuditResult.FORBIDDEN, on=on[:_PATH_AT_MOST], outcome=f"{outcome}{more}"
+        )
+        self._trail.post(entry)

@@ -218,7 +218,7 @@ class KnownUsers:
             del self._users[name]
             self._tokens = {key: token for key, token in self._tokens.items() if key[0] != name}
             self._index()
-            self.tell(name)
+            self.notify(name)
         logs.say("user_deleted", user=name)
 
     # Tokens
@@ -291,7 +291,7 @@ class KnownUsers:
     async def _changed(self, user: StoredUser) -> StoredUser:
         self._refuse_last_admin(self._users[user.name], user)
         await self._save(user)
-        self.tell(user.name)
+        self.notify(user.name)
         logs.say("user_changed", user=user.name, role=user.role.value, disabled=user.disabled_at is not None)
         return user
 
@@ -328,7 +328,7 @@ class KnownUsers:
         self._tokens[token.user, token.name] = token
         self._index()
 
-    def tell(self, name: str) -> None:
+    def notify(self, name: str) -> None:
         """Call the followers: something of this user has changed."""
         for follower in self._followers:
             follower(name)

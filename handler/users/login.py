@@ -23,7 +23,7 @@ class LoggedIn:
 
 @dataclass(frozen=True, slots=True)
 class NotLoggedIn:
-    """Name or password are wrong, or the user is disabled: which of these is not said."""
+    """Name or password are wrong, or the user is disabled; the caller does not learn which."""
 
     known: bool
     """There is such a user. For the audit trail only."""

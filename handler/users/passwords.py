@@ -68,7 +68,7 @@ class KnownPasswords:
             stored = StoredPassword(user=user, hash=hashed, changed_at=self._now())
             await asyncio.to_thread(self._store.save_password, stored)
             self._known[user] = stored
-            self._users.tell(user)
+            self._users.notify(user)
         logs.say("password_changed", user=user)
 
     async def remove(self, user: str) -> None:
@@ -84,7 +84,7 @@ class KnownPasswords:
                 raise Refused(f"{user} has no password")
             await asyncio.to_thread(self._store.delete_password, user)
             del self._known[user]
-            self._users.tell(user)
+            self._users.notify(user)
         logs.say("password_removed", user=user)
 
     async def fits(self, user: str, password: str) -> bool:

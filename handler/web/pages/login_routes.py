@@ -75,7 +75,7 @@ class _Desk:
         shown = LoginForm(there_are_users=True, user=user, then=then, message=_WRONG)
         match outcome:
             case LoggedIn(cookie=value):
-                self._tell(caller.called(user), "login")
+                self._audit(caller.called(user), "login")
                 return RedirectResponse(then, _SEE_OTHER, {"Set-Cookie": cookie.holding(value)})
             case NotLoggedIn(known=known):
                 self._operations.attempts.note(caller, f"login as {user}" if known else "login", "wrong")
@@ -95,7 +95,7 @@ class _Desk:
             return problem_response(Problem.REFUSED, _BY_SOCKET)
         if session_of(request) is not None:
             self._operations.users.sessions.end(cookie.value_in(request.headers.get("cookie", "")))
-            self._tell(actor_of(request), "logout")
+            self._audit(actor_of(request), "logout")
         return RedirectResponse(LOGIN, _SEE_OTHER, {"Set-Cookie": cookie.ended()})
 
     def page(self, form: LoginForm, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -110,7 +110,7 @@ class _Desk:
         )
         return HTMLResponse(document(frame, login_form(form)), status, PAGE_HEADERS | (headers or {}))
 
-    def _tell(self, actor: Actor, act: str) -> None:
+    def _audit(self, actor: Actor, act: str) -> None:
         self._operations.trail.post(entry_by(actor, self._operations.now(), act, AuditResult.DONE))
 
 

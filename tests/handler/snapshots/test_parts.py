@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from handler.snapshots.parts import Part, Told
+from handler.snapshots.parts import FoundProblems, Part
 from handler.snapshots.text import read_text
 from handler.web.render import plain
 
@@ -22,6 +22,6 @@ def test_a_renamed_field_is_shown_and_read_under_its_old_name() -> None:
     shown = plain(value)
     assert shown == {"seats": 3, "note": "new"}
     document, places = read_text(b'{"seats": 3, "note": "new"}', "world.json")
-    told = Told("world.json", places)
-    assert Registered(**Part(document, (), told).fields(Registered)) == value
-    told.conclude()
+    problems = FoundProblems("world.json", places)
+    assert Registered(**Part(document, (), problems).fields(Registered)) == value
+    problems.conclude()
