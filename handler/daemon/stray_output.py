@@ -73,7 +73,7 @@ def fields_of(words: bytes) -> dict[str, object]:
     r"""Return what was written, as fields of a line of the log.
 
     >>> fields_of(b"\nthread '<unnamed>' panicked at src/snmp/value.rs:147:68:\nnot yet written\nstack backtrace:\n")
-    {'text': "thread '<unnamed>' panicked at src/snmp/value.rs:147:68: not yet implemented", 'lines': 3}
+    {'text': "thread '<unnamed>' panicked at src/snmp/value.rs:147:68: not yet written", 'lines': 3}
     """
     lines = [line for line in words.decode(errors="replace").splitlines() if line.strip()]
     return {"text": " ".join(lines[:_SHOWN])[:_LONGEST], "lines": len(lines)}

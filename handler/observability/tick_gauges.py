@@ -13,7 +13,7 @@ from aggregator.frames import Aggregate, Cell, Insufficient
 from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.observability.exposition import figure, series
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.resting import RestingTick, UnchangedTick
+from handler.runtime.steady_ticks import SteadyTick, UnchangedTick
 from trigger.explain.explanation import ConditionExplanation, Explanation, ExpressionExplanation, PolicyExplanation
 from trigger.verdicts import Foreseen, Truth
 
@@ -80,13 +80,13 @@ class LastTick(NamedTuple):
     group: GroupId
     decided_at: Instant | None
     explained: Explanation | None
-    resting: RestingTick | UnchangedTick | None
+    unchanged: SteadyTick | UnchangedTick | None
     foreseen: Mapping[PolicyId, Foreseen]
 
 
 def last_tick_of(runtime: GroupRuntime) -> LastTick:
     """Return what is known of a group's last tick."""
-    return LastTick(runtime.id, runtime.decided_at, runtime.explained, runtime.resting, runtime.foreseen)
+    return LastTick(runtime.id, runtime.decided_at, runtime.explained, runtime.unchanged, runtime.foreseen)
 
 
 def explained_lines(runtime: GroupRuntime) -> Iterator[str]:
@@ -106,9 +106,9 @@ def explained_lines(runtime: GroupRuntime) -> Iterator[str]:
 
 def moving_lines(tick: LastTick) -> Iterator[str]:
     """Yield the text of each family of `MOVING`."""
-    group, resting = tick.group, tick.resting
+    group, unchanged = tick.group, tick.unchanged
     policies = () if tick.explained is None else tick.explained.policies
-    held = [policy.held for policy in policies] if resting is None else resting.held
+    held = [policy.held for policy in policies] if unchanged is None else unchanged.held
     yield _text("group_decided_timestamp_seconds", ("group",), [((group,), tick.decided_at)])
     both = list(zip(policies, held, strict=False))
     yield _text(
@@ -118,7 +118,7 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
     )
     yield _text("policy_held_seconds", _POLICY, [((group, each.policy), since) for each, since in both])
     keys = [(group, policy.policy, each.condition) for policy in policies for each in policy.conditions]
-    judged = list(zip(keys, _measured(policies, resting), strict=False))
+    judged = list(zip(keys, _measured(policies, unchanged), strict=False))
     yield _text("condition_value", _CONDITION, [(key, each.value) for key, each in judged])
     yield _text("condition_heard_members", _CONDITION, [(key, each.heard) for key, each in judged])
     yield _text("condition_expected_members", _CONDITION, [(key, each.expected) for key, each in judged])
@@ -130,10 +130,10 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
         yield _text(name, _POLICY, [((group, policy), read(foreseen)) for policy, foreseen in tick.foreseen.items()])
 
 
-def _measured(policies: Sequence[PolicyExplanation], resting: RestingTick | UnchangedTick | None) -> list[_Figures]:
+def _measured(policies: Sequence[PolicyExplanation], unchanged: SteadyTick | UnchangedTick | None) -> list[_Figures]:
     """Return what each condition measured."""
-    if resting is not None:
-        return [_of_cell(cell) for cell in resting.cells]
+    if unchanged is not None:
+        return [_of_cell(cell) for cell in unchanged.cells]
     conditions = [each for policy in policies for each in policy.conditions]
     return [_Figures(each.value, each.heard, each.expected, each.age) for each in conditions]
 

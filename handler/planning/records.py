@@ -142,9 +142,9 @@ def before_parting(step: PartStep, record: Record, definition: Definition) -> Re
     """Return the record to store before a part is changed: before its creation, that it may exist, as declared now."""
     if not isinstance(step, MakePart):
         return None
-    fates = {part.name: part.on_delete for part in definition.profile.parts}
+    on_delete = {part.name: part.on_delete for part in definition.profile.parts}
     others = tuple(part for part in record.parts if part[0] != step.part)
-    return replace(record, parts=(*others, (step.part, fates[step.part])))
+    return replace(record, parts=(*others, (step.part, on_delete[step.part])))
 
 
 def unmade(record: Record, now: Instant) -> Record:

@@ -37,8 +37,8 @@ from handler.runtime.decision_task import DecisionTask
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
-from handler.runtime.resting import LastTruths, RestingTick
 from handler.runtime.resuming import WindowCheckpoints
+from handler.runtime.steady_ticks import LastTruths, SteadyTick
 from trigger.conditions.timers import Kept
 from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate
 from trigger.policies.forecasting import Foresight
@@ -257,12 +257,12 @@ class Decider:
         """Pass what is as it was in columns, and all else through evaluation."""
         catalogue, unlike = judging.catalogue, judging.unlike(frames.columns())
         same = [
-            (runtime, RestingTick(runtime.rest, frames, at, judging.values(runtime.id), runtime.holds))
+            (runtime, SteadyTick(runtime.steady, frames, at, judging.values(runtime.id), runtime.holds))
             for runtime in runtimes
-            if runtime.rest is not None
-            and runtime.rest.catalogue is catalogue
+            if runtime.steady is not None
+            and runtime.steady.catalogue is catalogue
             and runtime.id not in unlike
-            and runtime.rest.lasts(at, runtime.holds)
+            and runtime.steady.lasts(at, runtime.holds)
         ]
         passed = {runtime.id for runtime, _ in same} - await self._queue.repeat(same)
         questions = []

@@ -24,7 +24,7 @@ from handler.ports.stored import Event
 from handler.runtime.decision_task import DecidedTask, DecisionTask, WaitingTask, judged, tick_of
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import RefusalLooks, whole
-from handler.runtime.resting import RestingTick, UnchangedTick, rest_of
+from handler.runtime.steady_ticks import SteadyTick, UnchangedTick, steady_state_of
 from trigger.conditions.timers import restarted
 from trigger.decide import decide
 from trigger.explain.explanation import explain
@@ -100,7 +100,7 @@ class DecisionQueue:
             for waiting in mine:
                 waiting.answer.cancel()  # no more than a mark on those that are answered
 
-    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, SteadyTick]]) -> Set[GroupId]:
         """Pass ticks of groups whose decision stands, all of one moment, that bring what the ones before did.
 
         Returns:
@@ -111,7 +111,7 @@ class DecisionQueue:
         async with self._turn:
             return await whole(self._repeat(ticks))
 
-    async def _repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+    async def _repeat(self, ticks: Sequence[tuple[GroupRuntime, SteadyTick]]) -> Set[GroupId]:
         catalogue, waits = self._catalogue(), {runtime.id for runtime, tick in ticks if self._step(tick.at)}
         if self._superseded():
             waits = {runtime.id for runtime, _ in ticks}
@@ -125,7 +125,7 @@ class DecisionQueue:
             return {runtime.id for runtime, _ in ticks}
         for number, (runtime, tick) in enumerate(same, 1):
             runtime.repeat(tick)
-            decision = tick.rest.decided(tick.at)
+            decision = tick.steady.decided(tick.at)
             self._look(runtime, decision)
             self._decided(decision)
             if number % _REPEATED == 0:
@@ -282,7 +282,7 @@ class DecisionQueue:
             story=story,
             given=given,
             track=track,
-            rest=rest_of(catalogue, group, evaluation, changed, decision, fleet) if unasked else None,
+            steady=steady_state_of(catalogue, group, evaluation, changed, decision, fleet) if unasked else None,
         )
 
     def story(self, judged: Evaluation | None, group: Group, decision: Decision) -> Story | None:
@@ -311,12 +311,12 @@ class DecisionQueue:
         decision, runtime = result.decision, result.waiting.question.runtime
         runtime.state, runtime.track, runtime.holds = decision.state, result.track, result.holds
         runtime.decided_at, runtime.unrecorded = decision.at.wall, None
-        runtime.story, runtime.rest = result.story, result.rest
+        runtime.story, runtime.steady = result.story, result.steady
         if result.unchanged is not None:
-            runtime.resting = result.unchanged
+            runtime.unchanged = result.unchanged
         elif result.evaluation is not None:
             runtime.keep(result.evaluation, result.explanation)
-        elif decision.changed or (runtime.explained is None and runtime.resting is None):
+        elif decision.changed or (runtime.explained is None and runtime.unchanged is None):
             runtime.keep(runtime.evaluation, result.explanation)
         self._look(runtime, decision)
         self._decided(decision)

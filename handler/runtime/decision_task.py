@@ -10,7 +10,7 @@ from config.units import Moment, PolicyId
 from handler.planning.world import Record
 from handler.ports.stored import StoredTick
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.resting import Rest, UnchangedTick
+from handler.runtime.steady_ticks import SteadyState, UnchangedTick
 from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack, Given
@@ -62,7 +62,7 @@ class DecidedTask:
     story: Story | None
     given: Given | None
     track: DecisionTrack
-    rest: Rest | None
+    steady: SteadyState | None
 
 
 def judged(question: DecisionTask, holds: Mapping[PolicyId, Kept], size: int | None) -> Evaluation | None:

@@ -23,7 +23,7 @@ from handler.planning.status import MemberState, StateSince
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.stored import StoredGroup
-from handler.runtime.resting import Rest, RestingTick, UnchangedTick
+from handler.runtime.steady_ticks import SteadyState, SteadyTick, UnchangedTick
 from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
@@ -92,9 +92,9 @@ class GroupRuntime:
     """Of the last tick that was worked out; `evaluation` is the last tick's."""
     explained: Explanation | None = None
     """Likewise. Reasons, truths, sizes and clamps are the last tick's, too; what was measured may be older."""
-    rest: Rest | None = None
-    """What the last tick left the group resting on; ``None``: its decision does not stand."""
-    resting: RestingTick | UnchangedTick | None = None
+    steady: SteadyState | None = None
+    """What the last decision was made by; ``None``: it does not stand."""
+    unchanged: SteadyTick | UnchangedTick | None = None
     """The last tick, if it brought what the one before did."""
     foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=dict)
     """What the forecasts of its policies were at the last tick."""
@@ -164,35 +164,35 @@ class GroupRuntime:
     @property
     def evaluation(self) -> Evaluation | None:
         """The answers of the policies at the last tick."""
-        return self.judged if self.resting is None else self.resting.evaluation
+        return self.judged if self.unchanged is None else self.unchanged.evaluation
 
     @property
     def explanation(self) -> Explanation | None:
         """Why the group did what it did at the last tick, or at a change of its size since."""
-        return self.explained if self.resting is None else self.resting.explanation
+        return self.explained if self.unchanged is None else self.unchanged.explanation
 
     @property
     def judged_at(self) -> Moment | None:
         """When it was last judged; ``None``: never in this life."""
-        if self.resting is not None:
-            return self.resting.at
+        if self.unchanged is not None:
+            return self.unchanged.at
         return None if self.judged is None else self.judged.at
 
     def keep(self, evaluation: Evaluation | None, explanation: Explanation | None) -> None:
         """Keep what was worked out last."""
-        self.judged, self.explained, self.resting = evaluation, explanation, None
+        self.judged, self.explained, self.unchanged = evaluation, explanation, None
 
-    def rests(self, tick: RestingTick, catalogue: Catalogue) -> bool:
+    def rests(self, tick: SteadyTick, catalogue: Catalogue) -> bool:
         """Whether a tick finds all that the group rests on as it was."""
-        same = tick.rest is self.rest and tick.holds is self.holds
-        return same and tick.rest.stays(catalogue, self.definition.group, self.fleet(), self.state)
+        same = tick.steady is self.steady and tick.holds is self.holds
+        return same and tick.steady.stays(catalogue, self.definition.group, self.fleet(), self.state)
 
-    def repeat(self, tick: RestingTick) -> None:
+    def repeat(self, tick: SteadyTick) -> None:
         """Keep a tick that brought what the one before did."""
         if self.track is not None:
             self.track = DecisionTrack(last=self.track.last, left=self.track.left, polled=tick.at.wall)
-        self.resting, self.decided_at, self.unrecorded = tick, tick.at.wall, None
-        self.holds = tick.rest.carried(tick.holds, tick.at)
+        self.unchanged, self.decided_at, self.unrecorded = tick, tick.at.wall, None
+        self.holds = tick.steady.carried(tick.holds, tick.at)
 
     def bounds(self, now: Instant) -> tuple[int, int]:
         """Least and greatest size as schedules and alerts leave them now."""

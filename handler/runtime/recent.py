@@ -51,7 +51,7 @@ class Recent:
 
     def _judged(self, runtime: GroupRuntime, at: Instant) -> None:
         series = self.series(runtime)
-        if runtime.resting is not None and series.repeated(at, runtime.resting.values):
+        if runtime.unchanged is not None and series.repeated(at, runtime.unchanged.values):
             return
         if runtime.explanation is not None:
             series.judged(runtime.explanation)

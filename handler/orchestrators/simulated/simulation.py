@@ -1,8 +1,8 @@
 """A simulated cloud: servers over a clock that is an argument. No thread, disk, network or wall clock is touched.
 
 It gets each request with its time, and returns the answer and how long that takes. Servers carry their complete life
-from the beginning (`machines`), and chance follows from a seed (`fates`): the same calls at the same instants get the
-same answers, whatever else happens in between.
+from the beginning (`machines`), and chance follows from a seed (`random_events`): the same calls at the same instants
+get the same answers, whatever else happens in between.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.model.simulation import LIES, Behaviour, CallFaults, Incident, ScriptedEvent
 from config.units import Instant, Seconds
-from handler.orchestrators.simulated.fates import Slip, born, draw, slip
 from handler.orchestrators.simulated.machines import SimulatedMachine, View
 from handler.orchestrators.simulated.played_parts import PlayedParts
+from handler.orchestrators.simulated.random_events import Fault, draw, fault_of, new_machine
 from handler.planning.headroom import UsageLimit
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, Server, ServerState
@@ -75,10 +75,10 @@ class Simulation:
         faults = self.behaviour.listing
         takes = self.behaviour.call + faults.takes
         shown = tuple(self._bent(self._shown(mark, Instant(now - faults.lag)), now))
-        match slip(faults, self._chance("list", mark or "")):
-            case Slip.PARTIAL:
+        match fault_of(faults, self._chance("list", mark or "")):
+            case Fault.PARTIAL:
                 listing = Listing(servers=shown[::2], complete=False, because="a host does not answer")
-            case Slip.TRUNCATED:
+            case Fault.TRUNCATED:
                 listing = Listing(servers=shown[::2], complete=True)
             case _:
                 listing = Listing(servers=shown, complete=True)
@@ -102,8 +102,8 @@ class Simulation:
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
-        wrong = slip(self.behaviour.create, self._chance("create", name))
-        if wrong is Slip.ERROR:
+        wrong = fault_of(self.behaviour.create, self._chance("create", name))
+        if wrong is Fault.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(f"the cloud could not make {name}"))
         seen = self._seen(name, now)
         if seen is None and self._is_full(now):
@@ -135,8 +135,8 @@ class Simulation:
         if (refused := self._refused(now)) is not None:
             return refused
         machine, failed = self._with_id(id, now), f"the cloud could not call {id} {name}"
-        wrong = slip(self.behaviour.create, self._chance("rename", name))
-        if wrong is Slip.ERROR:
+        wrong = fault_of(self.behaviour.create, self._chance("rename", name))
+        if wrong is Fault.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         if machine is None:
             return ScriptedAnswer(takes=self.behaviour.call, given=Permanent(f"there is no server {id}"))
@@ -156,8 +156,8 @@ class Simulation:
         now = self.advance(now)
         if (refused := self._refused(now)) is not None:
             return refused
-        wrong = slip(self.behaviour.destroy, self._chance("destroy", name))
-        if wrong is Slip.ERROR:
+        wrong = fault_of(self.behaviour.destroy, self._chance("destroy", name))
+        if wrong is Fault.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(f"the cloud could not remove {name}"))
         seen = self._seen(name, now)
         if seen is not None and seen.state is not ServerState.DELETING:
@@ -171,8 +171,8 @@ class Simulation:
         if (refused := self._refused(now)) is not None:
             return refused
         failed = f"the cloud could not write a claim on {name}"
-        wrong = slip(self.behaviour.create, self._chance("claim", name))
-        if wrong is Slip.ERROR:
+        wrong = fault_of(self.behaviour.create, self._chance("claim", name))
+        if wrong is Fault.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         if self._seen(name, now) is not None:
             self.put(replace(self._machines[name], claim=claim.text))
@@ -208,8 +208,8 @@ class Simulation:
         if (refused := self._refused(self.advance(now))) is not None:
             return refused
         failed = f"the cloud could not {call} the part {part}"
-        wrong = slip(faults, self._chance(call, part))
-        if wrong is Slip.ERROR:
+        wrong = fault_of(faults, self._chance(call, part))
+        if wrong is Fault.ERROR:
             return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
         change()
         return self._outcome(wrong, None, failed)
@@ -219,7 +219,7 @@ class Simulation:
     def add(self, name: str, now: Instant) -> SimulatedMachine:
         """Create a server, for any caller."""
         self.made += 1
-        machine = born(self.behaviour, name, self.made, now)
+        machine = new_machine(self.behaviour, name, self.made, now)
         self.put(machine)
         return machine
 
@@ -328,12 +328,12 @@ class Simulation:
         self._calls.append(now)
         return None
 
-    def _outcome(self, wrong: Slip | None, given: T, failed: str) -> ScriptedAnswer[T]:
+    def _outcome(self, wrong: Fault | None, given: T, failed: str) -> ScriptedAnswer[T]:
         """Answer a call that was carried out."""
         match wrong:
-            case Slip.FALSE_ERROR:
+            case Fault.FALSE_ERROR:
                 return ScriptedAnswer(takes=self.behaviour.call, given=Transient(failed))
-            case Slip.TIMEOUT:
+            case Fault.TIMEOUT:
                 return ScriptedAnswer(takes=self.behaviour.timeout, given=Transient("the answer did not come in time"))
             case _:
                 return ScriptedAnswer(takes=self.behaviour.call, given=given)

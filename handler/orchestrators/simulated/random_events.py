@@ -28,7 +28,7 @@ def draw(seed: int, *question: object) -> float:
     return int.from_bytes(blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
 
-class Slip(enum.Enum):
+class Fault(enum.Enum):
     """The failure of one call."""
 
     ERROR = "error"
@@ -38,7 +38,7 @@ class Slip(enum.Enum):
     TRUNCATED = "truncated"
 
 
-def slip(faults: CallFaults | ListingFaults, chance: float) -> Slip | None:
+def fault_of(faults: CallFaults | ListingFaults, chance: float) -> Fault | None:
     """Return a call's failure; ``None``: there is none."""
     below = 0.0
     for what, share in _shares(faults).items():
@@ -48,12 +48,12 @@ def slip(faults: CallFaults | ListingFaults, chance: float) -> Slip | None:
     return None
 
 
-def _shares(faults: CallFaults | ListingFaults) -> Mapping[Slip, float]:
+def _shares(faults: CallFaults | ListingFaults) -> Mapping[Fault, float]:
     match faults:
         case CallFaults():
-            return {Slip.ERROR: faults.error, Slip.FALSE_ERROR: faults.false_error, Slip.TIMEOUT: faults.timeout}
+            return {Fault.ERROR: faults.error, Fault.FALSE_ERROR: faults.false_error, Fault.TIMEOUT: faults.timeout}
         case ListingFaults():
-            return {Slip.PARTIAL: faults.partial, Slip.TRUNCATED: faults.truncated}
+            return {Fault.PARTIAL: faults.partial, Fault.TRUNCATED: faults.truncated}
         case _:
             assert_never(faults)
 
@@ -76,7 +76,7 @@ def waiting_time(mean: Seconds, chance: float) -> Seconds:
     return -mean * math.log1p(-chance)
 
 
-def born(behaviour: Behaviour, name: str, number: int, at: Instant) -> SimulatedMachine:
+def new_machine(behaviour: Behaviour, name: str, number: int, at: Instant) -> SimulatedMachine:
     """Create a server with its complete life."""
 
     def chance(of: str) -> float:

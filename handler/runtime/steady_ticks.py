@@ -7,7 +7,7 @@ again as long as every condition has the same truth, and nothing else that it wa
 definition, fleet, state. Nothing of it may depend on the time but what says until when it stands: no schedule, no
 freeze, no service with turns, no stabilisation window.
 Of such a tick history keeps the values and the time; what has held goes on to hold. The decision and its explanation
-are needed only when a person looks: a `RestingTick` keeps what the tick was made of, and works them out row by row
+are needed only when a person looks: a `SteadyTick` keeps what the tick was made of, and works them out row by row
 when it is asked.
 """
 
@@ -35,7 +35,7 @@ from trigger.verdicts import Evaluation, Hold, Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class SteadyState:
     """What a group was decided by: while all of it stays, so does the decision."""
 
     catalogue: Catalogue
@@ -101,49 +101,49 @@ class Rest:
         )
 
 
-def rest_of(
+def steady_state_of(
     catalogue: Catalogue,
     group: Group,
     evaluation: Evaluation | None,
     before: GroupState,
     decision: Decision,
     fleet: Fleet,
-) -> Rest | None:
-    """Say what a group rests on after a decision; ``None``: it does not stand. See Note [At rest in the daemon]."""
+) -> SteadyState | None:
+    """Return what a decision was made by; ``None``: it does not stand. See Note [At rest in the daemon]."""
     timeless = not group.schedules and not group.freezes and group.service is None and group.stabilisation is None
     until = stands_until(evaluation, before, decision) if evaluation is not None and timeless else None
     if evaluation is None or until is None:
         return None
     met = tuple(advice.policy for advice in evaluation.advices if advice.truth is Truth.TRUE)
-    return Rest(catalogue=catalogue, group=group, fleet=fleet, decision=decision, until=until, met=met)
+    return SteadyState(catalogue=catalogue, group=group, fleet=fleet, decision=decision, until=until, met=met)
 
 
 def _held(kept: Kept | None) -> Seconds:
     return held(kept) if isinstance(kept, Hold) else 0.0
 
 
-class RestingTick:
+class SteadyTick:
     """One tick of a group whose decision stands.
 
     Args:
-        rest: what it rests on.
+        steady: what the decision was made by.
         frames: those of the tick.
         at: when they were taken.
         values: of every aggregate, in the order of `Explanation.measured`.
         holds: as the tick before left them.
     """
 
-    __slots__ = ("_frames", "_made", "at", "holds", "rest", "values")
+    __slots__ = ("_frames", "_made", "at", "holds", "steady", "values")
 
     def __init__(
         self,
-        rest: Rest,
+        steady: SteadyState,
         frames: Mapping[GroupId, Frame],
         at: Moment,
         values: tuple[float | None, ...],
         holds: Mapping[PolicyId, Kept],
     ) -> None:
-        self.rest = rest
+        self.steady = steady
         self.at = at
         self.values = values
         self.holds = holds
@@ -159,12 +159,12 @@ class RestingTick:
     @property
     def repeated(self) -> RepeatedTick:
         """What history keeps of it."""
-        return RepeatedTick(self.rest.group.id, self.at.wall, self.values)
+        return RepeatedTick(self.steady.group.id, self.at.wall, self.values)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """What was measured, in the order of `Explanation.measured`."""
-        catalogue, group = self.rest.catalogue, self.rest.group
+        catalogue, group = self.steady.catalogue, self.steady.group
         cells = self._frames[group.id].cells
         return tuple(
             cells[window_key(condition, policy, group)]
@@ -176,8 +176,8 @@ class RestingTick:
     @property
     def held(self) -> tuple[Seconds, ...]:
         """How long each policy's conditions have held, in the order of the group's policies."""
-        kept = self.rest.carried(self.holds, self.at)
-        return tuple(_held(kept.get(policy)) for policy in self.rest.group.policies)
+        kept = self.steady.carried(self.holds, self.at)
+        return tuple(_held(kept.get(policy)) for policy in self.steady.group.policies)
 
     @property
     def explanation(self) -> Explanation:
@@ -186,12 +186,12 @@ class RestingTick:
 
     def _whole(self) -> tuple[Evaluation, Explanation]:
         if self._made is None:
-            rest, state = self.rest, self.rest.decision.state
-            frame = self._frames[rest.group.id]
-            evaluation = evaluate(rest.catalogue, rest.group.id, frame, self.holds, self.at, size=state.desired)
-            asked = requests_from(rest.catalogue, evaluation)
-            decision = decide(rest.group, asked, rest.fleet, state, self.at, evaluation=evaluation)
-            explanation = explain(rest.catalogue, rest.group, evaluation, decision, rest.fleet, state)
+            steady, state = self.steady, self.steady.decision.state
+            frame = self._frames[steady.group.id]
+            evaluation = evaluate(steady.catalogue, steady.group.id, frame, self.holds, self.at, size=state.desired)
+            asked = requests_from(steady.catalogue, evaluation)
+            decision = decide(steady.group, asked, steady.fleet, state, self.at, evaluation=evaluation)
+            explanation = explain(steady.catalogue, steady.group, evaluation, decision, steady.fleet, state)
             self._made = evaluation, explanation
         return self._made
 
@@ -266,7 +266,7 @@ class LastTruths:
     def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId], aggregator: Aggregator) -> None:
         self.catalogue = catalogue
         self._rows = rows_of(catalogue, groups, aggregator.window)
-        self._rest = frozenset(groups) - self._rows.groups.keys()
+        self._others = frozenset(groups) - self._rows.groups.keys()
         """Groups that cannot be judged in columns."""
         self._before: Codes | None = None
         self._now: Codes | None = None
@@ -276,7 +276,7 @@ class LastTruths:
         """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared."""
         self._now = self._rows.judged(windows)
         self._values = windows.value[self._rows.window].tolist()
-        return self._rest | self._rows.unlike(self._before, self._now)
+        return self._others | self._rows.unlike(self._before, self._now)
 
     def values(self, group: GroupId) -> tuple[float | None, ...]:
         """What the group's conditions measured at this tick, in the order of `Explanation.measured`."""

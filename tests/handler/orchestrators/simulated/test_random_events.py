@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.model.simulation import Behaviour, BootTime, CallFaults, ListingFaults
 from config.units import Instant
-from handler.orchestrators.simulated.fates import Slip, boot_time, born, draw, slip, waiting_time
+from handler.orchestrators.simulated.random_events import Fault, boot_time, draw, fault_of, new_machine, waiting_time
 from handler.planning.world import ServerState
 
 BORN = Instant(1000.0)
@@ -54,22 +54,22 @@ def test_what_happens_at_a_constant_rate_takes_its_mean_on_average() -> None:
     ("faults", "chance", "expected"),
     [
         (CallFaults(), 0.0, None),
-        (CallFaults(error=0.1), 0.05, Slip.ERROR),
+        (CallFaults(error=0.1), 0.05, Fault.ERROR),
         (CallFaults(error=0.1), 0.1, None),
-        (CallFaults(error=0.1, false_error=0.1), 0.1, Slip.FALSE_ERROR),
-        (CallFaults(error=0.1, timeout=0.1), 0.15, Slip.TIMEOUT),
-        (ListingFaults(partial=0.5, truncated=0.5), 0.4, Slip.PARTIAL),
-        (ListingFaults(partial=0.5, truncated=0.5), 0.999, Slip.TRUNCATED),
+        (CallFaults(error=0.1, false_error=0.1), 0.1, Fault.FALSE_ERROR),
+        (CallFaults(error=0.1, timeout=0.1), 0.15, Fault.TIMEOUT),
+        (ListingFaults(partial=0.5, truncated=0.5), 0.4, Fault.PARTIAL),
+        (ListingFaults(partial=0.5, truncated=0.5), 0.999, Fault.TRUNCATED),
     ],
 )
 def test_at_most_one_thing_goes_wrong_with_a_call(
-    faults: CallFaults | ListingFaults, chance: float, expected: Slip | None
+    faults: CallFaults | ListingFaults, chance: float, expected: Fault | None
 ) -> None:
-    assert slip(faults, chance) is expected
+    assert fault_of(faults, chance) is expected
 
 
 def test_a_stillborn_server_fails_before_it_has_built() -> None:
-    machine = born(Behaviour(stillborn=1.0), "web-k3f9ab-1", 1, BORN)
+    machine = new_machine(Behaviour(stillborn=1.0), "web-k3f9ab-1", 1, BORN)
 
     (begins, building), (fails, state) = machine.turns
     assert (building, state) == (ServerState.BUILDING, ServerState.ERROR)
@@ -77,7 +77,7 @@ def test_a_stillborn_server_fails_before_it_has_built() -> None:
 
 
 def test_a_server_may_fail_and_vanish_after_it_has_built() -> None:
-    machine = born(Behaviour(error_after=60.0, vanish_after=60.0), "web-k3f9ab-1", 1, BORN)
+    machine = new_machine(Behaviour(error_after=60.0, vanish_after=60.0), "web-k3f9ab-1", 1, BORN)
 
     assert [state for _, state in machine.turns] == [ServerState.BUILDING, ServerState.RUNNING, ServerState.ERROR]
     assert machine.gone_at is not None

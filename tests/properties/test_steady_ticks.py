@@ -28,7 +28,7 @@ from handler.runtime.decision_task import DecisionTask
 from handler.runtime.definitions import definition_of
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.recent import Recent
-from handler.runtime.resting import RestingTick
+from handler.runtime.steady_ticks import SteadyTick
 from handler.store.spans import Book
 from tests.support.collector import no_secret
 from tests.support.memory_store import MemoryStore
@@ -83,7 +83,7 @@ GROUPS = tuple(CATALOGUE.groups)
 class OneByOne(DecisionQueue):
     """Takes nothing for repeated: every tick is evaluated, decided and explained."""
 
-    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, RestingTick]]) -> Set[GroupId]:
+    async def repeat(self, ticks: Sequence[tuple[GroupRuntime, SteadyTick]]) -> Set[GroupId]:
         return {runtime.id for runtime, _ in ticks}
 
     def story(self, question: DecisionTask, group: Group, decision: Decision) -> Story | None:
@@ -266,7 +266,7 @@ def test_a_refusal_that_stands_is_repeated_until_it_ends() -> None:
         side.later(30.0)
         asyncio.run(side.tick(BUSY))
     runtime = side.runtimes[GroupId("web")]
-    assert isinstance(runtime.resting, RestingTick)
+    assert isinstance(runtime.unchanged, SteadyTick)
     assert runtime.explanation is not None
     assert runtime.explanation.reason is Reason.CATCHING_UP
 
