@@ -1,8 +1,7 @@
 """A flood of alerts on a whole daemon: how many are accepted, how fast, and whether 500 groups still decide on time.
 
-Every alert is another one (its own fingerprint) in a notification of its own, sent over kept connections by a process
-of its own at a steady rate, whether or not answers come. A third fire a policy, a third raise a floor, a third shield.
-1,000 a second for 60 seconds.
+Every alert is another one (its own fingerprint) in a notification of its own, sent by `benchmarks.beside.sending`. A
+third fire a policy, a third raise a floor, a third shield. 1,000 a second for 60 seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.beside.machine import processor, resident
 from benchmarks.beside.running import metrics_at, port_of
+from benchmarks.beside.sending import Sent, print_sent, send, sent_by
 from benchmarks.daemon import _most
 from benchmarks.report.figures import Measured, at_least, at_most, once
 
@@ -62,16 +61,15 @@ def run(part: int = 1) -> Iterator[Measured]:
 
 def _flood(pid: int, port: int, path: str, groups: int, seconds: float) -> Iterator[Measured]:
     before, cpu, began = metrics_at(port), processor(pid), time.monotonic()
-    sender = [sys.executable, "-m", "benchmarks.alerts", str(port), path, str(groups), str(seconds)]
-    told = json.loads(subprocess.check_output(sender, timeout=seconds + _PATIENCE))
+    sent = sent_by("benchmarks.alerts", port, path, groups, seconds, within=seconds + _PATIENCE)
     after, took = metrics_at(port), time.monotonic() - began
     what = f"{_RATE:.0f} alerts/s for {seconds:g} s, {groups} groups"
-    yield once(f"{what}: accepted", told["accepted"] / told["took"], "/s", goal=at_least(0.99 * _RATE))
-    yield once(f"{what}: p50", told["p50"] * 1000, "ms")
-    yield once(f"{what}: p99", told["p99"] * 1000, "ms", goal=at_most(250.0))
-    yield once(f"{what}: longest", told["longest"] * 1000, "ms")
-    yield once(f"{what}: answered otherwise than 202", told["refused"], "")
-    yield once(f"{what}: sent late by more than 10 ms", told["late"], "")
+    yield once(f"{what}: accepted", sent.answered / sent.took, "/s", goal=at_least(0.99 * _RATE))
+    yield once(f"{what}: p50", sent.p50 * 1000, "ms")
+    yield once(f"{what}: p99", sent.p99 * 1000, "ms", goal=at_most(250.0))
+    yield once(f"{what}: longest", sent.longest * 1000, "ms")
+    yield once(f"{what}: answered otherwise than 202", sent.refused, "")
+    yield once(f"{what}: sent late by more than 10 ms", sent.late, "")
     yield once(f"{what}: daemon's processor", 100 * (processor(pid) - cpu) / took, "% of a core")
     yield once(f"{what}: resident memory", resident(pid), "MiB")
     yield once(f"{what}: latest tick, at most", _most(before, after, "trimtab_evaluation_lag_seconds"), "s")
@@ -84,11 +82,11 @@ def _flood(pid: int, port: int, path: str, groups: int, seconds: float) -> Itera
 
 def _model(count: int) -> str:
     groups = [f"g{number}" for number in range(count)]
-    everyone = f"groups: [{', '.join(groups)}], group_label: group, ttl: 5m"
+    every_group = f"groups: [{', '.join(groups)}], group_label: group, ttl: 5m"
     lines = [
-        f"  fire: {{match: {{alertname: Fire}}, fire: out, {everyone}}}\n",
-        f"  floor: {{match: {{alertname: Floor}}, floor: 1, {everyone}}}\n",
-        f"  shield: {{match: {{alertname: Shield}}, shield: true, {everyone}}}\n",
+        f"  fire: {{match: {{alertname: Fire}}, fire: out, {every_group}}}\n",
+        f"  floor: {{match: {{alertname: Floor}}, floor: 1, {every_group}}}\n",
+        f"  shield: {{match: {{alertname: Shield}}, shield: true, {every_group}}}\n",
         "groups:\n",
     ]
     lines += [
@@ -98,45 +96,12 @@ def _model(count: int) -> str:
     return _MODEL + "".join(lines)
 
 
-# The sender, a process of its own
+# The client, a process of its own
 
 
-async def _send(port: int, path: str, groups: int, seconds: float) -> dict[str, float]:
-    took: list[float] = []
-    statuses: list[int] = []
-    late = 0
-    waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-
-    async def connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        while True:
-            due, request = await waiting.get()
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-            await reader.readexactly(length)
-            took.append(time.monotonic() - due)
-            statuses.append(int(head[9:12]))
-            waiting.task_done()
-
-    connections = [asyncio.create_task(connection()) for _ in range(_CONNECTIONS)]
-    began = time.monotonic()
-    for number in range(round(seconds * _RATE)):
-        due = began + number / _RATE
-        if (ahead := due - time.monotonic()) > 0:
-            await asyncio.sleep(ahead)
-        late += time.monotonic() - due > 0.01
-        waiting.put_nowait((due, _request(port, path, groups, number)))
-    await waiting.join()
-    spent = time.monotonic() - began
-    for task in connections:
-        task.cancel()
-    percentiles = statistics.quantiles(took, n=100)
-    accepted = sum(status == 202 for status in statuses)
-    return {
-        "accepted": accepted, "refused": len(statuses) - accepted, "took": spent, "late": late,
-        "p50": percentiles[49], "p99": percentiles[98], "longest": max(took),
-    }  # fmt: skip
+async def _send(port: int, path: str, groups: int, seconds: float) -> Sent:
+    requests = (_request(port, path, groups, number) for number in range(round(seconds * _RATE)))
+    return await send(port, requests, _RATE, connections=_CONNECTIONS, expected=202)
 
 
 def _request(port: int, path: str, groups: int, number: int) -> bytes:
@@ -158,4 +123,4 @@ def _request(port: int, path: str, groups: int, number: int) -> bytes:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(_send(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])))))
+    print_sent(asyncio.run(_send(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))))

@@ -95,14 +95,14 @@ def _measured(way: str, daemon: Daemon, haproxy: Haproxy) -> Iterator[tuple[str,
     shrunk, grown = _resized(daemon, _FEW), _resized(daemon, _MANY)
     assert hey.poll() is None, "the load ended before both changes were done"
     hey.send_signal(signal.SIGINT)  # hey stops and prints its figures
-    said, _ = hey.communicate(timeout=_AT_MOST)
-    answered = {code: int(count) for code, count in re.findall(r"\[(\d+)\]\t(\d+) responses", said)}
-    errors = sum(int(count) for count in re.findall(r"^ +\[(\d+)\]\t(?!\d+ responses)", said, re.MULTILINE))
+    output, _ = hey.communicate(timeout=_AT_MOST)
+    answered = {code: int(count) for code, count in re.findall(r"\[(\d+)\]\t(\d+) responses", output)}
+    errors = sum(int(count) for count in re.findall(r"^ +\[(\d+)\]\t(?!\d+ responses)", output, re.MULTILINE))
     yield f"{way}: requests answered", answered.get("200", 0), ""
     yield f"{way}: requests that failed", errors + sum(answered.values()) - answered.get("200", 0), ""
-    yield f"{way}: requests a second", float(_found(r"Requests/sec:\s+([\d.]+)", said)), "/s"
+    yield f"{way}: requests a second", float(_found(r"Requests/sec:\s+([\d.]+)", output)), "/s"
     for rank in (50, 99):
-        yield f"{way}: p{rank}", float(_found(rf"{rank}% in ([\d.]+) secs", said)) * 1000, "ms"
+        yield f"{way}: p{rank}", float(_found(rf"{rank}% in ([\d.]+) secs", output)) * 1000, "ms"
     yield f"{way}: from {_MANY} members to {_FEW}, drained", shrunk, "s"
     yield f"{way}: from {_FEW} members to {_MANY}", grown, "s"
 

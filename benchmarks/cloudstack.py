@@ -1,7 +1,6 @@
 """CloudStack's query API: 500 signed ``listAutoScaleVmGroups id=…`` a second with 1,000 groups, and 20 of all of them.
 
-The client is a process of its own that sends at a steady rate over kept connections, whether or not answers come; its
-processor time is counted apart. A request's time counts from the instant at which it was due.
+The client is `benchmarks.beside.sending`.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ import base64
 import hashlib
 import hmac
 import json
-import statistics
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import quote
 
 from benchmarks.beside.machine import processor
 from benchmarks.beside.running import RunningDaemon, running
-from benchmarks.report.figures import Measured, at_least, at_most, once
+from benchmarks.beside.sending import Sent, figures_of, print_sent, send, sent_by
+from benchmarks.report.figures import Measured, at_most
 
 _GROUPS = 1_000
 _CONNECTIONS = 16
@@ -84,56 +83,20 @@ def _ids(port: int, pair: tuple[str, str]) -> list[str]:
 
 
 def _read(daemon: RunningDaemon, what: str, rate: float, seconds: float, paths: list[str]) -> Iterator[Measured]:
-    client = [sys.executable, "-m", "benchmarks.cloudstack", str(daemon.port), str(rate), str(seconds)]
     cpu = processor(daemon.pid)
-    found = json.loads(subprocess.check_output(client, input=json.dumps(paths).encode(), timeout=seconds + 120))
+    sent = sent_by("benchmarks.cloudstack", daemon.port, rate, seconds, given=paths, within=seconds + 120)
     spent = processor(daemon.pid) - cpu
-    count = found["answered"]
-    yield once(f"{what}: answered with 200", count / found["took"], "/s", goal=at_least(0.95 * rate))
-    yield once(f"{what}: p50", found["p50"] * 1000, "ms")
-    yield once(f"{what}: p99", found["p99"] * 1000, "ms", goal=at_most(50.0) if rate > _ALL[1] else None)
-    yield once(f"{what}: daemon's processor for each", 1000 * spent / max(count, 1), "CPU-ms")
-    yield once(f"{what}: client's processor for each", 1000 * found["cpu"] / max(count, 1), "CPU-ms", by="client")
-    yield once(f"{what}: answered otherwise than 200", found["refused"], "")
+    yield from figures_of(what, sent, spent, at_rate=0.95 * rate, p99=at_most(50.0) if rate > _ALL[1] else None)
 
 
 # The client, a process of its own
 
 
-async def _ask(port: int, rate: float, seconds: float, paths: list[str]) -> dict[str, float]:
-    took, statuses = list[float](), list[int]()
-    waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-    requests = [f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() for path in paths]
-
-    async def connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
-        while True:
-            due, request = await waiting.get()
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(head.split(b"content-length: ")[1].split(b"\r\n")[0]))
-            took.append(time.monotonic() - due)
-            statuses.append(int(head[9:12]))
-            waiting.task_done()
-
-    connections = [asyncio.create_task(connection()) for _ in range(_CONNECTIONS)]
-    began, cpu = time.monotonic(), time.process_time()
-    for number in range(max(round(seconds * rate), 2)):
-        due = began + number / rate
-        if (ahead := due - time.monotonic()) > 0:
-            await asyncio.sleep(ahead)
-        waiting.put_nowait((due, requests[number % len(requests)]))
-    await waiting.join()
-    spent = time.monotonic() - began
-    for task in connections:
-        task.cancel()
-    percentiles, answered = statistics.quantiles(took, n=100), statuses.count(200)
-    return {
-        "answered": answered, "refused": len(statuses) - answered, "took": spent, "cpu": time.process_time() - cpu,
-        "p50": percentiles[49], "p99": percentiles[98],
-    }  # fmt: skip
+async def _ask(port: int, rate: float, seconds: float, paths: list[str]) -> Sent:
+    requests = cycle([f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() for path in paths])
+    return await send(port, islice(requests, max(round(seconds * rate), 2)), rate, connections=_CONNECTIONS)
 
 
 if __name__ == "__main__":
     _, _port, _rate, _seconds = sys.argv
-    print(json.dumps(asyncio.run(_ask(int(_port), float(_rate), float(_seconds), json.load(sys.stdin)))))
+    print_sent(asyncio.run(_ask(int(_port), float(_rate), float(_seconds), json.load(sys.stdin))))

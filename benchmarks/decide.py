@@ -74,9 +74,9 @@ def _ticks(groups: int) -> Iterator[Measured]:
         assert min(size or 0 for size in sizes) > MEMBERS, "every group was to scale out"
         yield once("  memory of groups, windows and explanations", daemon.memory(), "MiB")
         yield once("  slots", daemon.count, "")
-        told = next(iter(daemon.runtimes.values())).explanation
-        assert told is not None
-        words = _cpu(lambda: [say(told, Instant(slots.START)) for _ in range(_WORDS)])
+        explanation = next(iter(daemon.runtimes.values())).explanation
+        assert explanation is not None
+        words = _cpu(lambda: [say(explanation, Instant(slots.START)) for _ in range(_WORDS)])
         yield once("one explanation in words", 1e6 * words / _WORDS, "CPU-us")
 
 

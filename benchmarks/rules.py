@@ -87,8 +87,8 @@ def _beside(fleet: _Fleet, pause: int) -> Iterator[Measured]:
         for name, expression in _EACH.items():
             theirs[name] = server.evaluation(_rules(fleet, expression, end, pause), idle)
             if not found == also == server.alerting():
-                said = (len(each) for each in (found, also, server.alerting()))
-                raise RuntimeError(f"the sides find other groups: {', '.join(map(str, said))} of them")
+                counts = (len(each) for each in (found, also, server.alerting()))
+                raise RuntimeError(f"the sides find other groups: {', '.join(map(str, counts))} of them")
         theirs[_FOR_ALL] = server.evaluation(_rule_for_all(end, pause), idle)
         held = (resident(server.pid),)
         for name, cpu in theirs.items():

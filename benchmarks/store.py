@@ -129,10 +129,10 @@ def _ticks(count: int, turn: int, *, reason: Reason = Reason.STEADY) -> list[Sto
     sizes = (3, 4) if reason is Reason.SCALED_OUT else (3, 3)
     state = a_state(4) if reason is Reason.SCALED_OUT else None
     values = (50.0 + turn, 20.0)
-    told = [
+    explanations = [
         an_explanation(at(30 * turn), group=f"g{n}", reason=reason, sizes=sizes, values=values) for n in range(count)
     ]
-    return [a_tick(explanation, state=state) for explanation in told]
+    return [a_tick(explanation, state=state) for explanation in explanations]
 
 
 def _ms(call: Callable[[], object]) -> float:

@@ -43,9 +43,9 @@ def _fill(store: SqliteStore, names: list[str], days: float) -> int:
     reasons, count = [Reason.STEADY, Reason.HOLDING, Reason.QUIET, Reason.CATCHING_UP], 0
     for number, second in enumerate(range(0, round(days * 86400), EVERY)):
         reason = reasons[number % len(reasons)]
-        told = [an_explanation(at(second), group=name, reason=reason, values=(50.0, 20.0)) for name in names]
-        store.record([a_tick(explanation) for explanation in told])
-        count += len(told)
+        explanations = [an_explanation(at(second), group=name, reason=reason, values=(50.0, 20.0)) for name in names]
+        store.record([a_tick(explanation) for explanation in explanations])
+        count += len(explanations)
     store.flush()
     return count
 

@@ -88,8 +88,10 @@ def _trials(found: Tried) -> str:
     for trial, each in found.items():
         ours, theirs = zip(*(each[name] for name in sorted(each)), strict=True)
         more = [name for name in sorted(each) if each[name][0] > each[name][1]]
-        told = ", ".join(f"{name} ({each[name][0]:.3f}, {each[name][1]:.3f})" for name in more) or "none"
-        lines.append(f"| {TRIALS[trial][0]} | {sum(ours) / len(ours):.3f} | {sum(theirs) / len(theirs):.3f} | {told} |")
+        others = ", ".join(f"{name} ({each[name][0]:.3f}, {each[name][1]:.3f})" for name in more) or "none"
+        lines.append(
+            f"| {TRIALS[trial][0]} | {sum(ours) / len(ours):.3f} | {sum(theirs) / len(theirs):.3f} | {others} |"
+        )
     return "\n".join(lines)
 
 

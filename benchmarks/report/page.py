@@ -92,9 +92,9 @@ def _goals(of: Results) -> Iterator[str]:
     yield "| Job | Measured | Goal | |\n|---|---:|---:|---|"
     for name, figure in aimed:
         assert figure.goal is not None
-        goal_said = f"{figure.goal.bound.value} {number(figure.goal.value)} {figure.unit}"
+        aim = f"{figure.goal.bound.value} {number(figure.goal.value)} {figure.unit}"
         reached = "reached" if figure.goal.met(figure.median) else "**missed**"
-        yield f"| [{name}](#{name}): {figure.job} | {number(figure.median)} {figure.unit} | {goal_said} | {reached} |"
+        yield f"| [{name}](#{name}): {figure.job} | {number(figure.median)} {figure.unit} | {aim} | {reached} |"
     yield ""
 
 
@@ -117,8 +117,8 @@ def _table(benched: Benched) -> Iterator[str]:
             yield f"| {each.job} | {each.by} | not measured: {each.because} | | | |"
             continue
         memory = f"{statistics.median(each.memory):,.0f} MiB" if each.memory else ""
-        told = f"{number(each.median)} {each.unit}".strip()
-        yield f"| {each.job.strip()} | {each.by} | {told} | {percent(each.samples)} | {memory} | {goal(each)} |"
+        median = f"{number(each.median)} {each.unit}".strip()
+        yield f"| {each.job.strip()} | {each.by} | {median} | {percent(each.samples)} | {memory} | {goal(each)} |"
 
 
 if __name__ == "__main__":

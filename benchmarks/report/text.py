@@ -14,9 +14,9 @@ def line(measured: Measured) -> str:
     by = "" if measured.by == OURS else f" [{measured.by}]"
     if isinstance(measured, NotMeasured):
         return f"  {measured.job + by:<86} not measured: {measured.because}"
-    told = f"{number(measured.median)} {measured.unit}"
+    median = f"{number(measured.median)} {measured.unit}"
     rest = [part for part in (_between(measured.samples), _memory(measured), goal(measured)) if part]
-    return f"  {measured.job + by:<86} {told:>18}  {' · '.join(rest)}".rstrip()
+    return f"  {measured.job + by:<86} {median:>18}  {' · '.join(rest)}".rstrip()
 
 
 def number(value: float) -> str:

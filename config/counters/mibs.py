@@ -95,8 +95,8 @@ def _files(number: int, folder: Path, faults: list[MibProblem]) -> Iterator[_Fil
         if text is not None and is_mib(text):
             yield _File(folder=number, path=path, text=text)
         elif text is not None and path.suffix.lower() in _CERTAINLY:
-            said = f"{path}: no MIB, for want of DEFINITIONS ::= BEGIN: take it out of the folder"
-            faults.append(MibProblem(folder=number, message=said))
+            message = f"{path}: no MIB, for want of DEFINITIONS ::= BEGIN: take it out of the folder"
+            faults.append(MibProblem(folder=number, message=message))
 
 
 def _text(path: Path) -> str | None:
@@ -121,15 +121,15 @@ def _shelve(file: _File, cache: Path | None, shelf: _Shelf) -> None:
     try:
         modules = _parsed(file.text, cache)
     except MibSyntaxError as error:
-        said = f"{file.path}:{error.line}: {error}: correct the MIB, or take it out of the folder"
-        shelf.faults.append(MibProblem(folder=file.folder, message=said))
+        message = f"{file.path}:{error.line}: {error}: correct the MIB, or take it out of the folder"
+        shelf.faults.append(MibProblem(folder=file.folder, message=message))
         return
     for module in modules:
         if shelf.modules.setdefault(module.name, module) is module:
             shelf.files[module.name] = file
         elif shelf.modules[module.name] != module:
-            said = f"{file.path}: {shelf.files[module.name].path} defines another {module.name}: keep one of the two"
-            shelf.faults.append(MibProblem(folder=file.folder, message=said))
+            message = f"{file.path}: {shelf.files[module.name].path} defines another {module.name}: keep one of the two"
+            shelf.faults.append(MibProblem(folder=file.folder, message=message))
 
 
 def _unmet(gaps: Iterable[Gap], shelf: _Shelf) -> Iterator[MibProblem]:

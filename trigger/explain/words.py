@@ -200,7 +200,7 @@ def _rank(policy: PolicyExplanation) -> int:
 def _policy(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> list[str]:
     """Say what the policy does, then what it measured, then what it needs."""
     if policy.forecasts:
-        meaning = f"{policy.policy}: {_foretold(policy, explanation, now)}"
+        meaning = f"{policy.policy}: {_forecast_meaning(policy, explanation, now)}"
         return ["; ".join((meaning, *say_foreseen(policy.foreseen), *map(say_measured, policy.conditions)))]
     meaning = f"{policy.policy}: {_meaning(policy, explanation, now)}"
     steps, needs = (*_step(policy), *_aim(policy)), _needs(policy)
@@ -210,7 +210,7 @@ def _policy(policy: PolicyExplanation, explanation: Explanation, now: Instant) -
     return [head, *(f"  {say_condition(each)}" for each in policy.conditions), *_expressions(policy)]
 
 
-def _foretold(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> str:
+def _forecast_meaning(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> str:
     """Say what a policy with a forecast does: the size first, where it asks for another."""
     size = explanation.desired_from
     if policy.foreseen is None or size is None or policy.reason in {Reason.NOT_MET, Reason.BLIND}:

@@ -107,22 +107,32 @@ def cards_of(facts: Facts) -> Iterator[Card]:
 
 def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Card:
     line = curve.line
-    judged = [(policy, told) for policy in policies for told in policy.conditions if told.condition == line.condition]
+    judged = [
+        (policy, explanation)
+        for policy in policies
+        for explanation in policy.conditions
+        if explanation.condition == line.condition
+    ]
     return Card(
         condition=line.condition,
         value=quantity(judged[0][1].value if judged else None, line.unit),
         measured=f"{_measured(line)}, {_against(curve)}",
-        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        verdicts=tuple(_verdict(policy, explanation) for policy, explanation in judged),
         chart=chart(_curve(facts, curve)),
     )
 
 
 def _expression(shown: ExpressionExplanation, policies: tuple[PolicyExplanation, ...]) -> Card:
-    judged = [(policy, told) for policy in policies for told in policy.expressions if told.condition == shown.condition]
+    judged = [
+        (policy, explanation)
+        for policy in policies
+        for explanation in policy.expressions
+        if explanation.condition == shown.condition
+    ]
     return Card(
         condition=shown.condition,
         measured=shown.expression,
-        verdicts=tuple(_verdict(policy, told) for policy, told in judged),
+        verdicts=tuple(_verdict(policy, explanation) for policy, explanation in judged),
         terms=tuple(f"{term.name}: {quantity(term.value, term.unit)}" for term in shown.terms),
     )
 
@@ -138,10 +148,10 @@ def _against(curve: Curve) -> str:
     return f"{compare} {quantity(threshold, curve.line.unit)}"
 
 
-def _verdict(policy: PolicyExplanation, told: ConditionExplanation | ExpressionExplanation) -> VerdictLine:
-    glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[told.truth]
+def _verdict(policy: PolicyExplanation, explanation: ConditionExplanation | ExpressionExplanation) -> VerdictLine:
+    glyph = {Truth.TRUE: "●", Truth.FALSE: "○", Truth.UNKNOWN: "?"}[explanation.truth]
     held = f", held {span(policy.held)} of {span(policy.needed)}" if policy.needed and policy.held else ""
-    return VerdictLine(glyph, told.truth.value, f"for {policy.policy}: {_TRUTHS[told.truth]}{held}")
+    return VerdictLine(glyph, explanation.truth.value, f"for {policy.policy}: {_TRUTHS[explanation.truth]}{held}")
 
 
 def _curve(facts: Facts, curve: Curve) -> Plot:
