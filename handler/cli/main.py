@@ -19,6 +19,7 @@ from handler.cli.check import check
 from handler.cli.commands import Commands, Program
 from handler.cli.completion import completion
 from handler.cli.counters import counters
+from handler.cli.credentials import token
 from handler.cli.declare import declare
 from handler.cli.doctor import doctor
 from handler.cli.eval import evaluate
@@ -60,7 +61,6 @@ from handler.cli.terminal import (
     resize,
     show,
 )
-from handler.cli.token import token
 from handler.cli.tune import tune
 from handler.cli.user import user
 

@@ -8,7 +8,7 @@ import typer
 
 from config.units import AccountId, GroupId
 from handler.cli.commands import Program
-from handler.cli.key import key
+from handler.cli.credentials import key
 from handler.cli.names import account_names, user_names
 from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
 from handler.identity.grants import Anonymous
