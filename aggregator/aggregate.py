@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggregator.across import MemberColumns, Run, borne, in_order, member_columns_of, missed_row, reduced, tally
+from aggregator.across import (
+    MemberColumns,
+    Run,
+    TickRow,
+    borne,
+    in_order,
+    member_columns_of,
+    missed_row,
+    reduced,
+    tally,
+)
 from aggregator.batch_frames import Reel, TickFrames
 from aggregator.cells import Answers, answers
 from aggregator.checkpoint import CohortCheckpoint, CohortKeys, RingCheckpoint, columns_in
@@ -19,6 +29,33 @@ from aggregator.stretches import SavedRows
 from collector.samples import Floats, Layout, Scrape
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredTicks:
+    """Consecutive polls of one layout, measured and reduced across members, and in no window yet."""
+
+    at: Sequence[Moment]
+    row: TickRow
+    """(tick, track)"""
+    left_out: Floats
+    """(track,) members that do not count yet."""
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def part(self, first: int, last: int) -> MeasuredTicks:
+        """Return the ticks from ``first`` until just before ``last``."""
+        row = self.row
+        part = row._replace(
+            low=row.low[first:last],
+            value=row.value[first:last],
+            high=row.high[first:last],
+            valid=row.valid[first:last],
+            heard=row.heard[first:last],
+            newest=row.newest[first:last],
+        )
+        return replace(self, at=self.at[first:last], row=part)
 
 
 class Aggregator:
@@ -99,10 +136,47 @@ class Aggregator:
         Raises:
             ValueError: as `take`.
         """
-        for run in self._runs(scrapes):
-            yield self._reel(run[:1], [each.alone() for each in self._taken(run[0])])
+        for run in self.runs(scrapes):
+            yield self.take_alone(run[0])
             if len(run) > 1:
-                yield self._reel(run[1:], self._swept(run[1:]))
+                ticks = self.measured(run[1:])
+                yield self.look(ticks)
+                self.keep(ticks)
+
+    def take_alone(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> Reel:
+        """Do the same as `take`, and return the tick as a reel of one."""
+        return self._reel([scrape.at], [each.alone() for each in self._taken(scrape, times)])
+
+    def measured(self, scrapes: Sequence[Scrape]) -> MeasuredTicks:
+        """Measure polls of a run but its first, which was taken; `keep` all of them before another poll is taken."""
+        current, tracks = self._columns_for(scrapes[0].layout), self._cohort.tracks
+        readings = readings_of(scrapes)
+        measured, self._baseline = measure_all(current.columns, self._baseline, readings)
+        return MeasuredTicks(
+            at=[scrape.at for scrape in scrapes],
+            row=reduced(tracks, tally(current.members, measured, readings.replied_at).pick(tracks.run)),
+            left_out=current.members.left_out[tracks.run],
+        )
+
+    def borne(self, ticks: MeasuredTicks, times: Mapping[GroupId, Floats]) -> MeasuredTicks:
+        """Return ticks at which each member bears its load so many times: (tick,) by group, as `take` has it."""
+        factors = np.stack([times[track.group] for track in self._cohort.places], axis=-1)
+        return replace(ticks, row=borne(self._cohort.tracks, ticks.row, factors))
+
+    def look(self, ticks: MeasuredTicks) -> Reel:
+        """Return the frames of ticks that follow on the newest; the windows stay as they are."""
+        steady = np.array([[at.steady] for at in ticks.at])
+        found: list[Answers] = []
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            swept = ring.look(ticks.row.pick(part.tracks))
+            found += (answers(query, swept, ticks.row, ticks.left_out, steady) for query in part.queries)
+        return self._reel(ticks.at, found)
+
+    def keep(self, ticks: MeasuredTicks) -> None:
+        """Add ticks that follow on the newest to the windows."""
+        self._tick += len(ticks)
+        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
+            ring.extend(ticks.row.pick(part.tracks))
 
     def succeed(self, old: Aggregator, only: Set[GroupId] | None = None) -> None:
         """Copy the history of the aggregator that a reload replaces; call it before the first `take`.
@@ -204,7 +278,7 @@ class Aggregator:
         declared = self._cohort.counter_of(run)
         return declared is not None and declared == old._cohort.counter_of(run)
 
-    def _runs(self, scrapes: Iterable[Scrape]) -> Iterator[list[Scrape]]:
+    def runs(self, scrapes: Iterable[Scrape]) -> Iterator[list[Scrape]]:
         """Divide polls into runs that can be computed together: the first decides the tick numbers of the others."""
         run: list[Scrape] = []
         for scrape in scrapes:
@@ -238,23 +312,8 @@ class Aggregator:
             found += (answers(query, ring, row, left_out, scrape.at.steady) for query in part.queries)
         return found
 
-    def _swept(self, scrapes: Sequence[Scrape]) -> list[Answers]:
-        """Add polls that follow on the newest tick and have its layout."""
-        current, tracks = self._columns_for(scrapes[0].layout), self._cohort.tracks
-        readings = readings_of(scrapes)
-        measured, self._baseline = measure_all(current.columns, self._baseline, readings)
-        row = reduced(tracks, tally(current.members, measured, readings.replied_at).pick(tracks.run))
-        self._tick += len(scrapes)
-        left_out = current.members.left_out[tracks.run]
-        steady = np.array([[scrape.at.steady] for scrape in scrapes])
-        found: list[Answers] = []
-        for part, ring in zip(self._cohort.parts, self._rings, strict=True):
-            sweep = ring.sweep(row.pick(part.tracks))
-            found += (answers(query, sweep, row, left_out, steady) for query in part.queries)
-        return found
-
-    def _reel(self, scrapes: Sequence[Scrape], found: Sequence[Answers]) -> Reel:
-        return Reel([scrape.at for scrape in scrapes], self._cohort.cells, self._queries, found)
+    def _reel(self, at: Sequence[Moment], found: Sequence[Answers]) -> Reel:
+        return Reel(at, self._cohort.cells, self._queries, found)
 
     @property
     def _queries(self) -> Sequence[WindowQuery]:

@@ -317,9 +317,14 @@ def _older(before: Baseline, now: Baseline) -> Bools:
 
 def _followed(before: Baseline, now: Baseline) -> tuple[Baseline, Baseline]:
     """Return the baseline of each of many polls, (poll, rising), and the baseline of the poll after them."""
-    earlier = _stacked([before, *_polls(now)][:-1])
+    earlier = replace(
+        now,
+        value=np.concatenate([before.value[np.newaxis], now.value[:-1]]),
+        at=np.concatenate([before.at[np.newaxis], now.at[:-1]]),
+        uptime=np.concatenate([before.uptime[np.newaxis], now.uptime[:-1]]),
+    )
     if not _older(earlier, now).any():
-        return earlier, _polls(now)[-1]
+        return earlier, replace(now, value=now.value[-1], at=now.at[-1], uptime=now.uptime[-1])
     last = [before]
     for poll in _polls(now):
         last.append(_newest(last[-1], poll))

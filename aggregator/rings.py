@@ -106,7 +106,13 @@ class Ring:
         return self._read[ticks]
 
     def sweep(self, rows: TickRow) -> TickSweep:
-        """Write ticks that follow on the newest, and read the windows as of each of them.
+        """Write ticks that follow on the newest, and read the windows as of each of them. Raises as `look`."""
+        swept = self.look(rows)
+        self.extend(rows)
+        return swept
+
+    def look(self, rows: TickRow) -> TickSweep:
+        """Read the windows as of each of some ticks that would follow on the newest; nothing is written.
 
         Args:
             rows: (tick, track) at least one; ``expected`` is (track,).
@@ -116,20 +122,28 @@ class Ring:
         """
         if self.last is None:
             raise ValueError("cannot sweep an empty ring; put the first tick into it before")
-        first, count = self.last + 1, len(rows.value)
+        first = self.last + 1
         history = [tick % self.length for tick in range(first - self.length + 1, first)]
         new = _rows_of(rows)
-        swept = TickRows(*(np.concatenate([old[history], fresh]) for old, fresh in zip(self._rows, new, strict=True)))
-        self.last += count
+        seen = TickRows(*(np.concatenate([old[history], fresh]) for old, fresh in zip(self._rows, new, strict=True)))
+        return TickSweep(seen, self._since(rows, first), range(first, first + len(rows.value)))
+
+    def extend(self, rows: TickRow) -> None:
+        """Write ticks that follow on the newest; the arguments of `look`."""
+        first = 0 if self.last is None else self.last + 1
+        self.last = first + len(rows.value) - 1
         kept = range(max(first, self.last - self.length + 1), self.last + 1)
-        for column, fresh in zip(self._rows, new, strict=True):
+        for column, fresh in zip(self._rows, _rows_of(rows), strict=True):
             column[[tick % self.length for tick in kept]] = fresh[-len(kept) :]
         self._changed(kept)
         complete = -(-(self.last - self.length + 1) // self._block)
         for block in range(max(complete, first // self._block), (self.last + 1) // self._block):
             self._fold_block(block)
-        self.since = np.where(rows.expected > 0, np.minimum(self.since, first), _NEVER)
-        return TickSweep(swept, self.since, range(first, self.last + 1))
+        self.since = self._since(rows, first)
+
+    def _since(self, rows: TickRow, first: int) -> Ints:
+        """Return (track,) since when each track has had members, after ticks that begin with ``first``."""
+        return np.where(rows.expected > 0, np.minimum(self.since, first), _NEVER)
 
     def watched(self) -> Ints:
         """Count the ticks for which each track has been measured, including the newest tick and missed ticks."""

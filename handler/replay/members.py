@@ -59,9 +59,13 @@ class ReplayMembers:
         """Members in service that have left."""
         self._boot = boot
         self._next = count
+        self._all_ready = since
+        """From then on all members are in service."""
 
     def serving(self, at: float) -> int:
         """Return how many are in service."""
+        if at >= self._all_ready:
+            return len(self.members)
         return sum(ready <= at for _, ready in self.members)
 
     def seen(self, at: float, creates_left: int) -> Fleet:
@@ -91,7 +95,9 @@ class ReplayMembers:
             return 0
         missing = max(desired - len(self.members), 0)
         for _ in range(missing):
-            self.members.append((self._next, at + self._boot.of(self._next)))
+            ready = at + self._boot.of(self._next)
+            self.members.append((self._next, ready))
+            self._all_ready = max(self._all_ready, ready)
             self._next += 1
         surplus = max(len(self.members) - desired, 0)
         sign = -1 if self.group.victims is Victims.NEWEST else 1

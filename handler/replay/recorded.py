@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from aggregator.aggregate import Aggregator
-from aggregator.batch_frames import Reel, TickFrames
+from aggregator.batch_frames import Reel
 from aggregator.frames import Frame
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
@@ -21,7 +22,7 @@ from handler.replay.paths import FleetPath
 from handler.replay.samples import Index
 from handler.replay.scrapes import RecordedCohort, bundles_of
 from handler.replay.tallies import GroupTally, TickMeter
-from trigger.conditions.columns import TRUTHS, of_policies, rows_of, truths_of
+from trigger.conditions.columns import TRUTHS, of_policies, rows_of
 from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.evaluate import NOTHING_FORESEEN
@@ -117,14 +118,6 @@ class PolicyColumns:
             truths = of_policies(policies, codes[:, self._rows.groups[group]])
             followers[group].truths = [[TRUTHS[code] for code in tick] for tick in truths.tolist()]
 
-    def judge_tick(self, frames: TickFrames, followers: Mapping[GroupId, Follower]) -> None:
-        """Give each follower the truths of its policies at one tick."""
-        if not self._policies:
-            return
-        codes = self._rows.truths(frames.columns()).tolist()
-        for group, policies in self._policies.items():
-            followers[group].truths = [truths_of(policies, codes[self._rows.groups[group]])]
-
 
 def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:
     """Give each follower what its forecasts say at each tick of a batch."""
@@ -137,7 +130,7 @@ def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Fo
         for group in groups:
             foreseen[group].append(foresight.get(group, NOTHING_FORESEEN))
     for group in groups:
-        followers[group].foreseen = foreseen[group]
+        followers[group].foreseen = dict(enumerate(foreseen[group]))
 
 
 def teams_of(followers: Sequence[Follower]) -> tuple[Sequence[Follower], ...]:
@@ -175,8 +168,8 @@ class Follower:
     """The other groups of its service that were polled together with it."""
     truths: Sequence[Sequence[Truth]] | None = None
     """Of its policies at each tick of the batch; ``None``: it cannot be judged in columns."""
-    foreseen: Sequence[Mapping[PolicyId, Foreseen]] | None = None
-    """What its forecasts say at each tick of the batch; ``None``: it has none."""
+    foreseen: Mapping[int, Mapping[PolicyId, Foreseen]] = MappingProxyType({})
+    """What its forecasts say, by tick of the batch; empty: it has none."""
 
     def __init__(
         self,
@@ -231,8 +224,7 @@ class Follower:
         if (truths is not None and self.chain.pass_over(truths[tick], at)) or (rests and self.chain.at_rest):
             self._count(number, at.wall)
         else:
-            foreseen = NOTHING_FORESEEN if self.foreseen is None else self.foreseen[tick]
-            self.judge(number, reel.frame(self.group.id, tick), foreseen)
+            self.judge(number, reel.frame(self.group.id, tick), self.foreseen.get(tick, NOTHING_FORESEEN))
 
     def judge(self, number: int, frame: Frame, foreseen: Mapping[PolicyId, Foreseen] = NOTHING_FORESEEN) -> None:
         """Decide one tick."""

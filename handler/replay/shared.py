@@ -9,16 +9,26 @@
 ** Sums and counts across members, values per group, and counters that are not shared stay as recorded.
 ** A member is in service one boot time after its order, and leaves at once; differences between members, missing
   answers and warm-up stay as recorded.
+
+# Note [Looking ahead]
+
+What a tick shows depends on the simulated fleet, and so on the decisions before it. But most ticks change no fleet. So
+many ticks are computed together for the fleets as they are now, members that boot included, and followed in order.
+Where a decision makes a fleet another one than was foreseen, the ticks from there on are computed anew. The result is
+that of computing every tick alone, bit for bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from aggregator.aggregate import Aggregator
-from aggregator.frames import Frame
+import numpy as np
+
+from aggregator.aggregate import Aggregator, MeasuredTicks
+from aggregator.batch_frames import Reel
+from collector.samples import Floats, Scrape
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant, PolicyId, Seconds
+from config.units import GroupId, Instant, Moment, Seconds
 from handler.replay.comparing import ReplayDifference
 from handler.replay.events import Course
 from handler.replay.givens import starts_of
@@ -26,19 +36,23 @@ from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import PathRecorder
 from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, serving_in, teams_of
 from handler.replay.samples import Unreplayable
-from handler.replay.scrapes import RecordedCohort, polls_of
+from handler.replay.scrapes import Poll, RecordedCohort, bundles_of
 from trigger.policies.evaluate import NOTHING_FORESEEN
 from trigger.policies.forecasting import Forecasting
 from trigger.requests import Decision, Fleet
-from trigger.verdicts import Foreseen
+
+_LEAST, _MOST = 8, 256
+"""Ticks that are computed together: more while fleets stay as foreseen, fewer while they do not."""
 
 
-def replay_shared(
+def replay_shared(  # what a replay is about, and how it goes
     catalogue: Catalogue,
     cohort: RecordedCohort,
     courses: Mapping[GroupId, Course],
     boot: Seconds,
     note: Callable[[int], None],
+    *,
+    ahead: int = _MOST,
 ) -> tuple[Run, ...]:
     """Replay the groups of one cohort to the end of the recording. See Note [What is assumed].
 
@@ -48,6 +62,7 @@ def replay_shared(
         courses: the events of every group; empty: there are none.
         boot: time from the order until a member is in service, for groups whose events do not have it.
         note: called with the number of group-ticks replayed since its last call.
+        ahead: how many ticks are computed together at most.
 
     Raises:
         Unreplayable: the recording does not have a group's number of members.
@@ -55,24 +70,93 @@ def replay_shared(
     first_at = Instant(float(cohort.samples.at[0]))
     sharers = {group: _Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups}
     teams_of(list(sharers.values()))
-    aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    columns, forecasting = PolicyColumns(catalogue, cohort.groups, aggregator), Forecasting(catalogue, cohort.groups)
-    for number, scrape, begins in polls_of(cohort, starts_of(courses)):
-        if begins or scrape.at.steady < steady:  # a daemon started, with empty windows
-            aggregator = Aggregator(catalogue, cohort.groups)
-            for sharer in sharers.values():
-                sharer.chain.forget_holds()
-        steady = scrape.at.steady
-        for sharer in sharers.values():
-            sharer.catch_up(number, scrape.at)
-        times = {group: sharer.times(number, scrape.at.wall) for group, sharer in sharers.items()}
-        frames = aggregator.take(scrape, times)
-        columns.judge_tick(frames, sharers)
-        foresight = forecasting.take(frames, scrape.at.wall)
-        for group, sharer in sharers.items():
-            sharer.share(number, frames[group], foresight.get(group, NOTHING_FORESEEN))
-        note(len(sharers))
+    replay = _SharedReplay(catalogue, sharers, note, ahead)
+    for polls in bundles_of(cohort, starts_of(courses)):
+        replay.follow(polls)
     return tuple(sharer.run() for sharer in sharers.values())
+
+
+class _SharedReplay:
+    """Replays a cohort's groups side by side. See Note [Looking ahead]."""
+
+    def __init__(
+        self, catalogue: Catalogue, sharers: Mapping[GroupId, _Sharer], note: Callable[[int], None], ahead: int
+    ) -> None:
+        self._catalogue, self._sharers, self._note = catalogue, sharers, note
+        self._aggregator = Aggregator(catalogue, tuple(sharers))
+        self._columns = PolicyColumns(catalogue, tuple(sharers), self._aggregator)
+        self._forecasting = Forecasting(catalogue, tuple(sharers))
+        self._most, self._ahead = ahead, min(_LEAST, ahead)
+        self._steady = float("-inf")
+
+    def follow(self, polls: Sequence[Poll]) -> None:
+        """Replay polls of one life of the daemon, up to where its steady clock goes on from."""
+        if polls[0].start is not None or polls[0].scrape.at.steady < self._steady:  # with empty windows
+            self._aggregator = Aggregator(self._catalogue, tuple(self._sharers))
+            for sharer in self._sharers.values():
+                sharer.chain.forget_holds()
+        self._steady, number = polls[-1].scrape.at.steady, polls[0].number
+        for run in self._aggregator.runs(poll.scrape for poll in polls):
+            self._first(number, run[0])
+            if len(run) > 1:
+                self._others(number + 1, self._aggregator.measured(run[1:]))
+            number += len(run)
+            self._note(len(run) * len(self._sharers))
+
+    def _first(self, number: int, scrape: Scrape) -> None:
+        self._catch_up(number, scrape.at)
+        times = {group: float(each.times(number, (scrape.at,))[0]) for group, each in self._sharers.items()}
+        reel = self._aggregator.take_alone(scrape, times)
+        self._look(reel)
+        self._decide(number, 0, reel)
+
+    def _others(self, number: int, ticks: MeasuredTicks) -> None:
+        done = 0
+        while done < len(ticks):
+            part = ticks.part(done, done + self._ahead)
+            self._catch_up(number + done, part.at[0])
+            times = {group: sharer.times(number + done, part.at) for group, sharer in self._sharers.items()}
+            borne = self._aggregator.borne(part, times)
+            kept = self._while_foreseen(number + done, borne, times)
+            self._aggregator.keep(borne.part(0, kept))
+            self._ahead = min(2 * self._ahead, self._most) if kept == len(part) else max(kept, min(_LEAST, self._most))
+            done += kept
+
+    def _while_foreseen(self, first: int, ticks: MeasuredTicks, times: Mapping[GroupId, Floats]) -> int:
+        """Replay ticks for as long as the fleets are those that were foreseen; return how many: at least one."""
+        reel, end = self._aggregator.look(ticks), len(ticks)
+        self._look(reel)
+        for tick, at in enumerate(ticks.at):
+            if tick < end:
+                self._catch_up(first + tick, at)
+                end = min(end, *(self._foreseen_until(*each, first, tick, ticks.at) for each in times.items()))
+            if tick >= end:
+                break
+            self._decide(first + tick, tick, reel)
+        return end
+
+    def _foreseen_until(self, group: GroupId, times: Floats, first: int, tick: int, at: Sequence[Moment]) -> int:
+        """Return up to which tick the fleet of a group is the one that was foreseen, from ``tick`` on."""
+        sharer = self._sharers[group]
+        if not sharer.is_another:
+            return len(at)
+        other = np.flatnonzero(sharer.times(first + tick, at[tick:]) != times[tick:])
+        return tick + int(other[0]) if other.size else len(at)
+
+    def _catch_up(self, number: int, at: Moment) -> None:
+        for sharer in self._sharers.values():
+            sharer.catch_up(number, at)
+
+    def _look(self, reel: Reel) -> None:
+        self._columns.judge(reel, self._sharers)
+        for sharer in self._sharers.values():
+            sharer.look(reel)
+
+    def _decide(self, number: int, tick: int, reel: Reel) -> None:
+        foresight = self._forecasting.take(reel.frames(tick), reel.at[tick].wall) if self._forecasting.lanes else {}
+        for group, sharer in self._sharers.items():
+            sharer.foreseen = {tick: foresight.get(group, NOTHING_FORESEEN)}
+            sharer.pass_tick(number, tick, reel, rests=sharer.rests[tick])
 
 
 class _Sharer(Follower):
@@ -96,24 +180,27 @@ class _Sharer(Follower):
         """``None``: no size yet, so the fleet is the recorded one."""
         self._differed: ReplayDifference | None = None
         self._path = PathRecorder()
+        self.is_another = False
+        """Whether the fleet has changed since `times` was read last."""
+        self.rests: Sequence[bool] = ()
+        """Whether every policy is in its steady state, at each tick of the reel."""
         if self._sizes is None and not self._course.sized:
             raise Unreplayable(
                 f"group {group}: the recording does not have its number of members, so shares are unknown"
             )
 
-    def share(self, number: int, frame: Frame, foreseen: Mapping[PolicyId, Foreseen]) -> None:
-        """Decide one tick, or pass over it if no policy asks for anything."""
-        if self.truths is not None and self.chain.pass_over(self.truths[0], frame.at):
-            self._count(number, frame.at.wall)
-        else:
-            self.judge(number, frame, foreseen)
+    def look(self, reel: Reel) -> None:
+        """Prepare for the ticks of a reel."""
+        self.rests = self.resting(reel) if self.truths is None else (False,) * len(reel)
 
-    def times(self, number: int, at: Instant) -> float:
-        """Return each member's load as a multiple of the recorded one."""
-        recorded = self._serving(number, at)
-        if self._members is None or not recorded:
-            return 1.0
-        return recorded / max(self._members.serving(at), 1)
+    def times(self, number: int, at: Sequence[Moment]) -> Floats:
+        """Return each member's load as a multiple of the recorded one, at ticks from ``number`` on: (tick,)."""
+        self.is_another = False
+        if self._members is None:
+            return np.ones(len(at))
+        recorded = np.array([self._serving(number + each, moment.wall) for each, moment in enumerate(at)])
+        serving = np.maximum([self._members.serving(moment.wall) for moment in at], 1)
+        return np.where(recorded > 0, recorded / serving, 1.0)
 
     def run(self) -> Run:
         """Return the result, which never stops early, since the fleets may differ."""
@@ -144,8 +231,13 @@ class _Sharer(Follower):
         if desired is None:
             return
         if self._members is None:
-            self._members = ReplayMembers(self.group, always(self._boot), self._serving(number, at), at)
-        self._members.follow(desired, at)
+            self._members, self.is_another = (
+                ReplayMembers(self.group, always(self._boot), self._serving(number, at), at),
+                True,
+            )
+        if desired != len(self._members.members):
+            self._members.follow(desired, at)
+            self.is_another = True
 
     def _fleet(self, number: int, at: Instant) -> Fleet:
         if self._members is None:

@@ -97,20 +97,6 @@ def of_policies(policies: Iterable[Policy], codes: Codes) -> Codes:
     return np.concatenate(truths, axis=1)
 
 
-def truths_of(policies: Iterable[Policy], codes: Sequence[int]) -> list[Truth]:
-    """Combine the truths of a group's conditions at one tick, (row,), as `of_policies` does; lists are quicker then."""
-    truths, first = list[Truth](), 0
-    for policy in policies:
-        part = codes[first : first + len(policy.when)]
-        first += len(policy.when)
-        needed = len(part) if policy.enough is None else policy.enough
-        if part and part.count(_TRUE) >= needed:
-            truths.append(Truth.TRUE)
-        else:
-            truths.append(Truth.FALSE if part and len(part) - part.count(_FALSE) < needed else Truth.UNKNOWN)
-    return truths
-
-
 def rows_of(
     catalogue: Catalogue, groups: Iterable[GroupId], window: Callable[[GroupId, WindowKey], int]
 ) -> ConditionRows:

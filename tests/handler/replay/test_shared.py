@@ -19,7 +19,8 @@ from handler.replay.reading import ReplaySpan, read_series
 from handler.replay.recorded import Run
 from handler.replay.running import recorded_runs, shared_runs
 from handler.replay.samples import Unreplayable
-from handler.replay.scrapes import ticks_by_group
+from handler.replay.scrapes import cohort_of, ticks_by_group
+from handler.replay.shared import replay_shared
 from tests.support.replay import START, STEP, WEB, Row, declared, flat, happened, moves, written
 
 SHARED = ("range: [0, 100]}", "range: [0, 100], shared: true}")
@@ -220,6 +221,25 @@ def test_ticks_that_are_passed_over_change_nothing(changes: list[tuple[str, str]
     assert passed.path is not None
     assert judged.path is not None
     assert passed.path.serving.tolist() == judged.path.serving.tolist()
+
+
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_ticks_that_are_computed_together_come_to_what_each_alone_comes_to(
+    changes: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    rates = [(float(at), 250.0 + 200.0 * math.sin(2 * math.pi * at / DAY)) for at in np.arange(0, DAY, 300)]
+    load = day_of(rates)
+    path = written(tmp_path / "s.csv", seen(load, replay_load(sharing(), WEB, load)))
+    samples, _ = read_series(path, sharing(), (WEB,), ReplaySpan())
+    cohort = cohort_of(STEP, ticks_by_group(sharing(), samples))
+    scaled = [happened(600, "note", "pause"), happened(1200, "note", "resume")]
+
+    def found(ahead: int) -> tuple[object, ...]:
+        (run,) = replay_shared(sharing(*changes), cohort, {WEB: Course(scaled)}, 60.0, lambda _: None, ahead=ahead)
+        assert run.path is not None
+        return run.lines, run.tally, run.path.ordered.tolist(), run.path.serving.tolist(), run.path.left.tolist()
+
+    assert found(256) == found(7) == found(1)
 
 
 def test_a_saturated_recording_promises_too_much(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from aggregator.cells import WindowColumns
 from aggregator.frames import Aggregate, Cell, Insufficient, Lack
 from config.load import parse
-from config.model.adjustments import Adjustment, AdjustmentVerb
-from config.model.catalogue import Compare, Condition, Policy
-from config.units import ConditionId, GroupId, PolicyId
-from trigger.conditions.columns import TRUTHS, of_policies, rows_of, truths_of
+from config.model.catalogue import Compare, Condition
+from config.units import GroupId
+from trigger.conditions.columns import TRUTHS, rows_of
 from trigger.conditions.judging import judge
 
 WEB, SHOP = GroupId("web"), GroupId("shop")
@@ -86,24 +85,3 @@ def test_what_needs_more_than_numbers_is_not_judged_in_columns() -> None:
     rows = rows_of(CATALOGUE, [GroupId(name) for name in ("web", "shop", "each", "both")], lambda group, key: 0)
     assert rows.groups.keys() == {WEB, SHOP}
     assert {compare for compare, _ in rows.compares} == set(Compare)
-
-
-@given(
-    codes=st.lists(st.integers(0, 2), min_size=6, max_size=6),
-    sizes=st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(1, 3))), max_size=2),
-)
-def test_one_tick_in_lists_is_combined_as_many_in_columns(
-    codes: list[int], sizes: list[tuple[int, int | None]]
-) -> None:
-    policies = [
-        Policy(
-            id=PolicyId(f"p{number}"),
-            when=tuple(ConditionId(f"c{each}") for each in range(count)),
-            enough=enough,
-            adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=1),
-        )
-        for number, (count, enough) in enumerate(sizes)
-    ]
-    (many,) = of_policies(policies, np.array([codes], dtype=np.int8)).tolist()
-
-    assert truths_of(policies, codes) == [TRUTHS[code] for code in many]
