@@ -5,7 +5,8 @@
 After a reload a forecast goes on as it was, whatever slot its group is in now. After a start, what was learned is read
 before the slot's first tick, and the steps since then are learned from the loads, so that the group goes on at that
 tick. Where that would take long (a new boot time, files of days ago), the forecast begins anew meanwhile, as one
-without history, and is replaced once it has been learned again, one after another in a thread.
+without history, and is replaced once it has been learned again, one after another in a thread. So is a forecast whose
+loads of before were put in from elsewhere: it goes on as it was until these are learned.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from functools import partial
 import numpy as np
 
 from aggregator.frames import Frame
+from config.errors import Refused
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant
 from handler import logs
 from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from trigger.forecast.cohorts import Cohort, Lane, joined
-from trigger.policies.forecasting import Forecasting, Foresight, lanes_of
+from trigger.policies.forecasting import Forecasting, Foresight, Loads, lanes_of
 
 Groups = tuple[GroupId, ...]
 _HOUR = 120
@@ -86,14 +88,62 @@ class ForecastKeeper:
         if ready:
             logs.say("forecasts_resumed", groups=sum(len(cohort.lanes) for cohort in ready))
         if later:
-            task = asyncio.create_task(self._learn_again(groups, forecasting, later))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._learn_soon(groups, forecasting, later)
 
     def take(self, groups: Groups, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
         """Learn from a tick of a slot, and say what is foreseen."""
         forecasting = self._slots.get(groups)
         return {} if forecasting is None else forecasting.take(frames, at)
+
+    async def fill(self, lane: Lane, first: int, loads: Loads) -> int:
+        """Put loads of before into the steps of which a forecast has none; return how many steps that were.
+
+        Args:
+            lane: the forecast.
+            first: the step of the first load.
+            loads: in the unit of the counter; NaN: not known.
+
+        Raises:
+            Refused: there is no such forecast, none is kept, it is learned again now, or the disk refuses.
+        """
+        _, _, kept, folder = self._found(lane)
+        try:
+            return await asyncio.to_thread(folder.fill, kept, History(first=first, loads=loads))
+        except OSError as error:
+            raise Refused(f"the loads of {lane.group} cannot be written: {error}") from error
+
+    async def learn(self, lane: Lane) -> int:
+        """Forget what a forecast has learned, and learn it again from its loads; return how many steps these are.
+
+        It goes on as it was until that is done.
+
+        Raises:
+            Refused: there is no such forecast, none is kept, it is learned again now, or the disk refuses.
+        """
+        groups, forecasting, kept, folder = self._found(lane)
+        self._pending.add(lane)
+        try:
+            steps = await asyncio.to_thread(_loads_alone, folder, kept)
+        except OSError as error:
+            self._pending.discard(lane)
+            raise Refused(f"the files of the forecast of {lane.group} cannot be changed: {error}") from error
+        if steps:
+            self._learn_soon(groups, forecasting, [kept], anew=True)
+        else:
+            self._pending.discard(lane)
+        return steps
+
+    def _found(self, lane: Lane) -> tuple[Groups, Forecasting, KeptLane, ForecastFolder]:
+        """Return what is kept of a forecast that is not being learned now."""
+        if self._folder is None:
+            raise Refused("this daemon keeps no loads of forecasts")
+        for groups, lanes in self._kept.items():
+            for kept in lanes:
+                if kept.lane == lane:
+                    if lane in self._pending:
+                        raise Refused(f"the forecast {lane.policy} of group {lane.group} is being learned: wait for it")
+                    return groups, self._slots[groups], kept, self._folder
+        raise Refused(f"group {lane.group} has no forecast {lane.policy}")
 
     async def save(self, groups: Groups) -> None:
         """Write down what the last tick of a slot added. A disk that refuses is logged; forecasts go on."""
@@ -118,32 +168,47 @@ class ForecastKeeper:
         newest = max((cohort.number for cohort in forecasting.cohorts), default=0)
         hour = (newest + zlib.crc32(groups[0].encode())) // _HOUR  # not all slots at once
         if self._hours.setdefault(groups, hour) != hour:
+            known = [each for each in kept if each.lane not in self._pending]  # the others have begun anew
             for cohort in forecasting.cohorts:
-                folder.save(cohort, kept)
+                folder.save(cohort, known)
             self._hours[groups] = hour
         return True
 
-    async def _learn_again(self, groups: Groups, forecasting: Forecasting, later: Sequence[KeptLane]) -> None:
+    def _learn_soon(
+        self, groups: Groups, forecasting: Forecasting, later: Sequence[KeptLane], *, anew: bool = False
+    ) -> None:
+        task = asyncio.create_task(self._learn_again(groups, forecasting, later, anew))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _learn_again(
+        self, groups: Groups, forecasting: Forecasting, later: Sequence[KeptLane], anew: bool
+    ) -> None:
         """Learn lanes from their loads while the slot goes on, then go on with what was learned."""
         folder = self._folder
         async with self._one_by_one:
             for kept in later:
                 if folder is None or self._slots.get(groups) is not forecasting:
                     return
-                await self._guard.run(partial(self._one_again, folder, forecasting, kept))
+                await self._guard.run(partial(self._one_again, folder, forecasting, kept, anew))
+                self._pending.discard(kept.lane)  # also if the disk refused: it goes on as it is
 
-    async def _one_again(self, folder: ForecastFolder, forecasting: Forecasting, kept: KeptLane) -> None:
-        cohort = await asyncio.to_thread(folder.learned, kept)
+    async def _one_again(self, folder: ForecastFolder, forecasting: Forecasting, kept: KeptLane, anew: bool) -> None:
+        cohort = None if anew else await asyncio.to_thread(folder.learned, kept)
+        saved = False
         for _ in range(_MOST_PARTS):
             history = await asyncio.to_thread(folder.history, kept)
             if cohort is None:
                 cohort = Cohort.begin([kept.lane], kept.terms, history.first)
             await asyncio.to_thread(_learn, forecasting, cohort, {kept.lane: history}, cohort.number + _PART)
-            if cohort.number == _number_of(forecasting, kept.lane):
+            if cohort.number != _number_of(forecasting, kept.lane):
+                continue
+            if saved:
                 forecasting.go_on([cohort], instead=True)
-                self._pending.discard(kept.lane)
                 logs.say("forecast_learned_again", group=kept.lane.group, policy=kept.lane.policy)
                 return
+            await asyncio.to_thread(folder.save, cohort, [kept])  # a tick may pass meanwhile: it is learned, too
+            saved = True
 
 
 def _kept(catalogue: Catalogue, forecasting: Forecasting) -> Sequence[KeptLane]:
@@ -199,6 +264,14 @@ def _learn(forecasting: Forecasting, cohort: Cohort, histories: Mapping[Lane, Hi
         loads[begins : begins + len(known), place] = known[: len(loads) - begins]
     for row in loads:
         forecasting.learn(cohort, row)
+
+
+def _loads_alone(folder: ForecastFolder, kept: KeptLane) -> int:
+    """Forget what was learned of a lane, and return how many steps its loads are; 0: none, and nothing is forgotten."""
+    steps = len(folder.history(kept).loads)
+    if steps:
+        folder.forget(kept)
+    return steps
 
 
 def _number_of(forecasting: Forecasting, lane: Lane) -> int | None:

@@ -9,6 +9,8 @@ for, before its first load is written, so no load of an older day is ever taken 
 under another name and then put in place. After a start, the steps since then are learned again from the loads: the
 state is the same to the last bit, since only numbers that are kept were ever learned (`trigger.policies.forecasting`).
 
+Loads of before can be put in from elsewhere (`ForecastFolder.fill`): a step that was measured keeps its own load.
+
 A file that is missing or damaged, or of another counter, begins anew. What was learned by other terms (boot, drain,
 promise, what a member carries) is left out; the loads stay, and are learned again by the new ones.
 """
@@ -21,6 +23,7 @@ import json
 import math
 import os
 import struct
+import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -86,10 +89,12 @@ _NONE = History(first=0, loads=np.zeros(0, dtype=np.float32))
 
 
 class ForecastFolder:
-    """One folder of the state directory. Files are written by one thread at a time."""
+    """One folder of the state directory. The files of a lane are saved by one thread at a time."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
+        self._changing = threading.Lock()
+        """A slot's thread adds loads while another one fills or forgets."""
 
     def append(self, rows: Iterable[StepRow], kept: Iterable[KeptLane]) -> None:
         """Add steps to the loads of their lanes.
@@ -105,8 +110,33 @@ class ForecastFolder:
                 if lane in known:
                     series.setdefault(lane, []).append((row.number, load))
         for lane, steps in series.items():
-            with _opened(self._loads(lane)) as file:
+            with self._changing, _opened(self._loads(lane)) as file:
                 _write_loads(file, known[lane], steps)
+
+    def fill(self, kept: KeptLane, given: History) -> int:
+        """Put loads into the steps of which a lane has none, and return how many steps that were.
+
+        Steps that are older than the lane's history are left out. What was learned stays as it is.
+
+        Raises:
+            OSError: the disk refuses; then nothing was put in.
+        """
+        path = self._loads(kept.lane)
+        self._place.mkdir(mode=0o700, exist_ok=True)
+        with self._changing:
+            known = self.history(kept)
+            joined, filled = _filled(known, given, kept.days)
+            if filled:
+                _put_in_place(path, _ring_of(joined, kept))
+        return filled
+
+    def forget(self, kept: KeptLane) -> None:
+        """Remove what was learned of a lane; its loads stay.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        self._learned(kept.lane).unlink(missing_ok=True)
 
     def history(self, kept: KeptLane) -> History:
         """Return the loads of a lane; none: there are none of this counter.
@@ -131,13 +161,7 @@ class ForecastFolder:
         for each in kept:
             if each.lane not in cohort.lanes:
                 continue
-            path = self._learned(each.lane)
-            new = path.with_suffix(".new")
-            with open(new, "wb", opener=_private) as file:
-                file.write(_learned(cohort.only([each.lane]), each))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            _put_in_place(self._learned(each.lane), _learned(cohort.only([each.lane]), each))
             with _opened(self._loads(each.lane)) as loads:
                 os.fsync(loads)
 
@@ -186,6 +210,16 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(file)
 
 
+def _put_in_place(path: Path, data: bytes) -> None:
+    """Write a file anew: after a crash it is the old one or the new one."""
+    new = path.with_suffix(".new")
+    with open(new, "wb", opener=_private) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
 def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
@@ -231,6 +265,35 @@ def _days_in(data: bytes) -> Iterator[tuple[int, Loads]]:
     for start in range(_HEAD.size, len(data) - _DAY_BYTES + 1, _DAY_BYTES):
         (day,) = _DAY_HEAD.unpack_from(data, start)
         yield day, np.frombuffer(data, np.float32, DAY, start + _DAY_HEAD.size)
+
+
+def _filled(known: History, given: History, days: int) -> tuple[History, int]:
+    """Put loads where none are known, within so many days; return all of them, and how many were put in."""
+    end = max(known.end, given.end)
+    first = max(min(known.first, given.first) if len(known.loads) else given.first, ((end - 1) // DAY - days + 1) * DAY)
+    both = [History(first=first, loads=_spread(each, first, end)) for each in (known, given)]
+    loads = np.where(np.isnan(both[0].loads), both[1].loads, both[0].loads)
+    filled = np.count_nonzero(np.isnan(both[0].loads) & ~np.isnan(loads))
+    return History(first=first, loads=loads), int(filled)
+
+
+def _spread(history: History, first: int, end: int) -> Loads:
+    """Return the loads of a span of steps; NaN where there is none."""
+    found = np.full(end - first, np.nan, dtype=np.float32)
+    loads = history.since(first)
+    start = max(history.first - first, 0)
+    found[start : start + len(loads)] = loads
+    return found
+
+
+def _ring_of(history: History, kept: KeptLane) -> bytes:
+    """Return the bytes of a ring with these loads, which fit in it."""
+    begun, end = history.first // DAY, -(-history.end // DAY)
+    loads = _spread(history, begun * DAY, end * DAY).reshape(-1, DAY)
+    days = {day % kept.days: _DAY_HEAD.pack(day) + loads[day - begun].tobytes() for day in range(begun, end)}
+    none = _DAY_HEAD.pack(-1) + bytes(4 * DAY)
+    head = _HEAD.pack(_FORM, _digest(kept.measures), history.end - 1)
+    return head + b"".join(days.get(place, none) for place in range(kept.days))
 
 
 def _history_in(data: bytes, newest: int) -> History:

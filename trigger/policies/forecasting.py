@@ -18,7 +18,7 @@ there is the same state.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -184,30 +184,53 @@ class Forecasting:
         self._cohorts = (*going, *begun)
 
     def _load(self, lane: Lane, frame: Frame) -> float:
-        source = self._sources[lane]
-        cell = frame.cells[window_key(source.condition, source.policy, source.group)]
-        return load_of(cell, source.action.capacity)
+        return _measured(self._sources[lane], frame)
 
     def _advance(self, cohort: Cohort, loads: Mapping[Lane, float], number: int) -> Iterable[StepRow]:
         """Carry a cohort to a step, and yield what was learned."""
-        due = number - cohort.number
-        if due <= 0:
-            return
         interval = self._sources[cohort.lanes[0]].group.interval
-        with np.errstate(over="ignore"):  # a load beyond 32 bits is no load
-            raw = np.array([loads[lane] for lane in cohort.lanes], dtype=np.float32)
-        raw[~np.isfinite(raw)] = np.nan
-        heard = _steps_heard(due, interval)
-        for step in range(cohort.number + 1, number + 1):
-            row = raw if number - step < heard else np.full(len(raw), np.nan, dtype=np.float32)
-            self.learn(cohort, row)
-            yield StepRow(number=step, lanes=cohort.lanes, loads=row)
+        measured = [loads[lane] for lane in cohort.lanes]
+        for row in _rows_between(cohort.lanes, measured, (cohort.number, number), interval):
+            self.learn(cohort, row.loads)
+            yield row
 
     def learn(self, cohort: Cohort, raw: Loads) -> None:
         """Carry a cohort on by one step: (lane,) loads in the unit of the counter."""
         cohort.take(
             raw.astype(np.float64) / np.array([self._sources[lane].action.capacity.each for lane in cohort.lanes])
         )
+
+
+def measured_rows(catalogue: Catalogue, lane: Lane, frames: Iterable[Frame]) -> Iterator[StepRow]:
+    """Measure the load of one forecast at each step of its frames, as it is measured live, and learn nothing."""
+    source, before = _source(catalogue, lane), None
+    for frame in frames:
+        number = step_of(frame.at.wall)
+        before = number - 1 if before is None else before
+        yield from _rows_between((lane,), (_measured(source, frame),), (before, number), source.group.interval)
+        before = max(before, number)
+
+
+def _measured(source: _Source, frame: Frame) -> float:
+    """Return the load at a tick, in the unit of the counter; NaN: unknown."""
+    cell = frame.cells[window_key(source.condition, source.policy, source.group)]
+    return load_of(cell, source.action.capacity)
+
+
+def _rows_between(
+    lanes: tuple[Lane, ...], measured: Sequence[float], steps: tuple[int, int], interval: Seconds
+) -> Iterator[StepRow]:
+    """Yield the steps after the first of two, up to the second, at which these loads are measured."""
+    before, number = steps
+    if number <= before:
+        return
+    with np.errstate(over="ignore"):  # a load beyond 32 bits is no load
+        loads = np.array(measured, dtype=np.float32)
+    loads[~np.isfinite(loads)] = np.nan
+    heard = _steps_heard(number - before, interval)
+    for step in range(before + 1, number + 1):
+        row = loads if number - step < heard else np.full(len(loads), np.nan, dtype=np.float32)
+        yield StepRow(number=step, lanes=lanes, loads=row)
 
 
 def _steps_heard(due: int, interval: Seconds) -> int:

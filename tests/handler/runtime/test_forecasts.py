@@ -7,18 +7,22 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from config.errors import Refused
 from config.load import parse
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, PolicyId
 from handler.runtime.forecasts import ForecastKeeper
 from handler.store.forecast_files import ForecastFolder
 from tests.support.forecasting import AHEAD, MONDAY, WEB, Fed, a_forecast, fed
 from tests.support.loads import a_wave
+from trigger.forecast.cohorts import Lane
 from trigger.verdicts import Foreseen
 
 SLOT = (WEB,)
+LANE = Lane(WEB, AHEAD)
 
 
 class _Life:
@@ -125,6 +129,63 @@ def test_a_long_history_is_learned_while_the_slot_goes_on(tmp_path: Path) -> Non
 
     assert told is not None
     assert told.days > 0.2
+
+
+def test_loads_of_before_are_learned_while_the_forecast_goes_on(tmp_path: Path) -> None:
+    before = 10.0 * np.array(a_wave(700), dtype=np.float32)
+    since = MONDAY + 700 * 30.0
+
+    async def scene() -> tuple[int, int, Foreseen | None, Foreseen | None]:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), since)
+        await life.lives([12.0] * 3)
+        filled = await life.keeper.fill(LANE, int(MONDAY / 30.0), before)
+        learned = await life.keeper.learn(LANE)
+        meanwhile = (await life.lives([12.0]))[-1]
+        while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        return filled, learned, meanwhile, (await life.lives([12.0]))[-1]
+
+    filled, learned, meanwhile, after = asyncio.run(scene())
+
+    assert (filled, learned) == (700, 703)
+    assert meanwhile is not None
+    assert meanwhile.days < 0.01
+    assert after is not None
+    assert after.days > 0.2
+    restarted = lived(tmp_path, [12.0] * 3, since=since + 5 * 30.0)[-1]
+    assert restarted is not None
+    assert restarted.days > 0.2
+
+
+def test_a_forecast_that_is_being_learned_is_not_written_over_what_it_replaces(tmp_path: Path) -> None:
+    lived(tmp_path, [*a_wave(700)])
+    (learned,) = tmp_path.glob("*.learned")
+    learned.unlink()
+
+    async def scene() -> bool:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY + 700 * 30.0)
+        await life.keeper.recall(SLOT)
+        await life.keeper.stop()  # as long as it takes
+        await life.lives([12.0] * 130)
+        return learned.exists()
+
+    assert not asyncio.run(scene())
+
+
+def test_what_cannot_be_filled_or_learned_is_refused_with_its_reason(tmp_path: Path) -> None:
+    async def scene() -> None:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY)
+        assert await life.keeper.learn(LANE) == 0
+        with pytest.raises(Refused, match="group web has no forecast other"):
+            await life.keeper.learn(Lane(WEB, PolicyId("other")))
+        with pytest.raises(Refused, match="keeps no loads"):
+            await ForecastKeeper().learn(LANE)
+        await life.keeper.fill(LANE, int(MONDAY / 30.0) - 9, np.ones(9, dtype=np.float32))
+        await life.keeper.learn(LANE)
+        with pytest.raises(Refused, match="is being learned: wait for it"):
+            await life.keeper.learn(LANE)
+
+    asyncio.run(scene())
 
 
 def test_groups_without_a_forecast_cost_no_file(tmp_path: Path) -> None:
