@@ -24,6 +24,7 @@ from handler.cli.declare import declare
 from handler.cli.doctor import doctor
 from handler.cli.eval import evaluate
 from handler.cli.export import export
+from handler.cli.forecast import forecast
 from handler.cli.garbage import garbage
 from handler.cli.hook import hook
 from handler.cli.imports import imports
@@ -91,6 +92,7 @@ class _ByTask(Commands):
             "replay",
             "tune",
             "advise",
+            "forecast",
             "plan",
             "snapshot",
             "import",
@@ -113,6 +115,7 @@ app.add_typer(token, name="token")
 app.add_typer(account, name="account")
 app.add_typer(domain, name="domain")
 app.add_typer(audit, name="audit")
+app.add_typer(forecast, name="forecast")
 app.add_typer(record, name="record")
 app.add_typer(export, name="export")
 app.add_typer(imports, name="import")

@@ -22,6 +22,7 @@ from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
+from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
@@ -72,6 +73,7 @@ class Operations:
         self.adoption = MemberAdoption(engine)
         self.rolling = RollAdmin(engine)
         self.balancers = BalancerAdmin(engine)
+        self.forecasts = ForecastAdmin(engine)
         self.garbage = GarbageAdmin(engine)
         self.stores = StoreAdmin(engine)
         self.declarations = DeclarationAdmin(engine)

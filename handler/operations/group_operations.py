@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Interval, Len
 
 from config.model.rolling import Allowance
-from config.units import BalancerId, GroupId
+from config.units import BalancerId, GroupId, Instant, PolicyId
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, HEADER, installation, one_group, over, shared_resource
 
@@ -158,7 +159,57 @@ class StopRoll:
         return await operations.rolling.stop_roll(self.group, by=by.name)
 
 
+_STEPS_AT_MOST = 2880
+"""Loads in one request: those of a day."""
+
+
+def _counted(operation: FillForecast) -> str:
+    """Return what the audit trail keeps: not every load."""
+    return json.dumps({"since": operation.since, "loads": len(operation.loads)})
+
+
+@over(
+    "POST",
+    "/groups/{group}/forecasts/{policy}/loads",
+    "fill_forecast",
+    body="ForecastLoads",
+    audited=_counted,
+    verb=Verb.TUNE,
+    on=one_group,
+)
+class FillForecast:
+    """Put loads of before under a forecast, which is learned from them when it is learned again.
+
+    A step that was measured keeps its own load.
+    """
+
+    group: GroupId
+    policy: PolicyId
+    since: Annotated[float, Interval(ge=0, le=1e11)] = field(
+        metadata={ABOUT: "Seconds since the epoch, in the step of the first load."}
+    )
+    loads: Annotated[tuple[Annotated[float, Interval(ge=0, le=1e30)] | None, ...], Len(1, _STEPS_AT_MOST)] = field(
+        metadata={ABOUT: "One for each 30 seconds, in the unit of the counter; null: not known."}
+    )
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        filled = await operations.forecasts.fill(self.group, self.policy, Instant(self.since), self.loads)
+        return {"group": self.group, "policy": self.policy, "steps": len(self.loads), "filled": filled}
+
+
+@over("POST", "/groups/{group}/forecasts/{policy}/learn", "learn_forecast", status=202, verb=Verb.TUNE, on=one_group)
+class LearnForecast:
+    """Learn a forecast again from all its loads, in the background; the group goes on by what it knows until then."""
+
+    group: GroupId
+    policy: PolicyId
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        steps = await operations.forecasts.learn(self.group, self.policy)
+        return {"group": self.group, "policy": self.policy, "steps": steps}
+
+
 GroupOperation = (
     ConvergeGroup | ObserveGroup | SnapshotGroup | DeleteGroup | ReloadFile | AttachBalancer | DetachBalancer
-    | RollBack | EndRollback | StartRoll | StopRoll
+    | RollBack | EndRollback | StartRoll | StopRoll | FillForecast | LearnForecast
 )  # fmt: skip

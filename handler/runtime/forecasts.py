@@ -95,20 +95,21 @@ class ForecastKeeper:
         forecasting = self._slots.get(groups)
         return {} if forecasting is None else forecasting.take(frames, at)
 
-    async def fill(self, lane: Lane, first: int, loads: Loads) -> int:
+    async def fill(self, lane: Lane, first: int, loads: Loads, now: int) -> int:
         """Put loads of before into the steps of which a forecast has none; return how many steps that were.
 
         Args:
             lane: the forecast.
             first: the step of the first load.
             loads: in the unit of the counter; NaN: not known.
+            now: the present step.
 
         Raises:
             Refused: there is no such forecast, none is kept, it is learned again now, or the disk refuses.
         """
         _, _, kept, folder = self._found(lane)
         try:
-            return await asyncio.to_thread(folder.fill, kept, History(first=first, loads=loads))
+            return await asyncio.to_thread(folder.fill, kept, History(first=first, loads=loads), now)
         except OSError as error:
             raise Refused(f"the loads of {lane.group} cannot be written: {error}") from error
 

@@ -113,10 +113,15 @@ class ForecastFolder:
             with self._changing, _opened(self._loads(lane)) as file:
                 _write_loads(file, known[lane], steps)
 
-    def fill(self, kept: KeptLane, given: History) -> int:
+    def fill(self, kept: KeptLane, given: History, now: int) -> int:
         """Put loads into the steps of which a lane has none, and return how many steps that were.
 
-        Steps that are older than the lane's history are left out. What was learned stays as it is.
+        What was learned stays as it is.
+
+        Args:
+            kept: the lane.
+            given: loads of steps that are over; those older than the lane's history are left out.
+            now: the present step.
 
         Raises:
             OSError: the disk refuses; then nothing was put in.
@@ -125,7 +130,7 @@ class ForecastFolder:
         self._place.mkdir(mode=0o700, exist_ok=True)
         with self._changing:
             known = self.history(kept)
-            joined, filled = _filled(known, given, kept.days)
+            joined, filled = _filled(known, given, (now // DAY - kept.days + 1) * DAY)
             if filled:
                 _put_in_place(path, _ring_of(joined, kept))
         return filled
@@ -267,10 +272,10 @@ def _days_in(data: bytes) -> Iterator[tuple[int, Loads]]:
         yield day, np.frombuffer(data, np.float32, DAY, start + _DAY_HEAD.size)
 
 
-def _filled(known: History, given: History, days: int) -> tuple[History, int]:
-    """Put loads where none are known, within so many days; return all of them, and how many were put in."""
-    end = max(known.end, given.end)
-    first = max(min(known.first, given.first) if len(known.loads) else given.first, ((end - 1) // DAY - days + 1) * DAY)
+def _filled(known: History, given: History, oldest: int) -> tuple[History, int]:
+    """Put loads where none are known, from a step on; return all of them, and how many were put in."""
+    end = max(known.end, given.end, oldest)
+    first = max(min(known.first, given.first) if len(known.loads) else given.first, oldest)
     both = [History(first=first, loads=_spread(each, first, end)) for each in (known, given)]
     loads = np.where(np.isnan(both[0].loads), both[1].loads, both[0].loads)
     filled = np.count_nonzero(np.isnan(both[0].loads) & ~np.isnan(loads))

@@ -18,6 +18,7 @@ from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
+from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
@@ -42,6 +43,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/groups/{group}/members": {"named": "web-1"},
     "POST /api/v1/groups/{group}/members/{member}/protect": {"protected": True},
     "PUT /api/v1/groups/{group}/balancers/{balancer}": {"port": 8080},
+    "POST /api/v1/groups/{group}/forecasts/{policy}/loads": {"since": 90, "loads": [1.5, None]},
     "POST /api/v1/pause": {},
     "POST /api/v1/declarations": {"sections": {"policies": {"more": {"add": 1}}}},
     "POST /api/v1/declarations/{section}": {"name": "more", "declared": {"add": 1}},
@@ -69,6 +71,7 @@ PARTS: Final[Mapping[str, type]] = {
     "members": MemberAdmin,
     "adoption": MemberAdoption,
     "rolling": RollAdmin,
+    "forecasts": ForecastAdmin,
     "balancers": BalancerAdmin,
     "garbage": GarbageAdmin,
     "stores": StoreAdmin,

@@ -74,6 +74,8 @@ _TABLE: dict[str, Row] = {
     "eval": Row(done="1>0", refused="", wrong="1>", asks=False),
     "export events": Row(done="--out OUT", refused="--out NONE/events", wrong="--since yesterday", asks=False),
     "export series": Row(done=None, refused="--out NONE/series", wrong="--until soon --out OUT", asks=False),
+    "forecast import": Row(done=None, refused="GOOD GROUP --series NONE", wrong="GOOD", asks=False),
+    "forecast learn": Row(done=None, refused="GROUP none", wrong="GROUP"),
     "garbage": Row(done="", refused="none", wrong="GROUP more"),
     "history": Row(done="GROUP --decisions --since -1h", refused="none", wrong="GROUP --since -1y"),
     "hook check": Row(done=None, refused="SERVICE", wrong=""),

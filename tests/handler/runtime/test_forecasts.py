@@ -138,7 +138,7 @@ def test_loads_of_before_are_learned_while_the_forecast_goes_on(tmp_path: Path) 
     async def scene() -> tuple[int, int, Foreseen | None, Foreseen | None]:
         life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), since)
         await life.lives([12.0] * 3)
-        filled = await life.keeper.fill(LANE, int(MONDAY / 30.0), before)
+        filled = await life.keeper.fill(LANE, int(MONDAY / 30.0), before, int(since / 30.0))
         learned = await life.keeper.learn(LANE)
         meanwhile = (await life.lives([12.0]))[-1]
         while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
@@ -173,6 +173,8 @@ def test_a_forecast_that_is_being_learned_is_not_written_over_what_it_replaces(t
 
 
 def test_what_cannot_be_filled_or_learned_is_refused_with_its_reason(tmp_path: Path) -> None:
+    now = int(MONDAY / 30.0)
+
     async def scene() -> None:
         life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY)
         assert await life.keeper.learn(LANE) == 0
@@ -180,7 +182,7 @@ def test_what_cannot_be_filled_or_learned_is_refused_with_its_reason(tmp_path: P
             await life.keeper.learn(Lane(WEB, PolicyId("other")))
         with pytest.raises(Refused, match="keeps no loads"):
             await ForecastKeeper().learn(LANE)
-        await life.keeper.fill(LANE, int(MONDAY / 30.0) - 9, np.ones(9, dtype=np.float32))
+        await life.keeper.fill(LANE, now - 9, np.ones(9, dtype=np.float32), now)
         await life.keeper.learn(LANE)
         with pytest.raises(Refused, match="is being learned: wait for it"):
             await life.keeper.learn(LANE)

@@ -152,6 +152,8 @@ def test_a_group_takes_less_than_the_budget(folder: ForecastFolder) -> None:
 
 # Loads from elsewhere
 
+NOW = FIRST + 3
+
 
 def given(first: int, *loads: float) -> History:
     return History(first=first, loads=np.array(loads, dtype=np.float32))
@@ -160,7 +162,7 @@ def given(first: int, *loads: float) -> History:
 def test_loads_of_before_are_put_in_and_a_measured_step_keeps_its_own(folder: ForecastFolder) -> None:
     folder.append(rows(FIRST, [1.0, 2.0]), [KEPT])
 
-    filled = folder.fill(KEPT, given(FIRST - DAY - 1, *[7.0] * (DAY + 4)))
+    filled = folder.fill(KEPT, given(FIRST - DAY - 1, *[7.0] * (DAY + 4)), NOW)
 
     history = folder.history(KEPT)
     assert filled == DAY + 2
@@ -171,14 +173,14 @@ def test_loads_of_before_are_put_in_and_a_measured_step_keeps_its_own(folder: Fo
 def test_a_gap_that_is_filled_is_measured_on(folder: ForecastFolder) -> None:
     folder.append([*rows(FIRST, [1.0]), *rows(FIRST + 2, [3.0])], [KEPT])
 
-    folder.fill(KEPT, given(FIRST, 8.0, 2.0))
+    folder.fill(KEPT, given(FIRST, 8.0, 2.0), NOW)
     folder.append(rows(FIRST + 3, [4.0]), [KEPT])
 
     assert read(folder) == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_an_empty_lane_can_be_filled(folder: ForecastFolder) -> None:
-    assert folder.fill(KEPT, given(FIRST, 1.0, float("nan"), 3.0)) == 2
+    assert folder.fill(KEPT, given(FIRST, 1.0, float("nan"), 3.0), NOW) == 2
     assert (folder.history(KEPT).first, folder.history(KEPT).end) == (FIRST, FIRST + 3)
 
 
@@ -186,8 +188,8 @@ def test_loads_older_than_the_history_are_left_out(folder: ForecastFolder) -> No
     short = replace(KEPT, history=2 * 86400.0)
     folder.append(rows(FIRST, [1.0]), [short])
 
-    assert folder.fill(short, given(FIRST - 9 * DAY, *[5.0] * DAY)) == 0
-    assert folder.fill(short, given(FIRST - 2 * DAY, *[5.0] * 2 * DAY)) == FIRST % DAY + DAY
+    assert folder.fill(short, given(FIRST - 9 * DAY, *[5.0] * DAY), NOW) == 0
+    assert folder.fill(short, given(FIRST - 2 * DAY, *[5.0] * 2 * DAY), NOW) == FIRST % DAY + DAY
     assert folder.history(short).first == (FIRST // DAY - 1) * DAY
 
 
@@ -195,7 +197,7 @@ def test_loads_of_another_counter_are_replaced_by_those_put_in(folder: ForecastF
     folder.append(rows(FIRST, [1.0, 2.0]), [KEPT])
     other = replace(KEPT, measures="sessions")
 
-    folder.fill(other, given(FIRST, 9.0))
+    folder.fill(other, given(FIRST, 9.0), NOW)
 
     assert read(folder, other) == [9.0]
     assert read(folder) == []
