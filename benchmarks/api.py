@@ -36,29 +36,30 @@ groups:
 
 def run(part: int = 1) -> Iterator[Measured]:
     """Measure one daemon of 100 groups of four members."""
-    names = [f"g{number}" for number in range(_GROUPS)]
+    count = max(_GROUPS // part, 2)
+    names = [f"g{number}" for number in range(count)]
     groups = "".join(f"  {name}: {{profile: web, min: {_MEMBERS}, max: 9, policies: [out]}}\n" for name in names)
     with running(_MODEL + groups, names) as daemon:
-        daemon.served(_GROUPS * _MEMBERS)
-        tokens = _tokens(daemon)
-        yield from _read(daemon, tokens, _RATE / min(part, 10), _SECONDS / part)
+        daemon.served(count * _MEMBERS)
+        tokens = _tokens(daemon, _TOKENS if part == 1 else 1)
+        yield from _read(daemon, tokens, count, _RATE / min(part, 10), _SECONDS / part)
 
 
-def _tokens(daemon: RunningDaemon) -> list[str]:
+def _tokens(daemon: RunningDaemon, count: int) -> list[str]:
     """Make users and return a token of each."""
     trimtab, state = str(Path(sys.executable).parent / "trimtab"), ["--state", str(daemon.state)]
     subprocess.check_output([trimtab, "user", "init", "root", "--anonymous", "metrics", *state])
     tokens = []
-    for number in range(_TOKENS):
+    for number in range(count):
         subprocess.check_output([trimtab, "user", "add", f"reader{number}", "--role", "viewer", *state])
         made = subprocess.check_output([trimtab, "token", "new", f"reader{number}", "bench", "--json", *state])
         tokens.append(json.loads(made)["token"])
     return tokens
 
 
-def _read(daemon: RunningDaemon, tokens: list[str], rate: float, seconds: float) -> Iterator[Measured]:
+def _read(daemon: RunningDaemon, tokens: list[str], groups: int, rate: float, seconds: float) -> Iterator[Measured]:
     what, cpu = f"authenticated GET /api/v1/groups/{{id}}, {rate:,.0f}/s", processor(daemon.pid)
-    sent = sent_by("benchmarks.api", daemon.port, rate, seconds, *tokens, within=seconds + 120)
+    sent = sent_by("benchmarks.api", daemon.port, groups, rate, seconds, *tokens, within=seconds + 120)
     spent = processor(daemon.pid) - cpu
     yield from figures_of(what, sent, spent, at_rate=0.98 * rate, p99=at_most(20.0), processor=at_most(0.5))
 
@@ -66,8 +67,8 @@ def _read(daemon: RunningDaemon, tokens: list[str], rate: float, seconds: float)
 # The client, a process of its own
 
 
-async def _ask(port: int, rate: float, seconds: float, tokens: list[str]) -> Sent:
-    requests = cycle([_request(port, number, tokens) for number in range(_GROUPS)])
+async def _ask(port: int, groups: int, rate: float, seconds: float, tokens: list[str]) -> Sent:
+    requests = cycle([_request(port, number, tokens) for number in range(groups)])
     return await send(port, islice(requests, round(seconds * rate)), rate, connections=_CONNECTIONS)
 
 
@@ -78,5 +79,5 @@ def _request(port: int, number: int, tokens: list[str]) -> bytes:
 
 
 if __name__ == "__main__":
-    _, _port, _rate, _seconds, *_given = sys.argv
-    print_sent(asyncio.run(_ask(int(_port), float(_rate), float(_seconds), _given)))
+    _, _port, _groups, _rate, _seconds, *_given = sys.argv
+    print_sent(asyncio.run(_ask(int(_port), int(_groups), float(_rate), float(_seconds), _given)))

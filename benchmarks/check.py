@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.report.figures import ROUNDS, Figure, Measured, at_most, times
+from benchmarks.report.figures import Figure, Measured, at_most, rounds_of, times
 from benchmarks.report.measuring import Cost, command, processor_figure
 
 _TIMES = 10
@@ -39,24 +39,24 @@ def run(part: int = 1) -> Iterator[Measured]:
     trimtab = str(Path(sys.executable).parent / "trimtab")
     starts = {"python -c pass": [sys.executable, "-c", "pass"], "trimtab --help": [trimtab, "--help"]}
     costs: dict[str, list[Cost]] = {name: [] for name in starts}
-    for _ in range(7):
+    for _ in range(7 if part == 1 else 1):
         for name, argv in starts.items():
             costs[name].append(command(argv))
     yield processor_figure("start a program", costs["python -c pass"], by="python -c pass")
     yield processor_figure("start a program", costs["trimtab --help"], by="trimtab --help")
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
-        yield from _grown("groups", _of_groups, 1_000 // part, Path(place))
-        yield from _grown("counters", _of_counters, 6_000 // part, Path(place))
+        yield from _grown("groups", _of_groups, 1_000 // part, Path(place), rounds_of(part))
+        yield from _grown("counters", _of_counters, 6_000 // part, Path(place), rounds_of(part))
 
 
-def _grown(what: str, text_of: Callable[[int], str], count: int, place: Path) -> Iterator[Measured]:
+def _grown(what: str, text_of: Callable[[int], str], count: int, place: Path, rounds: int) -> Iterator[Measured]:
     trimtab = str(Path(sys.executable).parent / "trimtab")
     each = []
     for number in (count, count * _TIMES):
         file = place / f"{what}-{number}.yaml"
         file.write_text(text_of(number))
         ours, theirs = [], []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             ours.append(command([trimtab, "check", str(file)]))
             theirs.append(command([sys.executable, "-c", _ONLY_YAML, str(file)]))
         job = f"trimtab check, {number:,} {what}"

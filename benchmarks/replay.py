@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.report.figures import ROUNDS, Figure, Measured, at_most
+from benchmarks.report.figures import Figure, Measured, at_most, rounds_of
 from benchmarks.report.measuring import Cost, apart, cost_of, processor_figure
 from config.load import load
 from config.model.catalogue import Catalogue
@@ -51,7 +51,7 @@ def run(part: int = 1) -> Iterator[Measured]:
     """Measure both series: reading the file and replaying it, in a process of its own each time."""
     days = float(os.environ.get("REPLAY_DAYS", "30")) / part
     for name, values in _SERIES.items():
-        read, replayed = zip(*(apart(_measured, values, days) for _ in range(ROUNDS)), strict=True)
+        read, replayed = zip(*(apart(_measured, values, days) for _ in range(rounds_of(part))), strict=True)
         job = f"{days:g} days × {GROUPS} groups × {len(POLICIES)} policies, {name}"
         goal, memory = (at_most(25.0), at_most(400.0)) if name == "restless" else (None, None)
         yield processor_figure(f"replay {job}", replayed, goal=goal)

@@ -12,6 +12,11 @@ ROUNDS = 3
 """Rounds of a figure, unless it says otherwise: the median is told, the least and the greatest beside it."""
 
 
+def rounds_of(part: int) -> int:
+    """Return the rounds of a figure: one where only a part is run, whose figures do not matter."""
+    return ROUNDS if part == 1 else 1
+
+
 class Bound(Enum):
     """Which side of a goal is the good one."""
 
