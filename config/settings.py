@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from config.errors import Problem, Refused
 from config.model.access import SecretRef, secrets_in
 from config.model.catalogue import Catalogue, Site
+from config.model.where import Where
 
 _LARGEST = 64 * 1024
 
@@ -27,8 +28,10 @@ def read_secret(ref: SecretRef, environ: Mapping[str, str]) -> str:
         return secret
     if ref.credential is not None:
         return _read_file(str(_credentials(ref.credential, environ) / ref.credential))
+    if ref.vault is not None:
+        raise Refused(f"{ref.place} cannot be read here: only what knows the file's section vault can reach it")
     if ref.file is None:
-        raise Refused("a secret must name an environment variable, a file or a credential")
+        raise Refused("a secret must name an environment variable, a file, a credential or a place in the vault")
     return _read_file(ref.file)
 
 
@@ -60,17 +63,18 @@ def loose_secrets(catalogue: Catalogue) -> tuple[Problem, ...]:
     )
 
 
-def unread_secrets(catalogue: Catalogue, environ: Mapping[str, str]) -> tuple[Problem, ...]:
+def unread_secrets(catalogue: Catalogue, read: Callable[[SecretRef], str]) -> tuple[Problem, ...]:
     """Find secrets that cannot be read here and now, in the order of the file; each is a warning, reported once.
 
-    The file may be checked on another machine, or by another account, than those that it is written for.
+    ``read`` raises `Refused` for those. The file may be checked on another machine, or by another account, than those
+    that it is written for.
     """
     found: dict[SecretRef, Problem] = {}
     for ref, site in secret_places(catalogue):
         if ref in found:
             continue
         try:
-            read_secret(ref, environ)
+            read(ref)
         except Refused as error:
             found[ref] = Problem(file=site.file, line=site.line, column=site.column, message=f"{error} (as seen here)")
     return tuple(sorted(found.values()))
@@ -78,17 +82,26 @@ def unread_secrets(catalogue: Catalogue, environ: Mapping[str, str]) -> tuple[Pr
 
 def secret_places(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Site]]:
     """Yield every reference to a secret with the place of the entry that it belongs to."""
-    for section in ("sources", "clouds", "balancers", "profiles"):
+    for ref, where in secret_owners(catalogue):
+        yield ref, catalogue.sites[where]
+
+
+def secret_owners(catalogue: Catalogue) -> Iterator[tuple[SecretRef, Where]]:
+    """Yield every reference to a secret with the entry that it belongs to."""
+    for where, value in _owners(catalogue):
+        for ref in secrets_in(value):
+            yield ref, where
+
+
+def _owners(catalogue: Catalogue) -> Iterator[tuple[Where, object]]:
+    for section in ("sources", "counters", "clouds", "balancers", "profiles"):
         for name, entry in getattr(catalogue, section).items():
-            for ref in secrets_in(entry):
-                yield ref, catalogue.sites[section, name]
-    if catalogue.seal is not None:
-        yield catalogue.seal, catalogue.sites["seal", "key"]
-    for ref in secrets_in(catalogue.store):
-        yield ref, catalogue.sites[("store",)]
+            yield (section, name), entry
+    yield ("seal", "key"), catalogue.seal
+    yield ("store",), catalogue.store
+    yield ("vault",), catalogue.vault
     for group in catalogue.groups.values():
-        for ref in secrets_in(group.notify):
-            yield ref, catalogue.sites["groups", group.id]
+        yield ("groups", group.id), group.notify
 
 
 def _looseness(name: str) -> str | None:

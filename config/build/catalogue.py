@@ -129,6 +129,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         record=None if document.record is None else document.record.settings,
         listen=ListenOn() if document.listen is None else document.listen.settings,
         seal=None if document.seal is None else document.seal.key.ref,
+        vault=None if document.vault is None else document.vault.access,
         cloudstack_api=None if document.cloudstack_api is None else document.cloudstack_api.settings,
         store=None if document.store is None else document.store.place,
         sites=MappingProxyType(dict(sites)),

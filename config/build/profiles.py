@@ -37,10 +37,10 @@ def profile(id: ProfileId, entry: ProfileDocument) -> Profile:
 
 def _recipe(entry: ProfileDocument) -> Recipe:
     if entry.command is not None:
-        given = MappingProxyType(dict(entry.env))
+        env = {name: each if isinstance(each, str) else each.ref for name, each in entry.env.items()}
         return ProcessRecipe(
             command=tuple(entry.command),
-            env=given,
+            env=MappingProxyType(env),
             directory=entry.directory,
             limits=entry.limits.limits,
             new_privileges=entry.new_privileges is True,

@@ -235,6 +235,7 @@ _ROUNDING = 1e-9
 _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     references.unknown,
     references.repeats,
+    references.unreachable_secrets,
     thresholds.quorums,
     thresholds.units,
     thresholds.ranges,

@@ -11,6 +11,7 @@ from config.model.catalogue import Catalogue, Condition
 from config.model.counters import AlertedValue
 from config.model.effects import FirePolicy
 from config.model.where import Where, hint
+from config.settings import secret_owners
 
 
 def unknown(catalogue: Catalogue) -> Iterator[Finding]:
@@ -113,3 +114,11 @@ def needed(catalogue: Catalogue, keys: Iterable[Where]) -> frozenset[Where]:
 
 _ENTITY = 2
 """Length of the path to an entity: section and id."""
+
+
+def unreachable_secrets(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find secrets that are in a vault which the file does not say how to reach."""
+    if catalogue.vault is None:
+        for ref, where in secret_owners(catalogue):
+            if ref.vault is not None:
+                yield Finding(where, f"{ref.place} is out of reach: the file has no section vault", (("vault",), where))

@@ -13,7 +13,7 @@ from typing import Final
 
 from config.document.fields import mapping_at
 from config.document.places import Plain, walked
-from config.document.sources import SecretDocument
+from config.document.sources import is_reference
 from config.model.where import Where
 
 _PROGRAM: Final = "only the file may name programs and folders of the daemon's machine: declare the profile there"
@@ -40,17 +40,17 @@ _OF_THE_FILE: Final[Mapping[Where, str]] = {
 class Confinement:
     """What one file allows entities of the API to name."""
 
-    secrets: frozenset[tuple[Where, str, str]]
-    """Places without the name of the entry, and the references that stand there."""
+    secrets: frozenset[tuple[Where, tuple[tuple[str, str], ...]]]
+    """Places without the name of the entry, and the references that stand there, whole: keys and values, sorted."""
 
     @classmethod
     def of(cls, data: Mapping[str, Plain]) -> Confinement:
         """Read what a file allows."""
-        found = set[tuple[Where, str, str]]()
+        found = set[tuple[Where, tuple[tuple[str, str], ...]]]()
         for section, entries in data.items():
             if isinstance(entries, dict):
                 for name, entry in entries.items():
-                    found.update((place, *each) for _, place, each in _secrets(entry, (section, name)))
+                    found.update((place, each) for _, place, each in _secrets(entry, (section, name)))
         return cls(frozenset(found))
 
     def trespasses(self, key: Where, body: Mapping[str, Plain]) -> Iterator[tuple[Where, str]]:
@@ -60,17 +60,16 @@ class Confinement:
             if message is not None:
                 yield where, message
         for where, place, reference in _secrets(dict(body), key):
-            if (place, *reference) not in self.secrets:
+            if (place, reference) not in self.secrets:
                 yield where, _UNKNOWN
 
 
-def _secrets(value: Plain, key: Where) -> Iterator[tuple[Where, Where, tuple[str, str]]]:
-    """Yield each reference to a secret: its place, the place in any entry, how and where it is kept."""
+def _secrets(value: Plain, key: Where) -> Iterator[tuple[Where, Where, tuple[tuple[str, str], ...]]]:
+    """Yield each reference to a secret: its place, the place in any entry, and its keys and values, sorted."""
     for where, each in walked(value, key):
         kind = _kind(where)
-        if isinstance(each, dict) and mapping_at(kind) is SecretDocument:
-            for how, kept in each.items():
-                yield where, kind, (how, str(kept))
+        if isinstance(each, dict) and is_reference(mapping_at(kind)):
+            yield where, kind, tuple(sorted((how, str(kept)) for how, kept in each.items()))
 
 
 def _kind(where: Where) -> Where:

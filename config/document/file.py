@@ -47,6 +47,7 @@ from config.document.scalars import (
 from config.document.schedules import FreezeDocument
 from config.document.sources import SealDocument, SecretDocument, SourceDocument
 from config.document.storing import StoreDocument
+from config.document.vault import VaultDocument
 from config.model.catalogue import Mode, OnVanish, Projection, Victims
 from config.model.effects import EffectKind, FrozenDirection
 from config.model.observability import NoticeFormat, Severity
@@ -241,7 +242,7 @@ class Document(Declared):
 
     later: ClassVar[Mapping[str, str]] = {"services": "services"}
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify", "store"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"profiles", "notify", "store", "vault"})
 
     mibs: list[AbsolutePath] = key(
         "Folders with MIB files of one's own: their objects can then be named like the well-known ones.",
@@ -298,6 +299,11 @@ class Document(Declared):
         "The key that secrets in the store are encrypted under.",
         {"key": {"file": "/etc/trimtab/seal-key"}},
         left_out="seal-key in the state directory, made when it is first needed",
+    )
+    vault: Annotated[VaultDocument | None, Given] = key(
+        "HashiCorp Vault or OpenBao, where secrets are kept that are referred to by path and field.",
+        {"url": "https://vault.example.org:8200", "token": {"file": "/etc/trimtab/vault-token"}},
+        left_out="there is none",
     )
     cloudstack_api: Annotated[CloudstackApiDocument | None, Given] = key(
         "CloudStack's query API: which clouds its zones are, and which balancers its load-balancer rules are.",

@@ -13,7 +13,7 @@ from config.document.openstack import OpenstackKeys
 from config.document.parts import PartDocument, leading_somewhere
 from config.document.resource_limits import ResourceLimitsDocument
 from config.document.scalars import AbsolutePath, Given, HttpPath, Name, Port, PositiveSpan, Text, Variable, Yes
-from config.document.sources import SnmpDocument
+from config.document.sources import SnmpDocument, TextOrSecret
 
 
 class ReadyDocument(Declared):
@@ -35,7 +35,11 @@ class ProfileDocument(OpenstackKeys):
         ["python3", "-m", "http.server"],
         left_out="none; a cloud of this kind needs it",
     )
-    env: dict[Variable, str] = key("Environment of the program; TRIMTAB_* is added.", {"WORKERS": "4"}, default={})
+    env: dict[Variable, TextOrSecret] = key(
+        "Environment of the program; TRIMTAB_* is added. A secret is given by where it is kept.",
+        {"WORKERS": "4", "DB_PASSWORD": {"file": "/etc/trimtab/db"}},
+        default={},
+    )
     directory: Annotated[AbsolutePath | None, Given] = key(
         "Where the program starts: an absolute path.", "/srv/web", left_out="in the state directory"
     )

@@ -351,6 +351,8 @@ _HTTP_PATH = "/[!-~]{0,2000}"
 _IDENTIFIER = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _TEXT = "[^\\u0000]{1,4096}"
 _CREDENTIAL = "[A-Za-z0-9_:@-][A-Za-z0-9._:@-]{0,254}"
+_VAULT_PATH = "[A-Za-z0-9_.-]{1,200}(/[A-Za-z0-9_.-]{1,200}){1,20}"
+_MOUNT = "[A-Za-z0-9_.-]{1,200}(/[A-Za-z0-9_.-]{1,200}){0,20}"
 _LABEL = "[^\\u0000]{1,200}"
 
 Name = Annotated[
@@ -375,6 +377,14 @@ CredentialName = Annotated[
     str,
     _form(_CREDENTIAL, "the name of a credential: up to 255 letters, digits, and . _ : @ -, with no . first"),
     _pattern("credential name", _CREDENTIAL, "1 to 255 characters"),
+]
+VaultPath = Annotated[
+    str,
+    _form(_VAULT_PATH, "the path of a secret, with its mount, such as secret/trimtab/cloud (KV 2: without data/)"),
+    _pattern("path in the vault", _VAULT_PATH),
+]
+VaultMount = Annotated[
+    str, _form(_MOUNT, "a path without / at its ends, such as approle"), _pattern("path in the vault", _MOUNT)
 ]
 AbsolutePath = Annotated[str, _form(_PATH, "an absolute path"), _pattern("absolute path", _PATH)]
 BackendName = Annotated[

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Strict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
 
 from config.document.declared import Declared, key, must
 from config.document.quantities import BodyLimit
@@ -19,6 +21,7 @@ from config.document.scalars import (
     PositiveSpan,
     Text,
     Variable,
+    VaultPath,
     Yes,
 )
 from config.model.access import (
@@ -39,14 +42,17 @@ from config.model.access import (
 _Lax = Strict(False)
 
 
-class SecretDocument(Declared):
-    """Where a secret is kept. Secrets themselves never stand in this file."""
+class LocalSecretDocument(Declared):
+    """Where a secret is kept on this machine: one that is needed to reach the vault, or before it is reached."""
 
-    model_config = ConfigDict(title="secret")
+    model_config = ConfigDict(title="local secret")
 
     choice: ClassVar[tuple[str, ...]] = ("env", "file", "credential")
     choice_of: ClassVar[str] = "the place of the secret"
     hidden: ClassVar[frozenset[str]] = frozenset({"env", "file", "credential"})
+    refused: ClassVar[Mapping[str, str]] = {
+        "vault": "this secret is needed before the vault is reached, so it is kept on this machine"
+    }
 
     env: Annotated[Variable | None, Given] = key("The environment variable that holds the secret.", "SNMP_COMMUNITY")
     file: Annotated[Text | None, Given] = key(
@@ -61,6 +67,60 @@ class SecretDocument(Declared):
     def ref(self) -> SecretRef:
         """The reference itself."""
         return SecretRef(env=self.env, file=self.file, credential=self.credential)
+
+
+class SecretDocument(LocalSecretDocument):
+    """Where a secret is kept. Secrets themselves never stand in this file."""
+
+    model_config = ConfigDict(title="secret")
+
+    choice: ClassVar[tuple[str, ...]] = (*LocalSecretDocument.choice, "vault")
+    together: ClassVar[tuple[str, ...]] = ("vault", "field")
+    refused: ClassVar[Mapping[str, str]] = {}
+    hidden: ClassVar[frozenset[str]] = LocalSecretDocument.hidden | {"vault", "field"}
+
+    vault: Annotated[VaultPath | None, Given] = key(
+        "The path of the secret in the vault, with its mount; KV 2: without data/.", "secret/trimtab/cloud"
+    )
+    field: Annotated[Text | None, Given] = key(
+        "Which field of the secret in the vault.", "api_key", left_out="none: it goes with vault"
+    )
+
+    @property
+    def ref(self) -> SecretRef:
+        """The reference itself."""
+        return SecretRef(env=self.env, file=self.file, credential=self.credential, vault=self.vault, field=self.field)
+
+
+def is_reference(kind: type[Declared] | None) -> bool:
+    """Whether mappings of this class say where a secret is kept."""
+    return kind is not None and issubclass(kind, LocalSecretDocument)
+
+
+class _OrText:
+    """Reads text as it is, and anything else as a reference to a secret."""
+
+    def __get_pydantic_core_schema__(self, _: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Validate it."""
+
+        def read(value: object, inner: Callable[[object], SecretDocument]) -> str | SecretDocument:
+            if isinstance(value, str):
+                return value
+            if isinstance(value, dict):
+                return inner(value)
+            raise ValueError("text: put it in quotes, or say where a secret is kept, such as {file: PATH}")
+
+        return core_schema.no_info_wrap_validator_function(read, handler.generate_schema(SecretDocument))
+
+    def __get_pydantic_json_schema__(
+        self, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Tell editors of both."""
+        return {"anyOf": [{"type": "string", "title": "text"}, handler(core)]}
+
+
+TextOrSecret = Annotated[SecretDocument | str, _OrText()]
+"""The reference stands first: it is what `config.document.fields` finds at such a place."""
 
 
 class SealDocument(Declared):

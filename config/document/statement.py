@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from config.document.fields import is_hidden, mapping_at
 from config.document.places import Plain
-from config.document.sources import SecretDocument
+from config.document.sources import is_reference
 from config.model.where import Where
 from config.units import GroupId
 
@@ -26,7 +26,7 @@ _LONGEST = 60
 """Characters; a longer value is no help to a reader."""
 _HIDDEN_KEYS = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "user_data"})
 """Keys that people put secrets into, beside those that the document hides."""
-_WITHOUT_ENTRIES = frozenset({"cloudstack_api", "mibs", "notify", "record", "store"})
+_WITHOUT_ENTRIES = frozenset({"cloudstack_api", "mibs", "notify", "record", "store", "vault"})
 """Sections that have no entries of their own."""
 
 
@@ -113,6 +113,6 @@ def _kind_of_place(where: Where) -> Where:
 
 @lru_cache(maxsize=4096)
 def _is_secret(where: Where) -> bool:
-    if mapping_at(where[:-1]) is SecretDocument:
+    if is_reference(mapping_at(where[:-1])):
         return False  # says where the secret is kept
     return bool(_HIDDEN_KEYS & {*where[1:]}) or any(is_hidden(where[:length]) for length in range(2, len(where) + 1))

@@ -9,7 +9,7 @@ from pydantic import PlainValidator
 
 from config.document.declared import Declared, key, must, worded
 from config.document.scalars import Given
-from config.document.sources import SecretDocument
+from config.document.sources import LocalSecretDocument
 from config.model.storing import PostgresqlPlace
 
 _SCHEMES = frozenset({"postgresql", "postgres"})
@@ -50,7 +50,7 @@ class StoreDocument(Declared):
         "Its address, as libpq reads it; several hosts for a primary and its standbys.",
         "postgresql://trimtab@db.example.org/trimtab",
     )
-    password: Annotated[SecretDocument | None, Given] = key(
+    password: Annotated[LocalSecretDocument | None, Given] = key(
         "The password of its user.",
         {"file": "/etc/trimtab/database"},
         left_out="none is sent, unless libpq finds one (~/.pgpass)",

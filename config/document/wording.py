@@ -13,7 +13,7 @@ from config.document.declared import Declared
 from config.document.fields import example_at, is_hidden, mapping_at
 from config.document.places import ParsedText, Plain
 from config.document.profile_keys import known_keys
-from config.document.sources import SecretDocument
+from config.document.sources import is_reference
 from config.errors import Problem
 from config.model.where import Where, dotted, hint, nearest_of
 
@@ -128,7 +128,7 @@ def _expected(error: ErrorDetails, where: Where) -> str:
         near = nearest_of(str(error["input"]), words)
         tail = f"; the nearest is {near}" if near else ""
         return f"one of {', '.join(words)}{tail}" if words else str(context["expected"])
-    if mapping_at(where) is SecretDocument:
+    if is_reference(mapping_at(where)):
         return "a reference, and this file must not hold secrets: write {env: NAME} or {file: PATH}"
     if error["type"] in {"model_type", "dict_type"}:
         return f"a mapping{_keys_of(mapping_at(where))}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
 from config.units import Seconds, SourceId
@@ -16,13 +16,19 @@ class SecretRef:
     env: str | None = None
     file: str | None = None
     credential: str | None = None
-    """A credential of the service, as systemd hands it over. Exactly one of the three is set."""
+    """A credential of the service, as systemd hands it over."""
+    vault: str | None = None
+    """The path of a secret in the vault (`VaultAccess`). Exactly one of the four is set."""
+    field: str | None = None
+    """Which field of the vault's secret it is; set with ``vault``."""
 
     @property
     def place(self) -> str:
         """What messages call it: the place, never the secret."""
         if self.env is not None:
             return f"the environment variable {self.env}"
+        if self.vault is not None:
+            return f"the field {self.field} of {self.vault} in the vault"
         return f"the file {self.file}" if self.credential is None else f"the credential {self.credential}"
 
 
@@ -33,6 +39,8 @@ def secrets_in(value: object) -> Iterator[SecretRef]:
     elif isinstance(value, tuple):
         for each in value:
             yield from secrets_in(each)
+    elif isinstance(value, Mapping):
+        yield from secrets_in(tuple(value.values()))
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from secrets_in(getattr(value, field.name))
@@ -152,6 +160,40 @@ class HttpAccess:
 
 OPEN = HttpAccess()
 """No credentials, and the certificates that the system trusts."""
+
+
+# The vault: the one server that keeps secrets for us.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultToken:
+    """A token that was made for Trimtab."""
+
+    token: SecretRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppRole:
+    """A role that Trimtab logs in as, for a token of its own."""
+
+    role_id: str
+    secret_id: SecretRef
+    mount: str = "approle"
+    """Where the method is enabled, below ``auth/``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultAccess:
+    """HashiCorp Vault, or OpenBao."""
+
+    url: str
+    login: VaultToken | AppRole
+    namespace: str | None = None
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 5.0
+    """For each request."""
+    refresh: Seconds = 300.0
+    """After it a secret is read again, or after half of its lease if that is sooner."""
 
 
 # Sources: servers that answer for whole groups, declared once and named by counters.

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from config.model.access import PUBLIC, SecretRef, ServerSource, SnmpAccess
+from config.model.access import PUBLIC, SecretRef, ServerSource, SnmpAccess, VaultAccess
 from config.model.adjustments import Action
 from config.model.adjustments import Adjustment as Adjustment  # noqa: PLC0414 part of the model to its readers
 from config.model.adjustments import AdjustmentVerb as AdjustmentVerb  # noqa: PLC0414 part of the model to its readers
@@ -344,6 +344,8 @@ class Catalogue:
     """Where the daemon listens. No decision depends on it, nor does the digest."""
     seal: SecretRef | None = None
     """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
+    vault: VaultAccess | None = None
+    """Where secrets with a path are kept; ``None``: there is none. Nor does the digest depend on it."""
     cloudstack_api: CloudstackApi | None = None
     """What CloudStack's query API stands for; ``None``: it is not served. Nor does the digest depend on it."""
     store: PostgresqlPlace | None = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from config.model.access import SecretRef
 from config.units import Seconds
 
 
@@ -34,7 +35,8 @@ class ProcessRecipe:
     """How to start one member process; the driver adds ``TRIMTAB_*`` to the environment."""
 
     command: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    env: Mapping[str, str | SecretRef] = field(default_factory=lambda: MappingProxyType({}))
+    """Values, or where they are kept: those are read for each new member."""
     directory: str | None = None
     limits: ResourceLimits = UNLIMITED
     new_privileges: bool = False

@@ -23,6 +23,7 @@ def check(
     A file with problems is refused, exit 1. Warnings begin with `warning:` after the place; the file runs, exit 0.
     Secrets that cannot be read here are warnings that `--strict` does not count: they may be readable elsewhere.
     """
+    from collector.clients.vault.reader import SecretReader
     from config.checks.lint import lint
     from config.checks.vain_schedules import lint_at
     from config.load import load
@@ -38,7 +39,9 @@ def check(
         print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
         raise typer.Exit(PROBLEMS) from error
     counted = (*lint(catalogue, resized, certain), *lint_at(catalogue, clock.wall()), *loose_secrets(catalogue))
-    warnings = sorted((*counted, *unread_secrets(catalogue, os.environ)), key=by_place)
+    secrets = SecretReader(os.environ, lambda: clock.moment().steady)
+    secrets.use(catalogue)
+    warnings = sorted((*counted, *unread_secrets(catalogue, secrets)), key=by_place)
     if json:
         print_json(_rows(warnings, "warning"))
     else:

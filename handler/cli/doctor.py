@@ -12,6 +12,7 @@ from handler.cli.progress import waiting
 from handler.cli.terminal import DONE, PROBLEMS, AsJson, File, State, directory, lines, print_json, refusals
 
 if TYPE_CHECKING:
+    from config.model.catalogue import Catalogue
     from handler.operations.examining import Drivers
     from handler.ports.examination import DoctorFinding
 
@@ -33,7 +34,7 @@ def doctor(
     with refusals(json):
         catalogue = load(file)
         with waiting(f"asking clouds and balancers, for {within:.0f} s at most"):
-            findings = (*examined(catalogue, _drivers(directory(state)), within), *_unwritten(state))
+            findings = (*examined(catalogue, _drivers(catalogue, directory(state)), within), *_unwritten(state))
     problems = sum(finding.verdict is CheckVerdict.PROBLEM for finding in findings)
     if json:
         print_json([_row(finding) for finding in findings])
@@ -88,7 +89,7 @@ def _row(finding: DoctorFinding) -> dict[str, Any]:
     }
 
 
-def _drivers(state: Path) -> Drivers:
+def _drivers(catalogue: Catalogue, state: Path) -> Drivers:
     """Make drivers as the daemon over this state directory does; without a daemon, no member counts as ours."""
     from collector.clients.circuits import Circuits
     from handler.balancers.table import balancer_for
@@ -101,8 +102,9 @@ def _drivers(state: Path) -> Drivers:
 
     here = StateDirectory(state)
     ours = here.known_installation() or "doctor"
-    circuits = Circuits(clock.moment)
+    circuits, secret = Circuits(clock.moment), wiring.secret_reader()
+    secret.use(catalogue)
     return Drivers(
-        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, wiring.secret, circuits),
-        balancer=lambda each: balancer_for(each, here.listeners, clock.wall, wiring.secret, ours, circuits),
+        cloud=lambda each: orchestrator_for(each, ours, here.path, clock.wall, no_papers, secret, circuits),
+        balancer=lambda each: balancer_for(each, here.listeners, clock.wall, secret, ours, circuits),
     )

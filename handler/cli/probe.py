@@ -114,7 +114,9 @@ def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str],
     member = MemberTarget(name=MemberName(address), address=address, counted=True)
 
     async def ask() -> list[Any]:
-        poller = wiring.poller()
+        secret = wiring.secret_reader()
+        secret.use(catalogue)
+        poller = wiring.poller(secret)
         try:
             roster = Roster(group=group, members=(member,))
             return list(probed_plain(await probing.probe(poller, clock.moment, catalogue, roster, counters)))

@@ -13,6 +13,7 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from collector.clients.circuits import Circuits
 from collector.clients.http.client import HttpClient
+from collector.clients.vault.reader import SecretReader
 from collector.sources.cloudstack.source import CloudstackSource
 from collector.sources.haproxy.source import HaproxySource
 from collector.sources.http.source import HttpSource
@@ -27,10 +28,8 @@ from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
 from collector.sources.pushed import AlertedSource, PushedSource
 from collector.sources.snmp import SnmpSource
-from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
-from config.settings import read_secret
 from config.units import MemberName, Moment
 from handler import logs
 from handler.balancers.table import balancer_for
@@ -73,7 +72,7 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
     def papers(member: MemberName) -> Mapping[str, str]:
         return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
 
-    circuits = Circuits(held.moment)
+    circuits, secret = Circuits(held.moment), secret_reader()
 
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
@@ -106,15 +105,16 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
                 clock=held.wall,
                 generation=generation,
             ),
-            poller=poller(board, pushes, held.moment, circuits),
+            poller=poller(secret, board, pushes, held.moment, circuits),
             balancer_for=balancer,
             clock=held.moment,
             held=held,
             lost=opened.lost,
             notification_sender=NotificationSender(
-                environ=os.environ, clock=held.wall, source=f"/trimtab/{installation}"
+                environ=os.environ, read_secret=secret, clock=held.wall, source=f"/trimtab/{installation}"
             ),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
+            secrets=secret,
             seal_key=lambda ref: OwnKeyFile(directory.seal_key) if ref is None else ReferredKey(ref, secret),
             recordings=directory.recordings,
             audit=directory.audit,
@@ -126,6 +126,7 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
 
 
 def poller(
+    secret: SecretReader,
     board: Board | None = None,
     pushes: Pushes | None = None,
     moment: Callable[[], Moment] = clock.moment,
@@ -159,10 +160,13 @@ def _log_plugin(plugin: str, wrong: str | None) -> None:
         logs.warn("plugin_failed", plugin=plugin, error=wrong)
 
 
-def secret(ref: SecretRef) -> str:
-    """Read a secret from the place that the file names.
+def _tell_of_secret(path: str, wrong: str | None) -> None:
+    if wrong is None:
+        logs.say("vault_recovered", path=path)
+    else:
+        logs.warn("vault_failed", path=path, error=wrong, note="the last value stays, if there is one")
 
-    Raises:
-        Refused: there is none, or other accounts can read it.
-    """
-    return read_secret(ref, os.environ)
+
+def secret_reader() -> SecretReader:
+    """Build the reader of secrets; it knows no vault until it is given a catalogue to use."""
+    return SecretReader(os.environ, lambda: clock.moment().steady, _tell_of_secret)

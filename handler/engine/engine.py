@@ -185,6 +185,7 @@ class Engine:
             asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
             asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
+            asyncio.create_task(self._every(_WATCH, "secrets", self._refresh_secrets)),
             asyncio.create_task(self._heartbeat()),
         ]
         self._housekeeping.start()
@@ -305,6 +306,7 @@ class Engine:
                 self._arrange()
                 clouds = {runtime.id: runtime.definition.cloud.id for runtime in self.runtimes.values()}
                 self.parts.converger.witnesses.expect(clouds)
+                await asyncio.to_thread(self.parts.secrets.use, catalogue)
                 self._declared = declared
         finally:
             if self._declared is not None:  # the old one goes on if the new one could not be written down
@@ -367,6 +369,11 @@ class Engine:
         if self._timekeeper is not None:
             async with self.changing:
                 await self._timekeeper.look()
+
+    async def _refresh_secrets(self) -> None:
+        seal = self.catalogue().seal
+        if await asyncio.to_thread(self.parts.secrets.refresh) and seal is not None and seal.vault is not None:
+            await self.credentials.take_key(self.parts.seal_key(seal))
 
     async def _flush(self) -> None:
         await self.ingest.hooks.flush()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collector.clients.circuits import EndpointStatus
+from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
 from config.model.access import SecretRef
 from config.model.balancers import Balancer
@@ -42,6 +43,8 @@ class EngineParts:
     clock: Callable[[], Moment]
     notification_sender: NotificationSender
     inbox: Inbox
+    secrets: SecretReader
+    """Gives the secrets that the file refers to; it reads those of a vault before they are asked for."""
     seal_key: Callable[[SecretRef | None], KeySource]
     """Returns where the seal's key is kept, by what the file's section ``seal`` refers to."""
     held: HeldClock | None = None

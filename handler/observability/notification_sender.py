@@ -9,7 +9,6 @@ import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import assert_never
 from urllib.parse import urlsplit
 
@@ -19,7 +18,6 @@ from collector.samples import Reply
 from config.errors import Refused
 from config.model.access import OPEN, SecretRef
 from config.model.observability import NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
-from config.settings import read_secret
 from config.units import Instant, Moment, Monotonic, Seconds
 from handler.observability.notice_bodies import body, content, proof, slack
 from handler.ports.notices import News, Notice
@@ -50,12 +48,13 @@ class NotificationSender:
         self,
         *,
         environ: Mapping[str, str],
+        read_secret: Callable[[SecretRef], str],
         clock: Callable[[], Instant],
         source: str = "/trimtab",
         command_timeout: Seconds = 30.0,
         url_timeout: Seconds = 10.0,
     ) -> None:
-        self._environ = environ
+        self._environ, self._read_secret = environ, read_secret
         self._clock = clock
         self._source = source
         self._command_timeout = command_timeout
@@ -63,7 +62,7 @@ class NotificationSender:
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="notify")
         self._http = HttpClient(
             clock=lambda: Moment(wall=clock(), steady=Monotonic(clock())),
-            read_secret=partial(read_secret, environ=environ),
+            read_secret=read_secret,
         )
 
     async def send(self, target: NotifyTarget, notice: News) -> UndeliveredNotice | None:
@@ -144,8 +143,7 @@ class NotificationSender:
 
     async def _secret(self, ref: SecretRef) -> str:
         """Read the secret in a thread of our own: those of the store must never wait for a file."""
-        read = partial(read_secret, ref, self._environ)
-        return await asyncio.get_running_loop().run_in_executor(self._workers, read)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, self._read_secret, ref)
 
     async def _question(self, target: NotifyUrl | NotifySlack, notice: News) -> HttpRequest:
         """Write the request.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import assert_never
 
 from collector.clients.circuits import Circuits
-from config.errors import Refused
 from config.model.access import SecretRef
 from config.model.catalogue import (
     Cloud,
@@ -25,16 +24,7 @@ from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.orchestrators.simulated.driver import SimulatedOrchestrator
-from handler.ports.orchestrator import Orchestrator, Papers, no_papers
-
-
-def no_secrets(_: SecretRef) -> str:
-    """Refuse to read a secret, for callers that reach no cloud.
-
-    Raises:
-        Refused: always.
-    """
-    raise Refused("no secrets can be read here")
+from handler.ports.orchestrator import Orchestrator, Papers, no_papers, no_secrets
 
 
 def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
@@ -55,7 +45,7 @@ def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
     spans = clock if elapsed is None else elapsed
     match declaration:
         case ProcessCloud():
-            return ProcessOrchestrator(declaration, installation, directory, spans, papers)
+            return ProcessOrchestrator(declaration, installation, directory, spans, papers, read_secret)
         case SimulatedCloud():
             return SimulatedOrchestrator(declaration, installation, directory, clock)
         case CloudstackCloud():

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
+from config.errors import Refused
+from config.model.access import SecretRef
 from config.model.catalogue import Profile
 from config.units import GroupId, MemberName, PartName, Seconds
 from handler.planning.headroom import Quota
@@ -35,6 +37,15 @@ secret: a driver hands them to the machine only."""
 def no_papers(_: MemberName) -> Mapping[str, str]:
     """For callers that create no members."""
     return {}
+
+
+def no_secrets(_: SecretRef) -> str:
+    """Refuse to read a secret, for callers that reach no cloud.
+
+    Raises:
+        Refused: always.
+    """
+    raise Refused("no secrets can be read here")
 
 
 class Orchestrator(Protocol):

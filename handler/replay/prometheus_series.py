@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
+from collector.clients.vault.reader import SecretReader
 from collector.sources.prometheus.parsing import PromSeries, decode
 from collector.sources.prometheus.questions import with_stamps
-from config.model.access import OPEN, HttpAccess, PrometheusServer, SecretRef
+from config.model.access import OPEN, HttpAccess, PrometheusServer
 from config.model.catalogue import Catalogue
-from config.settings import read_secret
 from config.units import GroupId, Instant, Moment, Monotonic
 from handler.replay.prometheus_rows import QueryResult, Ranged, ranged, samples_of
 from handler.replay.samples import Samples, Unreplayable
@@ -42,7 +42,9 @@ def read_prometheus(
         Unreplayable: it does not answer, or not completely, or has no value; no counter's source is Prometheus.
     """
     asked, caveats = ranged(catalogue, groups, since, until)
-    return asyncio.run(_read(url.rstrip("/"), _access(catalogue, url), asked)), caveats
+    secrets = SecretReader(os.environ, lambda: 0.0)
+    secrets.use(catalogue)
+    return asyncio.run(_read(url.rstrip("/"), _access(catalogue, url), asked, secrets)), caveats
 
 
 def _access(catalogue: Catalogue, url: str) -> HttpAccess:
@@ -50,8 +52,8 @@ def _access(catalogue: Catalogue, url: str) -> HttpAccess:
     return next((server.access for server in servers if server.url.rstrip("/") == url.rstrip("/")), OPEN)
 
 
-async def _read(url: str, access: HttpAccess, asked: Sequence[Ranged]) -> Samples:
-    client = HttpClient(clock=_no_clock, read_secret=_secret)
+async def _read(url: str, access: HttpAccess, asked: Sequence[Ranged], secrets: SecretReader) -> Samples:
+    client = HttpClient(clock=_no_clock, read_secret=secrets)
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def lines(one: Ranged, query: str) -> list[PromSeries]:
@@ -99,7 +101,3 @@ async def _page(
 def _no_clock() -> Moment:
     """Return a constant: the arrival of a response does not matter, since its points have their own times."""
     return Moment(wall=Instant(0.0), steady=Monotonic(0.0))
-
-
-def _secret(ref: SecretRef) -> str:
-    return read_secret(ref, os.environ)

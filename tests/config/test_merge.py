@@ -118,6 +118,23 @@ def test_an_entity_is_refused_at_its_place_with_the_words_that_the_file_gets(
     assert any(problem in each for each in refused(*entities)), refused(*entities)
 
 
+def test_an_entity_may_name_a_field_of_the_vault_only_with_the_path_that_it_has_in_the_file() -> None:
+    vault = 'vault: {url: "https://vault.example.org", token: {env: A}}\n'
+    profiles = "  %s: {cloud: box, command: [serve], snmp: {community: {vault: secret/%s, field: %s}}}\n"
+    file = vault + FILE.replace(
+        "profiles: {web: {cloud: box, command: [serve], snmp: {community: {env: SNMP}}}}\n",
+        "profiles:\n" + profiles % ("web", "web", "community") + profiles % ("api", "api", "password"),
+    )
+
+    def found(path: str, field: str) -> int:
+        community = {"vault": f"secret/{path}", "field": field}
+        body = {"cloud": "box", "snmp": {"community": community}}
+        return len(list(trespasses(read(file), [entity(Section.PROFILES, "p-bcd", body)])))
+
+    assert (found("web", "community"), found("api", "password")) == (0, 0)
+    assert (found("web", "password"), found("api", "community")) == (1, 1)
+
+
 def test_an_entity_may_name_a_secret_that_the_file_names_in_the_same_place() -> None:
     def profile(community: str) -> Entity:
         return entity(Section.PROFILES, "p-bcd", {"cloud": "box", "snmp": {"community": {"env": community}}})

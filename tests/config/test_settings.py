@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -92,11 +94,17 @@ def test_a_secret_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) 
     assert loose_secrets(parse(MODEL % (tmp_path / "missing"), "model.yaml")) == ()
 
 
+def reading(environ: dict[str, str]) -> Callable[[SecretRef], str]:
+    return partial(read_secret, environ=environ)
+
+
 def test_secrets_that_cannot_be_read_are_reported_at_their_entries_and_never_shown(tmp_path: Path) -> None:
     file, missing = secret_file(tmp_path / "s", mode=0o600), tmp_path / "missing"
 
     def problems(file: Path, environ: dict[str, str]) -> list[tuple[int, str]]:
-        return [(each.line, each.message) for each in unread_secrets(parse(MODEL % file, "model.yaml"), environ)]
+        return [
+            (each.line, each.message) for each in unread_secrets(parse(MODEL % file, "model.yaml"), reading(environ))
+        ]
 
     assert problems(file, {"COMMUNITY": "public"}) == []
     assert problems(missing, {}) == [
@@ -110,7 +118,7 @@ def test_secrets_that_cannot_be_read_are_reported_at_their_entries_and_never_sho
 
 def test_a_secret_that_several_entries_share_is_reported_once() -> None:
     text = MODEL.replace("{file: %s}", "{env: COMMUNITY}")
-    assert [each.line for each in unread_secrets(parse(text, "model.yaml"), {})] == [3]
+    assert [each.line for each in unread_secrets(parse(text, "model.yaml"), reading({}))] == [3]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another account")

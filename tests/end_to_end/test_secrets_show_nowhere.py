@@ -12,13 +12,18 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.daemon import Daemon, a_daemon
+from tests.support.vault import FakeVault
 
 API = "/api/v1"
-BY_VARIABLE, BY_FILE, BY_CREDENTIAL, OF_HOOK, PASSWORD = (
-    f"canary-{kind}-7f3a9c5e1b2d4f6a8c0e7f3a9c5e" for kind in ("variable", "file", "credential", "hook", "password")
+BY_VARIABLE, BY_FILE, BY_CREDENTIAL, BY_VAULT, OF_MEMBER, OF_HOOK, PASSWORD = (
+    f"canary-{kind}-7f3a9c5e1b2d4f6a8c0e7f3a9c5e"
+    for kind in ("variable", "file", "credential", "vault", "member", "hook", "password")
 )
+KEPT = {"bearer", "hook", "seal", "token", "member-keys", "secret-id", "of-member"}
+"""Files that secrets are kept in."""
 MODEL = """\
 seal: {{key: {{credential: seal}}}}
+vault: {{url: "{vault}", approle: {{role_id: role-1, secret_id: {{file: {place}/secret-id}}}}}}
 sources: {{prom: {{prometheus: {{url: "http://127.0.0.1:9", bearer: {{file: {place}/bearer}}}}}}}}
 counters:
   load: {{snmp: 1.3.6.1.4.1.8072.9999.1.0, range: [0, 100]}}
@@ -30,7 +35,12 @@ policies:
   out: {{when: [busy], add: 1}}
   more: {{when: [long], add: 1}}
 clouds: {{box: {{process: {{}}}}}}
-profiles: {{app: {{cloud: box, command: [sleep, "3600"], snmp: {{community: {{env: CANARY}}, port: 1}}}}}}
+profiles:
+  app:
+    cloud: box
+    command: [sleep, "3600"]
+    snmp: {{community: {{env: CANARY}}, port: 1}}
+    env: {{PIN: {{vault: secret/app/db, field: pin}}, OTHER_PIN: {{file: {place}/of-member}}}}
 groups: {{web: {{profile: app, min: 1, max: 2, interval: 0.5s, policies: [out, more]}}}}
 """
 
@@ -54,23 +64,40 @@ def secret_file(path: Path, secret: str) -> Path:
 
 @pytest.fixture(scope="module")
 def planted() -> Iterator[Planted]:
-    with a_daemon("") as daemon:
+    with FakeVault.running() as vault, a_daemon("") as daemon:
         place = daemon.place
+        vault.write("secret/app/db", {"pin": BY_VAULT})
+        secret_file(place / "secret-id", vault.role()[1])
+        secret_file(place / "of-member", OF_MEMBER)
         (place / "credentials").mkdir()
         secret_file(place / "bearer", BY_FILE)
         secret_file(place / "credentials" / "seal", BY_CREDENTIAL)
         daemon.environment = {"CANARY": BY_VARIABLE, "CREDENTIALS_DIRECTORY": str(place / "credentials")}
-        daemon.declare(MODEL.format(place=place))
+        daemon.declare(MODEL.format(place=place, vault=vault.url))
         daemon.start()
         planted = Planted(daemon, dict(used(daemon)))
         daemon.settled(1)
+        planted.secrets |= {"secret id": vault.role()[1], "token of the vault": next(iter(vault.tokens))}
+        silent_vault(daemon, vault)
         planted.shown = dict(readable(daemon))
         yield planted
+
+
+def silent_vault(daemon: Daemon, vault: FakeVault) -> None:
+    """Have the daemon tell that the vault lacks a secret, that it may not read one, and that it is silent."""
+    text = MODEL.format(place=daemon.place, vault=vault.url)
+    for path in ("secret/app/nothing", "secret/other/db"):
+        daemon.declare(text.replace("secret/app/db", path))
+        assert daemon.trimtab("reload").code == 0
+    vault.dead = True
+    daemon.declare(text)
+    assert daemon.trimtab("reload").code == 0
 
 
 def used(daemon: Daemon) -> Iterator[tuple[str, str]]:
     """Use a secret of each kind, and yield those."""
     yield from (("variable", BY_VARIABLE), ("file", BY_FILE), ("credential", BY_CREDENTIAL))
+    yield from (("vault", BY_VAULT), ("file of a member", OF_MEMBER))
     assert daemon.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
     yield "the state directory's token", daemon.token
     token = daemon.trimtab("token", "new", "ada", "laptop").out.strip()
@@ -110,7 +137,7 @@ def readable(daemon: Daemon) -> Iterator[tuple[str, str]]:
         yield f"trimtab {words}", done.out + done.err
     assert daemon.trimtab("backup", str(daemon.place / "copy")).code == 0
     for path in sorted(daemon.place.rglob("*")):
-        if path.is_file() and path.name not in {"bearer", "hook", "seal", "token", "member-keys"}:
+        if path.is_file() and path.name not in KEPT:
             yield f"file {path.relative_to(daemon.place)}", path.read_bytes().decode("latin-1")
     for line in sorted(Path("/proc").glob("[0-9]*/cmdline")):
         with contextlib.suppress(OSError):  # it may have ended
@@ -127,7 +154,7 @@ def answers(daemon: Daemon) -> Iterator[tuple[str, str]]:
 
 
 def test_no_secret_shows_anywhere_that_it_is_not_kept(planted: Planted) -> None:
-    assert len(planted.secrets) == 11
+    assert len(planted.secrets) == 15
     assert all(len(secret) >= 20 for secret in planted.secrets.values()), "a short one would be found by chance"
     found = [
         (kind, where)
@@ -140,6 +167,7 @@ def test_no_secret_shows_anywhere_that_it_is_not_kept(planted: Planted) -> None:
 
 def test_the_search_looks_where_secrets_would_be(planted: Planted) -> None:
     text = "\n".join(planted.shown)
+    assert "vault_failed" in planted.shown["file log"]
     for place in (
         "GET /api/v1/keys",
         "GET /metrics",

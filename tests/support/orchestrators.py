@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from config.model.access import SecretRef
 from config.model.catalogue import NoProgram, ProcessCloud, ProcessRecipe, Profile, SimulatedCloud
 from config.model.simulation import Behaviour, BootTime
 from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
@@ -22,7 +23,7 @@ from handler.orchestrators.simulated.ledger import SimulationLedger
 from handler.orchestrators.simulated.simulation import Simulation
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
-from handler.ports.orchestrator import Launch, Orchestrator
+from handler.ports.orchestrator import Launch, Orchestrator, no_secrets
 from tests.support.waiting import until
 
 AT_ONCE = Behaviour(boot=BootTime(median=0.0, p95=0.0), stop=0.0)
@@ -81,9 +82,13 @@ class ProcessStage:
     there: str = field(default_factory=installation)
     recipe: ProcessRecipe = field(default_factory=a_recipe)
 
-    def driver(self, *, elsewhere: bool = False) -> ProcessOrchestrator:
+    def driver(
+        self, *, elsewhere: bool = False, read_secret: Callable[[SecretRef], str] = no_secrets
+    ) -> ProcessOrchestrator:
         name = self.there if elsewhere else self.here
-        return ProcessOrchestrator(ProcessCloud(id=CloudId("box")), name, self.directory / name, self.clock)
+        return ProcessOrchestrator(
+            ProcessCloud(id=CloudId("box")), name, self.directory / name, self.clock, read_secret=read_secret
+        )
 
     def launch(
         self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, recipe: ProcessRecipe | None = None

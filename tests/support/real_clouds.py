@@ -1,7 +1,8 @@
 """Which real clouds there are to test on. Only this module decides that; tests say ``@pytest.mark.bed("openstack")``.
 
 ``TRIMTAB_REAL_OPENSTACK`` names a cloud of ``clouds.yaml``, ``TRIMTAB_REAL_OPENNEBULA`` the ``bed.json`` of an
-OpenNebula, which says whether there is a OneFlow beside it.
+OpenNebula, which says whether there is a OneFlow beside it, ``TRIMTAB_REAL_VAULT`` and ``TRIMTAB_REAL_VAULT_TOKEN`` the
+address and the root token of a Vault or OpenBao for tests (``bao server -dev``).
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from _pytest.mark import ParameterSet
 
 OPENSTACK = os.environ.get("TRIMTAB_REAL_OPENSTACK", "")
 OPENNEBULA = os.environ.get("TRIMTAB_REAL_OPENNEBULA", "")
-NAMES = {"openstack": "OpenStack", "opennebula": "OpenNebula", "oneflow": "OneFlow"}
+VAULT = os.environ.get("TRIMTAB_REAL_VAULT", "")
+VAULT_TOKEN = os.environ.get("TRIMTAB_REAL_VAULT_TOKEN", "")
+NAMES = {"openstack": "OpenStack", "opennebula": "OpenNebula", "oneflow": "OneFlow", "vault": "Vault"}
 
 
 def is_here(cloud: str) -> bool:
     """Whether there is such a cloud to test on."""
     if cloud == "openstack":
         return bool(OPENSTACK)
+    if cloud == "vault":
+        return bool(VAULT and VAULT_TOKEN)
     if cloud == "opennebula" or not OPENNEBULA:
         return bool(OPENNEBULA)
     return cloud in json.loads(Path(OPENNEBULA).read_text())

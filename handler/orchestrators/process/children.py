@@ -73,7 +73,7 @@ class HeldChild:
 
 @contextmanager
 def held(
-    name: MemberName, recipe: ProcessRecipe, mark: Mapping[str, str], *, directory: Path, output: int
+    name: MemberName, recipe: ProcessRecipe, environment: Mapping[str, str], *, directory: Path, output: int
 ) -> Iterator[HeldChild]:
     """Start a process in a new session without our descriptors, and end it again if the block raises.
 
@@ -83,7 +83,7 @@ def held(
     Args:
         name: the member.
         recipe: what to run, and within which limits.
-        mark: variables that override the recipe's environment.
+        environment: its variables: the recipe's, with their secrets, and those that identify the member.
         directory: its working directory, unless the recipe names one.
         output: a descriptor for its output.
 
@@ -99,7 +99,7 @@ def held(
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            child = _spawned(name, recipe, mark, where=where, output=output, report=theirs.fileno())
+            child = _spawned(name, recipe, environment, where=where, output=output, report=theirs.fileno())
         try:
             yield HeldChild(child=child, recipe=recipe, channel=ours)
         except BaseException:
@@ -130,13 +130,13 @@ def ending(name: MemberName) -> int | None:
 
 
 def _spawned(
-    name: MemberName, recipe: ProcessRecipe, mark: Mapping[str, str], *, where: Path, output: int, report: int
+    name: MemberName, recipe: ProcessRecipe, environment: Mapping[str, str], *, where: Path, output: int, report: int
 ) -> Child:
     begin = (sys.executable, "-I", "-S", _BEGINNING, str(report), limits.spelt(recipe))
     try:
         child = subprocess.Popen(
             (*begin, *recipe.command),
-            env={**_inherited(), **recipe.env, **mark},
+            env={**_inherited(), **environment},
             cwd=where,
             stdin=subprocess.DEVNULL,
             stdout=output,

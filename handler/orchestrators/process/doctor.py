@@ -40,7 +40,8 @@ def _look(recipe: ProcessRecipe, directory: Path, environ: Mapping[str, str]) ->
         path = where / program
         found = str(path) if path.is_file() and os.access(path, os.X_OK) else None
     else:
-        found = shutil.which(program, path=recipe.env.get("PATH", environ.get("PATH", os.defpath)))
+        searched = recipe.env.get("PATH", environ.get("PATH", os.defpath))
+        found = shutil.which(program, path=searched if isinstance(searched, str) else os.defpath)
     if found is None:
         return wrong(f"there is no program {program}", f"install it, or {_REMEDY}")
     if gains_privileges(found) and not recipe.new_privileges:

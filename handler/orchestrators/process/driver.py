@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from collector.clients.concurrency import KeyedLock
-from config.causes import FailureCause
-from config.errors import DriverError, Permanent, Transient
+from config.causes import READABLE, FailureCause
+from config.errors import DriverError, Permanent, Transient, TrimtabError
+from config.model.access import SecretRef
 from config.model.catalogue import ProcessCloud, ProcessRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.orchestrators.process import children, procfs
@@ -26,7 +27,7 @@ from handler.orchestrators.process.registry import MarkedProcess, ProcessRegistr
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
 from handler.ports.examination import Check
-from handler.ports.orchestrator import Launch, Papers, ending_of, no_papers
+from handler.ports.orchestrator import Launch, Papers, ending_of, no_papers, no_secrets
 
 _LEFT_GRACE: Seconds = 10.0
 """Grace for processes that a member leaves behind when it ends by itself."""
@@ -49,8 +50,9 @@ class ProcessOrchestrator:
         directory: Path,
         clock: Callable[[], Instant],
         papers: Papers = no_papers,
+        read_secret: Callable[[SecretRef], str] = no_secrets,
     ) -> None:
-        self._papers = papers
+        self._papers, self._read_secret = papers, read_secret
         self._cloud = declaration.id
         self._directory = directory.absolute()
         self._registry = ProcessRegistry(self._directory / "members", installation)
@@ -94,7 +96,7 @@ class ProcessOrchestrator:
         """Start a process, or return the existing one with the name. One that ends at once is not in the next listing.
 
         Raises:
-            Permanent: the recipe cannot work, or no address is free.
+            Permanent: the recipe cannot work, a secret of its environment cannot be read, or no address is free.
             Transient: the machine lacks something, or ``/proc`` cannot be read.
         """
         self._attend()
@@ -185,7 +187,7 @@ class ProcessOrchestrator:
             raise Permanent(f"profile {launch.profile.id} has no command", cause=FailureCause.LAUNCH_CONFIGURATION)
         if name in self._started:  # the last process with this name has ended, but is not collected yet
             self._end_with(name, self._started[name])
-        given = {**self._papers(name), **mark.environment(self._directory)}
+        given = {**self._environment(launch), **self._papers(name), **mark.environment(self._directory)}
         output = self._logs.open(name)
         try:
             with children.held(name, recipe, given, directory=self._directory, output=output) as child:
@@ -196,6 +198,17 @@ class ProcessOrchestrator:
         self._started[name] = member.process
         await_mark(member)
         return member
+
+    def _environment(self, launch: Launch) -> dict[str, str]:
+        """Return the recipe's variables with the secrets that they refer to, read now. Raises `Permanent`."""
+        recipe, given = launch.profile.recipe, dict[str, str]()
+        for name, value in recipe.env.items() if isinstance(recipe, ProcessRecipe) else ():
+            try:
+                given[name] = value if isinstance(value, str) else self._read_secret(value)
+            except (TrimtabError, OSError) as error:
+                about = f"{self._cloud}: {name} of profile {launch.profile.id}"
+                raise Permanent(f"{about}: {error}", cause=FailureCause.CREDENTIALS, remedy=READABLE) from None
+        return given
 
     def _run(self, child: children.HeldChild, member: MarkedProcess) -> None:
         """Write the line first, and strike it last: a crash leaves a line without a program, never the reverse."""

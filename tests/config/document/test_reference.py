@@ -98,6 +98,7 @@ BESIDE: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("ConditionDocument", "per_member"): {"across": "sum"},
     ("ConditionDocument", "above"): {"counter": "ttfb"},
     ("NotifyDocument", "secret"): {"command": APART},
+    ("SecretDocument", "field"): {"file": APART},
     ("ListenDocument", "address"): CERTIFIED,
     ("ListenDocument", "clients"): CERTIFIED,
     ("CounterDocument", "server"): QUERY,
@@ -163,6 +164,8 @@ def document(section: Section, key: str, value: object) -> dict[str, Any]:
     put(name, mapping, key, value)
     for (outer, inner_key), around in AROUND.get((name, key), {}).items():
         first[outer].pop(inner_key, None) if around is APART else first[outer].update({inner_key: around})
+    if name == "SecretDocument":
+        whole["vault"] = copy.deepcopy(WHOLE["properties"]["vault"]["examples"][0])
     whole |= {place[0]: first if single else {**whole.get(place[0], {}), "example": first}}
     return whole
 

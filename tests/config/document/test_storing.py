@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.access import SecretRef
 from config.model.storing import PostgresqlPlace
-from config.settings import unread_secrets
+from config.settings import read_secret, unread_secrets
 
 URL = "postgresql://trimtab@db1,db2:5433/trimtab?target_session_attrs=read-write"
 
@@ -23,7 +25,7 @@ def test_an_address_is_kept_as_libpq_reads_it(url: str) -> None:
 def test_a_password_is_a_reference_and_is_missed_where_it_is_not() -> None:
     catalogue = parse(f"store: {{url: '{URL}', password: {{env: DATABASE}}}}", "a.yaml")
     assert catalogue.store == PostgresqlPlace(url=URL, password=SecretRef(env="DATABASE"))
-    (problem,) = unread_secrets(catalogue, {})
+    (problem,) = unread_secrets(catalogue, partial(read_secret, environ={}))
     assert (problem.line, "DATABASE" in problem.message) == (1, True)
 
 

@@ -12,15 +12,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from config.model.access import SecretRef
 from config.model.observability import NoticeFormat, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
+from config.settings import read_secret
 from handler.ingest.alerts.signatures import forged
 from handler.observability.notice_bodies import body
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
+from tests.support.collector import no_secret
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
 from tests.support.waiting import PATIENT, until
 
@@ -34,7 +37,8 @@ def carried(
 
     async def attempt() -> UndeliveredNotice | None:
         notification_sender = NotificationSender(
-            environ=ENVIRON | environ,
+            environ=ENVIRON,
+            read_secret=partial(read_secret, environ=ENVIRON | environ),
             clock=lambda: NOW,
             command_timeout=command_timeout,
             url_timeout=url_timeout,
@@ -144,7 +148,7 @@ def test_a_command_is_ended_when_the_daemon_stops(tmp_path):
     page = script(tmp_path / "page.py", HANGS.format(pids=str(pids)))
 
     async def stopped() -> None:
-        notification_sender = NotificationSender(environ=ENVIRON, clock=lambda: NOW)
+        notification_sender = NotificationSender(environ=ENVIRON, read_secret=no_secret, clock=lambda: NOW)
         attempt = asyncio.create_task(notification_sender.send(page, a_notice()))
         await asyncio.to_thread(until, pids.exists)
         attempt.cancel()

@@ -410,7 +410,7 @@ def test_warnings_wait_an_interval_and_errors_do_not(daemon: Daemon) -> None:
 def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_path: Path) -> None:
     async def run(receiver: Receiver) -> Daemon:
         clock = FakeClock()
-        notification_sender = NotificationSender(environ={"KEY": "hunter2"}, clock=clock)
+        notification_sender = NotificationSender(environ={}, read_secret=lambda _: "hunter2", clock=clock)
         daemon = Daemon(tmp_path / "trimtab.sqlite", clock=clock, notification_sender=notification_sender)
         daemon.runtimes[GroupId("web")] = a_runtime("web", NotifyUrl(url=receiver.url, secret=SecretRef(env="KEY")))
         daemon.saw(GroupCondition.ERROR)
@@ -432,7 +432,9 @@ def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_p
 
 def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     async def run(hanging: str, receiver: Receiver) -> None:
-        notification_sender = NotificationSender(environ={"KEY": "hunter2"}, clock=lambda: NOW, url_timeout=60.0)
+        notification_sender = NotificationSender(
+            environ={}, read_secret=lambda _: "hunter2", clock=lambda: NOW, url_timeout=60.0
+        )
         daemon = Daemon(tmp_path / "trimtab.sqlite", notification_sender=notification_sender)
         for name, url in (("web", hanging), ("worker", receiver.url)):
             daemon.runtimes[GroupId(name)] = a_runtime(name, NotifyUrl(url=url, secret=SecretRef(env="KEY")))

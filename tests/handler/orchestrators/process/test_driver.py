@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent, Transient
+from config.causes import FailureCause
+from config.errors import Permanent, Refused, Transient
+from config.model.access import SecretRef
 from config.model.catalogue import ProcessRecipe
 from config.units import GroupId
 from handler.orchestrators.process import procfs
@@ -97,6 +99,32 @@ def test_the_recipe_sets_directory_and_environment_in_any_script(
     box.create(launch)
 
     assert printed(stage, launch, 2) == [str(there), "grüß 日本"]
+
+
+def test_a_variable_that_refers_to_a_secret_holds_it(stage: ProcessStage) -> None:
+    asked = list[SecretRef]()
+
+    def read(ref: SecretRef) -> str:
+        asked.append(ref)
+        return "canary"
+
+    recipe = a_recipe(("sh", "-c", "echo $PIN; exec sleep 60"), env={"PIN": SecretRef(env="DB"), "PLAIN": "x"})
+    launch = stage.launch(recipe=recipe)
+    stage.driver(read_secret=read).create(launch)
+    assert printed(stage, launch) == ["canary"]
+    assert asked == [SecretRef(env="DB")]
+    assert "canary" not in repr(launch)
+
+
+def test_no_program_starts_while_a_secret_of_its_environment_cannot_be_read(stage: ProcessStage) -> None:
+    def read(ref: SecretRef) -> str:
+        raise Refused(f"{ref.place} is not there")
+
+    launch = stage.launch(recipe=a_recipe(env={"PIN": SecretRef(env="DB")}))
+    with pytest.raises(Permanent, match="box: PIN of profile p: the environment variable DB is not there") as caught:
+        stage.driver(read_secret=read).create(launch)
+    assert caught.value.cause is FailureCause.CREDENTIALS
+    assert stage.count(launch.id.name) == 0
 
 
 def test_the_mark_wins_over_the_recipe(box: ProcessOrchestrator, stage: ProcessStage) -> None:

@@ -1,0 +1,1 @@
+"""HashiCorp Vault and OpenBao: secrets of KV engines, kept while the server is silent."""
