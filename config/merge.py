@@ -7,7 +7,7 @@ under a newer release, or because the file was edited while no daemon ran: it is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from config.checks.references import users
@@ -17,7 +17,9 @@ from config.document.places import ParsedText
 from config.errors import DeclarationError, Problem
 from config.load import catalogue_of
 from config.model.catalogue import Catalogue
+from config.model.sections import Section
 from config.model.where import Where, dotted
+from config.units import CounterId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,19 @@ def merge(file: ParsedText, entities: Iterable[Entity], suspects: Collection[Whe
                 problems = [(key_at(problem.file), problem) for problem in error.problems]
             else:
                 _refuse_reverse(catalogue, kept)
-                return Merged(catalogue=catalogue, quarantined=MappingProxyType(quarantined))
+                return Merged(catalogue=_guarded(catalogue, kept), quarantined=MappingProxyType(quarantined))
         unsound = _unsound(file, problems, kept, suspects)
         for key, causes in unsound.items():
             quarantined[key] = causes
             del kept[key]
+
+
+def _guarded(catalogue: Catalogue, entities: Mapping[Where, Entity]) -> Catalogue:
+    """Return a catalogue that knows which of its counters are the API's."""
+    return replace(
+        catalogue,
+        guarded=frozenset(CounterId(name) for section, name in entities if section == Section.COUNTERS.value),
+    )
 
 
 def _own_problems(file: ParsedText, entities: Collection[Entity]) -> list[tuple[Where | None, Problem]]:

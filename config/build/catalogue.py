@@ -30,6 +30,7 @@ from config.model.catalogue import (
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
 from config.model.listening import ListenOn
 from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl, Severity
+from config.model.outbound import Outbound
 from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times
 from config.units import (
     AlertId,
@@ -129,6 +130,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         record=None if document.record is None else document.record.settings,
         listen=ListenOn() if document.listen is None else document.listen.settings,
         seal=None if document.seal is None else document.seal.key.ref,
+        outbound=Outbound() if document.outbound is None else document.outbound.settings,
         vault=None if document.vault is None else document.vault.access,
         cloudstack_api=None if document.cloudstack_api is None else document.cloudstack_api.settings,
         store=None if document.store is None else document.store.place,

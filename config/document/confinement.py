@@ -1,8 +1,9 @@
 """What only the file may say: programs, addresses and secrets of the machine that the daemon runs on. Pure.
 
-A person who may declare over the API need not be one who may start programs as the daemon's user, have it ask any
-address, or have it read any file. Secrets are named by references; an entity of the API may name those that the file
-names in the same place of another entry.
+A person who may declare over the API need not be one who may start programs as the daemon's user or have it read any
+file. Secrets are named by references; an entity of the API may name those that the file names in the same place of
+another entry, unless they would be sent to a URL of its own choice. Where such URLs may lead is judged when they are
+asked (`config.model.outbound`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from config.document.sources import is_reference
 from config.model.where import Where
 
 _PROGRAM: Final = "only the file may name programs and folders of the daemon's machine: declare the profile there"
-_ADDRESS: Final = "only the file may give the daemon an address or a certificate's file: declare the counter there"
+_CERTIFICATE: Final = "only the file may name a certificate's file: declare the counter there"
+_SENT: Final = "a URL of the API is sent no secret: leave it out, or declare the counter in the file"
 _NOTIFY: Final = "only the file may say where notifications go: leave it out, and the file's receiver is used"
 _PLUGIN: Final = "only the file may use a plugin: declare the counter there"
 _UNKNOWN: Final = (
@@ -29,11 +31,12 @@ _OF_THE_FILE: Final[Mapping[Where, str]] = {
     ("profiles", "*", "command"): _PROGRAM,
     ("profiles", "*", "directory"): _PROGRAM,
     ("profiles", "*", "new_privileges"): _PROGRAM,
-    ("counters", "*", "http", "url"): _ADDRESS,
-    ("counters", "*", "http", "ca"): _ADDRESS,
+    ("counters", "*", "http", "ca"): _CERTIFICATE,
     ("counters", "*", "plugin"): _PLUGIN,
     ("groups", "*", "notify"): _NOTIFY,
 }
+
+_HTTP: Final = ("counters", "*", "http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Confinement:
         for where, place, reference in _secrets(dict(body), key):
             if (place, reference) not in self.secrets:
                 yield where, _UNKNOWN
+            elif place[:3] == _HTTP and "url" in _mapping(body.get("http")):
+                yield where, _SENT
 
 
 def _secrets(value: Plain, key: Where) -> Iterator[tuple[Where, Where, tuple[tuple[str, str], ...]]]:
@@ -70,6 +75,10 @@ def _secrets(value: Plain, key: Where) -> Iterator[tuple[Where, Where, tuple[tup
         kind = _kind(where)
         if isinstance(each, dict) and is_reference(mapping_at(kind)):
             yield where, kind, tuple(sorted((how, str(kept)) for how, kept in each.items()))
+
+
+def _mapping(value: Plain) -> Mapping[str, Plain]:
+    return value if isinstance(value, dict) else {}
 
 
 def _kind(where: Where) -> Where:

@@ -24,6 +24,7 @@ from config.document.conditions import ConditionDocument
 from config.document.counters import CounterDocument
 from config.document.declared import Declared, key, must
 from config.document.listening import ListenDocument
+from config.document.outbound import OutboundDocument
 from config.document.pacing import FlapDampingDocument, PaceDocument
 from config.document.policies import PolicyDocument
 from config.document.profiles import ProfileDocument
@@ -294,6 +295,11 @@ class Document(Declared):
         "The TCP address for the API, the console and webhooks, and what protects it.",
         {"address": "127.0.0.1:8460"},
         left_out="127.0.0.1:8460, in clear",
+    )
+    outbound: Annotated[OutboundDocument | None, Given] = key(
+        "Where URLs that are declared over the API may lead.",
+        {"allow_private": ["10.20.0.0/16"]},
+        left_out="to public addresses only",
     )
     seal: Annotated[SealDocument | None, Given] = key(
         "The key that secrets in the store are encrypted under.",

@@ -35,6 +35,7 @@ from config.model.listening import ListenOn
 from config.model.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.observability import Notify, Recording
 from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
+from config.model.outbound import Outbound
 from config.model.pacing import STOCK, FlapDamping, Pace
 from config.model.pacing import Budget as Budget  # noqa: PLC0414 part of the model to its readers
 from config.model.pacing import Granted as Granted  # noqa: PLC0414 part of the model to its readers
@@ -344,6 +345,10 @@ class Catalogue:
     """Where the daemon listens. No decision depends on it, nor does the digest."""
     seal: SecretRef | None = None
     """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
+    outbound: Outbound = field(default_factory=Outbound)
+    """Where the URLs of `guarded` may lead. Nor does the digest depend on it."""
+    guarded: frozenset[CounterId] = frozenset()
+    """Counters whose URLs the file does not have: they are declared over the API."""
     vault: VaultAccess | None = None
     """Where secrets with a path are kept; ``None``: there is none. Nor does the digest depend on it."""
     cloudstack_api: CloudstackApi | None = None

@@ -17,7 +17,7 @@ from config.merge import Merged, losses, merge
 from config.model.sections import Section
 
 FILE = """\
-counters: {cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0}}
+counters: {cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0}, queue: {http: {url: "http://q", jsonpath: $.a, bearer: {env: KEY}}}}
 conditions:
   busy: {counter: cpu, above: 80}
 policies:
@@ -27,6 +27,7 @@ profiles: {web: {cloud: box, command: [serve], snmp: {community: {env: SNMP}}}}
 groups:
   web: {profile: web, min: 1, max: 4, policies: [out]}
 """
+AT_URL: dict[str, Any] = {"http": {"url": "http://queue.example.org/", "jsonpath": "$.a"}}
 A_GROUP = {"profile": "web", "min": 1, "max": 2, "policies": ["out"]}
 
 
@@ -103,8 +104,12 @@ def test_a_section_that_the_file_does_not_have_is_made() -> None:
             "api/profiles/p-bcd:1: profiles.p-bcd.command: only the file may name programs",
         ),
         (
-            [entity(Section.COUNTERS, "c_b", {"http": {"url": "http://169.254.169.254", "jsonpath": "$.a"}})],
-            "counters.c_b.http.url: only the file may give the daemon an address",
+            [entity(Section.COUNTERS, "c_b", AT_URL | {"http": AT_URL["http"] | {"ca": "/etc/shadow"}})],
+            "counters.c_b.http.ca: only the file may name a certificate's file",
+        ),
+        (
+            [entity(Section.COUNTERS, "c_b", AT_URL | {"http": AT_URL["http"] | {"bearer": {"env": "KEY"}}})],
+            "counters.c_b.http.bearer: a URL of the API is sent no secret",
         ),
         (
             [entity(Section.PROFILES, "p-bcd", {"cloud": "box", "snmp": {"community": {"file": "/etc/shadow"}}})],
@@ -133,6 +138,12 @@ def test_an_entity_may_name_a_field_of_the_vault_only_with_the_path_that_it_has_
 
     assert (found("web", "community"), found("api", "password")) == (0, 0)
     assert (found("web", "password"), found("api", "community")) == (1, 1)
+
+
+def test_the_urls_of_the_api_are_guarded_and_those_of_the_file_are_not() -> None:
+    catalogue = merged(entity(Section.COUNTERS, "c_b", AT_URL)).catalogue
+    assert {"c_b", "queue"} <= catalogue.counters.keys()
+    assert catalogue.guarded == {"c_b"}
 
 
 def test_an_entity_may_name_a_secret_that_the_file_names_in_the_same_place() -> None:

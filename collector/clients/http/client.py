@@ -1,8 +1,9 @@
 """One HTTP client for every source that asks over HTTP: bounded, with total deadlines, and failures as values.
 
 Many members are asked at once, so it is asynchronous, and connections are kept. Redirects are not followed: they would
-carry credentials to undeclared places. Answers are bounded in size, after decompression. A server that asks us to wait
-(``Retry-After``) gets no request until then.
+carry credentials to undeclared places. A request may be confined to addresses that `config.model.outbound` allows: each
+is judged when it is connected to, so it does not matter how it is written, and what a name server says next. Answers
+are bounded in size, after decompression. A server that asks us to wait (``Retry-After``) gets no request until then.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ssl
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, assert_never
@@ -23,16 +25,19 @@ import aiohttp
 from collector.clients.http.failures import HttpFailure as HttpFailure  # noqa: PLC0414  sources import it from here
 from collector.clients.http.failures import failure_of, no_authority, retry_after
 from collector.clients.http.failures import refused as refused  # noqa: PLC0414  likewise
-from collector.clients.http.names import HttpNameLookup
+from collector.clients.http.names import HttpNameLookup, confined_socket
 from collector.clients.http.parsing import Parser
 from collector.samples import Reply
 from config.errors import TrimtabError
 from config.model.access import Basic, BearerToken, HttpAccess, SecretRef, Trust
+from config.model.outbound import Outbound
 from config.units import Moment, Seconds
 
 _IN_FLIGHT = 512
 _KEPT: Seconds = 75.0
 """How long an idle connection is kept: longer than the usual interval, so that the next poll finds it."""
+_NAMES_KEPT = 60
+"""Seconds for which the address of a name is used again."""
 LARGEST = 16 * 1024 * 1024
 """Largest answer, in bytes, of a server that answers for many members."""
 _CHUNK = 65536
@@ -62,6 +67,8 @@ class HttpRequest:
     """A POST that changes nothing on the server, so that it may be sent twice, like a GET."""
     largest: int = LARGEST
     """Largest answer, in bytes, after decompression."""
+    outbound: Outbound | None = None
+    """Where it may lead; ``None``: anywhere."""
     status_only: bool = False
     """Only the status matters: the body is not read."""
     raised_by: str = ""
@@ -107,7 +114,8 @@ class HttpClient:
     def __init__(self, *, clock: Callable[[], Moment], read_secret: Callable[[SecretRef], str]) -> None:
         self._clock = clock
         self._read_secret = read_secret
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[Outbound | None, aiohttp.ClientSession] = {}
+        """By where their connections may lead: of those that are confined, the newest rule's alone."""
         self._names: HttpNameLookup | None = None
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self._trusting: dict[Trust, asyncio.Task[_Trusting]] = {}
@@ -136,9 +144,9 @@ class HttpClient:
             reading.cancel()
         self._trusting = {}
         self.parser.close()
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        for session in self._sessions.values():
+            await session.close()
+        self._sessions = {}
         if self._names is not None:
             await self._names.close()
             self._names = None
@@ -176,7 +184,8 @@ class HttpClient:
     async def _exchange(
         self, question: HttpRequest, headers: Mapping[str, str], trusted: ssl.SSLContext | bool
     ) -> HttpResponse | HttpFailure:
-        async with self._opened().request(
+        session = await self._opened(question.outbound)
+        async with session.request(
             question.method,
             question.url,
             params=question.query or None,
@@ -213,19 +222,15 @@ class HttpClient:
                     break
         return raw
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._names = HttpNameLookup()
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=0, keepalive_timeout=_KEPT, ttl_dns_cache=60, resolver=self._names
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(),
-                headers={"User-Agent": "trimtab", "Accept-Encoding": "gzip"},
-                auto_decompress=False,  # aiohttp does not notice gzip that is cut short
-            )
-        return self._session
+    async def _opened(self, outbound: Outbound | None) -> aiohttp.ClientSession:
+        if outbound not in self._sessions:
+            if self._names is None:
+                self._names = HttpNameLookup()
+            stale = [each for each in self._sessions if each is not None and outbound is not None]
+            self._sessions[outbound] = _session(self._names, outbound)
+            for each in stale:  # a connection that is kept was judged by another rule
+                await self._sessions.pop(each).close()
+        return self._sessions[outbound]
 
     def _identity(self, access: HttpAccess) -> Mapping[str, str]:
         """Return the headers that identify us.
@@ -281,6 +286,22 @@ class HttpClient:
     def _waits(self, url: str) -> HttpFailure | None:
         held = self._held.get(url)
         return held.failure if held is not None and self._clock().steady < held.until else None
+
+
+def _session(names: HttpNameLookup, outbound: Outbound | None) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(
+            limit=0,
+            keepalive_timeout=_KEPT,
+            ttl_dns_cache=_NAMES_KEPT,
+            resolver=names,
+            socket_factory=None if outbound is None else partial(confined_socket, outbound),
+        ),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(),
+        headers={"User-Agent": "trimtab", "Accept-Encoding": "gzip"},
+        auto_decompress=False,  # aiohttp does not notice gzip that is cut short
+    )
 
 
 def _too_long(question: HttpRequest) -> HttpFailure:

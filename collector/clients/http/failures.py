@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import aiohttp
 
+from collector.clients.http.names import Confined
 from collector.samples import Reply
 from config.units import Moment, Seconds
 
@@ -140,6 +141,8 @@ def _no_connection(error: Exception) -> HttpFailure:
 
 def _words(error: Exception) -> str:
     """Return the operating system's text; aiohttp's own would hold the address."""
+    if isinstance(error, Confined):
+        return str(error)
     if isinstance(error, ssl.SSLError) and error.reason:
         return error.reason.replace("_", " ").lower()
     if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:

@@ -1,12 +1,15 @@
-"""Look host names up without delaying anything else."""
+"""Look host names up without delaying anything else, and connect only to what is allowed."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
+
+from config.model.outbound import Outbound
 
 _AT_ONCE = 8
 
@@ -46,3 +49,25 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[tuple[i
     answers = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
     return [(kind, socket.getnameinfo(place[:4], numeric)[0]) for kind, _, _, _, place in answers]
+
+
+class Confined(OSError):
+    """An address that a request may not lead to. Its words do not repeat it: that would tell what a name stands for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the URL leads to an address that is not public: one of the API may do so only where the "
+            "file's outbound.allow_private has its network"
+        )
+
+
+def confined_socket(outbound: Outbound, destination: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
+    """Make a socket for one destination, of those that `socket.getaddrinfo` returns.
+
+    Raises:
+        Confined: it may not be connected to.
+    """
+    family, kind, protocol, _, place = destination
+    if not outbound.allows(str(place[0])):
+        raise Confined
+    return socket.socket(family=family, type=kind, proto=protocol)

@@ -24,6 +24,7 @@ from collector.sources.sample_times import SampleTimes, clock_of
 from collector.targets import MemberTarget, Round, rows_of
 from config.model.access import HttpAccess
 from config.model.counters import Counter, FixedAddress, HttpValue, MemberAddress, MetricPick
+from config.model.outbound import Outbound
 from config.units import GroupId, Seconds
 
 _AT_ONCE = 16
@@ -38,6 +39,8 @@ class HttpPage:
 
     url: str
     access: HttpAccess
+    outbound: Outbound | None
+    """Where the URL may lead; ``None``: where it says, since it is the file's."""
     metrics: bool
     """Whether to prefer OpenMetrics if the server offers a choice."""
 
@@ -88,6 +91,7 @@ class HttpSource:
             HttpRequest(
                 url=page.url,
                 access=page.access,
+                outbound=page.outbound,
                 timeout=max(row.source.timeout for row in rows),
                 headers={"Accept": ACCEPT if page.metrics else "application/json"},
                 largest=page.access.body_limit or _LONGEST,
@@ -152,7 +156,9 @@ def _pages(poll: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
             poll.sheet.fail(index, Reply.UNREACHABLE, "the member has no address yet")
             continue
         declared = poll.catalogue.groups[group]
-        page = HttpPage(url=url, access=source.access, metrics=isinstance(source.pick, MetricPick))
+        guarded = isinstance(source.at, FixedAddress) and name in poll.catalogue.guarded
+        outbound = poll.catalogue.outbound if guarded else None
+        page = HttpPage(url=url, access=source.access, outbound=outbound, metrics=isinstance(source.pick, MetricPick))
         pages.setdefault(page, []).append(
             PageRow(
                 index=index,
