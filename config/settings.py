@@ -100,6 +100,7 @@ def _owners(catalogue: Catalogue) -> Iterator[tuple[Where, object]]:
     yield ("seal", "key"), catalogue.seal
     yield ("store",), catalogue.store
     yield ("vault",), catalogue.vault
+    yield ("oidc",), catalogue.oidc
     for group in catalogue.groups.values():
         yield ("groups", group.id), group.notify
 

@@ -130,6 +130,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         record=None if document.record is None else document.record.settings,
         listen=ListenOn() if document.listen is None else document.listen.settings,
         seal=None if document.seal is None else document.seal.key.ref,
+        oidc=None if document.oidc is None else document.oidc.provider,
         outbound=Outbound() if document.outbound is None else document.outbound.settings,
         vault=None if document.vault is None else document.vault.access,
         cloudstack_api=None if document.cloudstack_api is None else document.cloudstack_api.settings,

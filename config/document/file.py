@@ -24,6 +24,7 @@ from config.document.conditions import ConditionDocument
 from config.document.counters import CounterDocument
 from config.document.declared import Declared, key, must
 from config.document.listening import ListenDocument
+from config.document.oidc import OidcDocument
 from config.document.outbound import OutboundDocument
 from config.document.pacing import FlapDampingDocument, PaceDocument
 from config.document.policies import PolicyDocument
@@ -295,6 +296,16 @@ class Document(Declared):
         "The TCP address for the API, the console and webhooks, and what protects it.",
         {"address": "127.0.0.1:8460"},
         left_out="127.0.0.1:8460, in clear",
+    )
+    oidc: Annotated[OidcDocument | None, Given] = key(
+        "A provider that persons log in to the console with, and which users they are.",
+        {
+            "issuer": "https://login.example.org/realms/ops",
+            "client_id": "trimtab",
+            "claim": "email",
+            "users": {"ada@example.org": "ada"},
+        },
+        left_out="passwords alone",
     )
     outbound: Annotated[OutboundDocument | None, Given] = key(
         "Where URLs that are declared over the API may lead.",

@@ -26,7 +26,7 @@ _LONGEST = 60
 """Characters; a longer value is no help to a reader."""
 _HIDDEN_KEYS = frozenset({"command", "context", "env", "extra", "metadata", "parameters", "user_data"})
 """Keys that people put secrets into, beside those that the document hides."""
-_WITHOUT_ENTRIES = frozenset({"cloudstack_api", "mibs", "notify", "outbound", "record", "store", "vault"})
+_WITHOUT_ENTRIES = frozenset({"cloudstack_api", "mibs", "notify", "oidc", "outbound", "record", "store", "vault"})
 """Sections that have no entries of their own."""
 
 

@@ -34,6 +34,7 @@ from config.model.freezes import FreezeWindow
 from config.model.listening import ListenOn
 from config.model.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.observability import Notify, Recording
+from config.model.oidc import OidcProvider
 from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.outbound import Outbound
 from config.model.pacing import STOCK, FlapDamping, Pace
@@ -345,6 +346,8 @@ class Catalogue:
     """Where the daemon listens. No decision depends on it, nor does the digest."""
     seal: SecretRef | None = None
     """The key of the store's sealed secrets; ``None``: the state directory's own. Nor does the digest depend on it."""
+    oidc: OidcProvider | None = None
+    """Where persons may log in; ``None``: with passwords alone. Nor does the digest depend on it."""
     outbound: Outbound = field(default_factory=Outbound)
     """Where the URLs of `guarded` may lead. Nor does the digest depend on it."""
     guarded: frozenset[CounterId] = frozenset()

@@ -114,6 +114,7 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
                 environ=os.environ, read_secret=secret, clock=held.wall, source=f"/trimtab/{installation}"
             ),
             inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
+            http=HttpClient(clock=held.moment, read_secret=secret),
             secrets=secret,
             seal_key=lambda ref: OwnKeyFile(directory.seal_key) if ref is None else ReferredKey(ref, secret),
             recordings=directory.recordings,

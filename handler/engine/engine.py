@@ -46,6 +46,7 @@ from handler.runtime.timekeeper import Timekeeper
 from handler.sealing.seal import Seal
 from handler.users.credentials import Credentials
 from handler.users.known import KnownUsers
+from handler.users.oidc import OidcLogin
 from handler.users.trail import AuditTrail
 
 _HEARTBEAT: Seconds = 0.1
@@ -104,6 +105,14 @@ class Engine:
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall, self.ownership.groups_of)
         self.quotas = AccountQuotas(self.runtimes, lambda account: self.users.accounts.account(account).quota)
         self.credentials = Credentials(parts.store, self.users, Seal(parts.seal_key(None)), parts.clock)
+        self.oidc = OidcLogin(
+            lambda: self.catalogue().oidc,
+            parts.http,
+            parts.secrets,
+            self.users,
+            self.credentials.sessions,
+            parts.clock,
+        )
         self.trail = AuditTrail(parts.store, parts.audit)
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
@@ -206,6 +215,7 @@ class Engine:
             self.parts.converger.generation.close()
         await self.parts.notification_sender.close()
         await self.parts.poller.close()
+        await self.parts.http.close()
         try:
             await asyncio.to_thread(self.parts.store.close)
         except StoreError as error:

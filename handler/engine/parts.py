@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collector.clients.circuits import EndpointStatus
+from collector.clients.http.client import HttpClient
 from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
 from config.model.access import SecretRef
@@ -43,6 +44,8 @@ class EngineParts:
     clock: Callable[[], Moment]
     notification_sender: NotificationSender
     inbox: Inbox
+    http: HttpClient
+    """Asks the provider that persons log in with."""
     secrets: SecretReader
     """Gives the secrets that the file refers to; it reads those of a vault before they are asked for."""
     seal_key: Callable[[SecretRef | None], KeySource]

@@ -13,6 +13,7 @@ from handler.operations.lookup import NoSuch, nearest, no_group
 from handler.ports.identity import StoredToken, StoredUser
 from handler.users.known import KnownUsers
 from handler.users.login import Login
+from handler.users.oidc import OidcLogin
 from handler.users.sessions import Sessions
 
 
@@ -31,6 +32,11 @@ class UserAdmin:
     def login(self) -> Login:
         """Return what makes sessions of names and passwords."""
         return self._engine.credentials.login
+
+    @property
+    def oidc(self) -> OidcLogin:
+        """Return what makes sessions of what a provider proves."""
+        return self._engine.oidc
 
     @property
     def sessions(self) -> Sessions:

@@ -33,15 +33,17 @@ class LoginLimits:
     def __init__(self) -> None:
         self._tried: dict[Hashable, _Tried] = {}
 
-    def begin(self, user: str, peer: Hashable, now: Seconds) -> Seconds:
+    def begin(self, user: str | None, peer: Hashable, now: Seconds) -> Seconds:
         """Begin an attempt; returns 0, or the seconds to wait before one may begin, and this one may not.
 
         Args:
-            user: the name that is tried, whether or not there is such a user.
+            user: the name that is tried, whether or not there is such a user; ``None``: the attempt names none.
             peer: where the attempt comes from.
             now: by a steady clock.
         """
-        keys = {("user", user): FREE, ("peer", peer): FREE_OF_PEER}
+        keys: dict[Hashable, int] = {("peer", peer): FREE_OF_PEER}
+        if user is not None:
+            keys["user", user] = FREE
         wait = max(self._wait(key, free, now) for key, free in keys.items())
         if wait > 0:
             return wait
@@ -52,7 +54,7 @@ class LoginLimits:
             del self._tried[next(iter(self._tried))]
         return 0.0
 
-    def proved(self, user: str, peer: Hashable) -> None:
+    def proved(self, user: str | None, peer: Hashable) -> None:
         """Tell that an attempt was right: its name begins anew, and for its peer this attempt does not count."""
         self._tried.pop(("user", user), None)
         tried = self._tried.get(("peer", peer))

@@ -27,6 +27,7 @@ from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.act_routes import build_acts
 from handler.web.pages.login_routes import build_login, to_login
+from handler.web.pages.oidc_routes import build_oidc
 from handler.web.pages.routes import build_pages
 from handler.web.paging import BadCursor
 from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
@@ -51,6 +52,7 @@ def build(operations: Operations) -> FastAPI:
     app.include_router(build_pages(operations))
     app.include_router(build_acts(operations))
     app.include_router(build_login(operations))
+    app.include_router(build_oidc(operations))
     describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):
         app.add_exception_handler(kind, _refused)

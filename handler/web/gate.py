@@ -26,7 +26,7 @@ from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
 from handler.web.problems import Header, Problem, send_problem
-from handler.web.session_cookie import FORM, LOGIN, LOGOUT, is_foreign, shown_csrf
+from handler.web.session_cookie import BY_PROVIDER, FORM, FROM_PROVIDER, LOGIN, LOGOUT, is_foreign, shown_csrf
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -51,7 +51,9 @@ _JSON = frozenset({"application/json"})
 _FORMS: Mapping[str, frozenset[str]] = MappingProxyType({LOGIN: frozenset({FORM}), LOGOUT: frozenset({FORM})})
 """Paths whose bodies are forms."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-PUBLIC = frozenset({"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT})
+PUBLIC = frozenset(
+    {"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT, BY_PROVIDER, FROM_PROVIDER}
+)
 """Routes that need nothing: whether the daemon is well, without names, files of pages, the table of problems, and how
 a person logs in and out."""
 SESSION = "trimtab.session"

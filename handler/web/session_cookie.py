@@ -10,7 +10,7 @@ Source: RFC 6265bis (SameSite, ``__Host-``), the Fetch standard (Sec-Fetch-Site)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -19,6 +19,10 @@ from handler.users.sessions import ABSOLUTE
 CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
 FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT = "/login", "/logout"
+BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
+_OF_FLOW = "-oidc"
+_FLOW_LASTS = 600
+"""Seconds for a person to prove to the provider who they are."""
 _FIELDS_AT_MOST = 10
 
 
@@ -29,11 +33,13 @@ class SessionCookie:
     port: int | None
     secure: bool
     """What is sent is encrypted, by the daemon or by a proxy before it."""
+    suffix: str = ""
+    """Tells the cookie of a login that is under way from that of a session."""
 
     @property
     def name(self) -> str:
         """The cookie's name. ``__Host-``: no other host of the domain can have set it."""
-        return f"{'__Host-' if self.secure else ''}trimtab-{self.port}"
+        return f"{'__Host-' if self.secure else ''}trimtab-{self.port}{self.suffix}"
 
     def value_in(self, header: str) -> str:
         """Return the cookie's value out of a Cookie header; empty: it has none."""
@@ -51,9 +57,20 @@ class SessionCookie:
         """Return the Set-Cookie header that has the browser forget it."""
         return self._header("", 0)
 
-    def _header(self, value: str, lasts: int) -> str:
+    def flow_in(self, header: str) -> str:
+        """Return what the cookie of a login with a provider holds; empty: none is under way."""
+        return replace(self, suffix=_OF_FLOW).value_in(header)
+
+    def flow_holding(self, value: str) -> str:
+        """Return the Set-Cookie header of a login with a provider; without a value, of one that is over.
+
+        Its answer comes from another site: with ``Strict`` the browser would not send the cookie along from there.
+        """
+        return self._header(value, _FLOW_LASTS if value else 0, site="Lax", suffix=_OF_FLOW)
+
+    def _header(self, value: str, lasts: int, site: str = "Strict", suffix: str = "") -> str:
         secure = "; Secure" if self.secure else ""
-        return f"{self.name}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}"
+        return f"{self.name}{suffix}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite={site}{secure}"
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

@@ -72,7 +72,7 @@ def test_a_refused_section_leaves_its_users_alone() -> None:
         (
             "web.yaml:11: unknown key 'x'; "
             "known are alerts, balancers, clouds, cloudstack_api, conditions, counters, groups, listen, mibs, notify, "
-            "outbound, policies, profiles, record, seal, sources, …"
+            "oidc, outbound, policies, profiles, record, seal, …"
         ),
     ]
 

@@ -13,6 +13,7 @@ import pytest
 
 from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
+from collector.clients.http.client import HttpClient
 from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
 from collector.sources.pushed import PushedSource
@@ -180,6 +181,7 @@ class EngineBed:
                 held=held,
                 notification_sender=NotificationSender(environ={}, read_secret=no_secret, clock=held.wall),
                 inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
+                http=HttpClient(clock=held.moment, read_secret=no_secret),
                 secrets=SecretReader({}, held.elapsed),
                 seal_key=lambda _: OwnKeyFile(self.directory / "seal-key"),
                 recordings=self.directory / "recording",

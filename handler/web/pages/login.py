@@ -16,6 +16,10 @@ class LoginForm:
     """What the page shows."""
 
     there_are_users: bool
+    by_provider: bool = False
+    """A provider can be logged in with, too."""
+    is_done: bool = False
+    """A person has logged in, and the page leads on by itself."""
     message: str = ""
     """Why the last try failed; empty: there was none."""
     user: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+from dataclasses import replace
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -30,7 +31,7 @@ _NAME_AT_MOST = 64
 
 def build_login(operations: Operations) -> APIRouter:
     """Make the routes."""
-    routes, desk = APIRouter(include_in_schema=False), _Desk(operations)
+    routes, desk = APIRouter(include_in_schema=False), LoginDesk(operations)
 
     @routes.get(LOGIN)
     async def form(request: Request, then: str = "/") -> Response:
@@ -56,7 +57,7 @@ def to_login(request: Request) -> Response:
     return RedirectResponse(there, _SEE_OTHER, {"Cache-Control": "no-store"})
 
 
-class _Desk:
+class LoginDesk:
     """Logs persons in and out; the audit trail has both, and who tried in vain."""
 
     def __init__(self, operations: Operations) -> None:
@@ -64,6 +65,7 @@ class _Desk:
         self._version = read_assets().version
 
     async def log_in(self, request: Request, form: dict[str, str]) -> Response:
+        """Make a session of a form's name and password."""
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
             return problem_response(Problem.REFUSED, _BY_SOCKET)
@@ -71,11 +73,11 @@ class _Desk:
         if not self._operations.users.known.exist:
             return self.page(LoginForm(there_are_users=False))
         caller = actor_of(request)
-        outcome = await self._operations.users.login.log_in(user, form.get("password", ""), _key(caller.origin.peer))
+        outcome = await self._operations.users.login.log_in(user, form.get("password", ""), peer_of(caller))
         shown = LoginForm(there_are_users=True, user=user, then=then, message=_WRONG)
         match outcome:
             case LoggedIn(cookie=value):
-                self._audit(caller.called(user), "login")
+                self.audit(caller.called(user), "login")
                 return RedirectResponse(then, _SEE_OTHER, {"Set-Cookie": cookie.holding(value)})
             case NotLoggedIn(known=known):
                 self._operations.attempts.note(caller, f"login as {user}" if known else "login", "wrong")
@@ -90,15 +92,18 @@ class _Desk:
                 )
 
     def log_out(self, request: Request) -> Response:
+        """End the session of a request."""
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
             return problem_response(Problem.REFUSED, _BY_SOCKET)
         if session_of(request) is not None:
             self._operations.users.sessions.end(cookie.value_in(request.headers.get("cookie", "")))
-            self._audit(actor_of(request), "logout")
+            self.audit(actor_of(request), "logout")
         return RedirectResponse(LOGIN, _SEE_OTHER, {"Set-Cookie": cookie.ended()})
 
     def page(self, form: LoginForm, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+        """Answer with the page of the login."""
+        form = replace(form, by_provider=self._operations.users.oidc.is_offered)
         frame = page_of(
             "Log in · Trimtab",
             group=None,
@@ -110,13 +115,14 @@ class _Desk:
         )
         return HTMLResponse(document(frame, login_form(form)), status, PAGE_HEADERS | (headers or {}))
 
-    def _audit(self, actor: Actor, act: str) -> None:
+    def audit(self, actor: Actor, act: str) -> None:
+        """Write into the audit trail what was done."""
         self._operations.trail.post(entry_by(actor, self._operations.now(), act, AuditResult.DONE))
 
 
-def _key(peer: str) -> object:
-    """Return what the attempts of a peer are counted by: a network, where an address alone says little."""
+def peer_of(caller: Actor) -> object:
+    """Return what the attempts of a caller are counted by: a network, where an address alone says little."""
     try:
-        return peer_key(ipaddress.ip_address(peer))
+        return peer_key(ipaddress.ip_address(caller.origin.peer))
     except ValueError:
-        return peer
+        return caller.origin.peer

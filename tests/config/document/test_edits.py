@@ -110,6 +110,12 @@ CASES = (
     ("groups:\n", "cloudstack_api: {states: lower}\ngroups:\n", "cloudstack_api: added", ""),
     ("groups:\n", "listen: {address: 127.0.0.1:8461}\ngroups:\n", "listen.address: not set → 127.0.0.1:8461", ""),
     ("groups:\n", "seal: {key: {env: SEAL_KEY}}\ngroups:\n", "seal.key: added", ""),
+    (
+        "groups:\n",
+        "oidc: {issuer: https://id.example.org, client_id: t, claim: sub, users: {a: ada}}\ngroups:\n",
+        "oidc: added",
+        "",
+    ),
     ("groups:\n", "outbound: {allow_private: [10.0.0.0/8]}\ngroups:\n", "outbound: added", ""),
     ("groups:\n", "vault: {url: https://v.example.org, token: {env: T}}\ngroups:\n", "vault: added", ""),
     ("groups:\n", "store: {url: postgresql://db/trimtab}\ngroups:\n", "store: added", ""),
