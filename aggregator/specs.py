@@ -7,6 +7,7 @@ from typing import assert_never
 
 from aggregator.frames import WindowKey
 from config.model.catalogue import AnyCondition, Catalogue, Condition, ExpressionCondition, Group, Holds, Policy
+from config.model.counters import Per
 from config.model.reductions import Reduce, Reduction
 from config.units import CounterId, GroupId, Seconds
 
@@ -46,7 +47,7 @@ def _key(condition: AnyCondition, counter: CounterId, aggregate: Reduction, poli
 
 
 def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
-    """List every window that the policies of ``group`` need: sorted, each once."""
+    """List every window of ``group``: those that its policies need, and what it observes; sorted, each once."""
     declared = catalogue.groups[group]
     policies = (catalogue.policies[policy] for policy in declared.policies)
     keys = {
@@ -55,7 +56,25 @@ def keys_for(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
         for condition in policy.when
         for key in window_keys(catalogue.conditions[condition], policy, declared)
     }
-    return tuple(sorted(keys, key=_spelling))
+    return tuple(sorted(keys | set(observed_keys(catalogue, group)), key=_spelling))
+
+
+def observed_keys(catalogue: Catalogue, group: GroupId) -> tuple[WindowKey, ...]:
+    """Return what a group exports of the counters that it observes, over one interval each.
+
+    A counter of members has three windows: the average, the least and the greatest of them.
+    """
+    declared = catalogue.groups[group]
+    return tuple(
+        WindowKey(counter=counter, across=across, aggregate=Reduce.AVG, window=declared.interval)
+        for counter in declared.observed
+        for across in _observed_across(catalogue, counter)
+    )
+
+
+def _observed_across(catalogue: Catalogue, counter: CounterId) -> tuple[Reduce, ...]:
+    of_group = catalogue.counters[counter].per is Per.GROUP
+    return (Reduce.AVG,) if of_group else (Reduce.AVG, Reduce.MIN, Reduce.MAX)
 
 
 def ticks_of(window: Seconds, interval: Seconds) -> int:

@@ -42,6 +42,11 @@ def counters_of(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
     return tuple(sorted(wanted))
 
 
+def measured_counters(catalogue: Catalogue, group: GroupId) -> tuple[CounterId, ...]:
+    """Return the counters that are measured for a group, sorted: those that it needs, and those that it observes."""
+    return tuple(sorted({*counters_of(catalogue, group), *catalogue.groups[group].observed}))
+
+
 def layout_for(
     catalogue: Catalogue, rosters: Iterable[Roster], wanted: Mapping[GroupId, Sequence[CounterId]] | None = None
 ) -> Layout:
@@ -50,11 +55,11 @@ def layout_for(
     Args:
         catalogue: declares the groups and counters.
         rosters: the members to ask.
-        wanted: each group's counters, sorted; ``None``: those that its policies need.
+        wanted: each group's counters, sorted; ``None``: those that are measured for it.
     """
     rows: list[tuple[Series, bool]] = []
     for roster in sorted(rosters, key=lambda roster: roster.group):
-        for counter in counters_of(catalogue, roster.group) if wanted is None else wanted[roster.group]:
+        for counter in measured_counters(catalogue, roster.group) if wanted is None else wanted[roster.group]:
             if catalogue.counters[counter].per is Per.GROUP:
                 rows.append((Series(roster.group, counter, None), True))
                 continue

@@ -180,6 +180,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         policies=tuple(policy for name in entry.policies for policy in _followed(name, document)),
         schedules=_schedules(entry.policies, document),
         named=tuple(PolicyId(name) for name in entry.policies),
+        observed=tuple(CounterId(name) for name in entry.observe),
         mode=entry.mode,
         quiet_time=entry.quiet_time,
         blind_floor=entry.blind.floor,

@@ -52,6 +52,8 @@ def named(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
             yield (*here, "balancers", str(index), "use"), "balancers", use.balancer
         for index, policy_id in enumerate(group.named):
             yield (*here, "policies", str(index)), "policies", policy_id
+        for index, counter in enumerate(group.observed):
+            yield (*here, "observe", str(index)), "counters", counter
 
 
 def _named_by_conditions(catalogue: Catalogue) -> Iterator[tuple[Where, str, str]]:
@@ -78,7 +80,7 @@ def repeats(catalogue: Catalogue) -> Iterator[Finding]:
     seen: set[tuple[Where, str]] = set()
     for where, section, name in named(catalogue):
         holder = (*where[:3], section)
-        if where[2] in {"when", "policies", "balancers", "groups"} and (holder, name) in seen:
+        if where[2] in {"when", "policies", "balancers", "groups", "observe"} and (holder, name) in seen:
             yield Finding(where, f"{name!a} appears twice in this list")
         seen.add((holder, name))
 

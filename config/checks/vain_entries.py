@@ -21,7 +21,7 @@ from config.model.effects import BringValue
 
 _WITHOUT_EFFECT: Mapping[str, str] = {
     "sources": "no counter uses it",
-    "counters": "no condition reads it, so it is never measured",
+    "counters": "no condition reads it and no group observes it, so it is never measured",
     "conditions": "no policy uses it, so it is never judged",
     "policies": "no group uses it, so it changes no size",
     "clouds": "no profile names it",
@@ -54,7 +54,10 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
     of_zones = {each.cloud for each in api.zones.values()}
     return {
         "sources": {server for counter in catalogue.counters.values() for server in servers_of(counter)},
-        "counters": {name for condition in catalogue.conditions.values() for name in condition.counters},
+        "counters": {
+            *(name for condition in catalogue.conditions.values() for name in condition.counters),
+            *(name for group in groups for name in group.observed),
+        },
         "conditions": {name for policy in catalogue.policies.values() for name in policy.when},
         "policies": {name for group in groups for name in (*group.policies, *(each.id for each in group.schedules))},
         "clouds": {profile.cloud for profile in catalogue.profiles.values()} | of_zones,

@@ -160,6 +160,9 @@ class GroupDocument(Declared):
     )
     interval: PositiveSpan = key("How often the group is measured and judged.", "30s", default="30s")
     policies: list[Name] = key("The policies that size the group.", ["out", "in"], default=[])
+    observe: list[Name] = key(
+        "Counters that are measured and exported for their own sake; no size follows from them.", ["cpu"], default=[]
+    )
     mode: Annotated[Mode, _Lax] = key(
         "off: nothing. advise: computes and records everything, touches nothing. act.", "act", default="act"
     )

@@ -274,6 +274,8 @@ class Group:
     """Policies with a schedule, resolved."""
     named: tuple[PolicyId, ...] = ()
     """What the file lists: both, and what the size follows by one name."""
+    observed: tuple[CounterId, ...] = ()
+    """Counters that are measured and exported for their own sake."""
     mode: Mode = Mode.ACT
     quiet_time: Seconds = 300.0
     """After a resize by a person or an alarm without a policy."""

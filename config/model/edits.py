@@ -85,6 +85,8 @@ def _of_group(catalogue: Catalogue, group: GroupId) -> Iterator[Where]:
             yield "clouds", cloud if isinstance(cloud, str) else cloud.id
     for name in declared.named:
         yield "policies", name
+    for counter in declared.observed:
+        yield from _of_counter(catalogue.counters.get(counter))
     if ("groups", group, "notify") not in catalogue.sites:
         yield ("notify",)
 

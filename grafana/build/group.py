@@ -50,6 +50,7 @@ def dashboard() -> Dashboard:
     whole.annotation(decisions(GROUP)).annotation(calls(GROUP)).annotation(edits(GROUP))
     filled(whole, *_figures(), *_size())
     filled(whole.with_row(Row("Conditions")), *_conditions())
+    filled(whole.with_row(Row("Observed counters")), *_observed())
     filled(whole.with_row(Row("Forecast")), *_forecast())
     filled(whole.with_row(Row("Timers and guards")), *_guards())
     filled(whole.with_row(Row("Convergence")), *_convergence())
@@ -154,6 +155,22 @@ def _conditions() -> list[Panel]:
             PanelQuery(f"max(trimtab_group_interval_seconds{{{GROUP}}})", "interval"),
             unit=SECONDS,
         ).override_by_name("interval", list(dashed(RED))),
+    ]
+
+
+def _observed() -> list[Panel]:
+    members = f"trimtab_observed_expected_members{{{GROUP}}} - trimtab_observed_heard_members{{{GROUP}}}"
+    return [
+        lines(
+            "Observed counters",
+            "Counters that the group observes, in their own units: the average of its members, the least and greatest.",
+            PanelQuery(f"trimtab_observed_value{{{GROUP}}}", "{{counter}} {{across}}"),
+        ),
+        lines(
+            "Members without a value",
+            "How many members did not answer for an observed counter.",
+            PanelQuery(members, "{{counter}}"),
+        ),
     ]
 
 

@@ -100,7 +100,7 @@ def _group(catalogue: Catalogue, group: str | None, *, json: bool) -> GroupId:
 def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str], *, json: bool) -> list[Any]:
     import asyncio
 
-    from collector.targets import MemberTarget, Roster, counters_of
+    from collector.targets import MemberTarget, Roster, measured_counters
     from config.units import CounterId, MemberName
     from handler.daemon import wiring
     from handler.operations import probing
@@ -110,7 +110,7 @@ def _asked(catalogue: Catalogue, group: GroupId, address: str, names: list[str],
     unknown = [name for name in names if CounterId(name) not in catalogue.counters]
     if unknown:
         fail(f"there is no counter {unknown[0]}; the file has {', '.join(catalogue.counters)}", PROBLEMS, json=json)
-    counters = [CounterId(name) for name in names] or list(counters_of(catalogue, group))
+    counters = [CounterId(name) for name in names] or list(measured_counters(catalogue, group))
     member = MemberTarget(name=MemberName(address), address=address, counted=True)
 
     async def ask() -> list[Any]:

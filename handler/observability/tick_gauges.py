@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
-from aggregator.frames import Aggregate, Cell, Insufficient
+from aggregator.frames import Aggregate, Cell, Insufficient, WindowKey
+from config.model.reductions import Reduce
 from config.units import GroupId, Instant, PolicyId, Seconds
 from handler.observability.exposition import figure, series
 from handler.runtime.group_runtime import GroupRuntime
@@ -52,11 +53,15 @@ MOVING = (
     ("condition_expected_members", "Members that should have answered."),
     ("counter_age_seconds", "Age of the newest answer behind a condition."),
     *((name, text) for name, text, _ in _FORECAST),
+    ("observed_value", "What a counter that is observed showed over the last interval; absent while there is nothing."),
+    ("observed_heard_members", "Members behind it."),
+    ("observed_expected_members", "Members that should have answered."),
 )
 """Families that change with every tick."""
 
 _POLICY = ("group", "policy")
 _CONDITION = ("group", "policy", "condition")
+_OBSERVED = ("group", "counter", "across")
 _INFO = (*_CONDITION, "counter", "unit", "compare")
 
 _Row = tuple[tuple[str, ...], float | None]
@@ -82,11 +87,14 @@ class LastTick(NamedTuple):
     explained: Explanation | None
     unchanged: SteadyTick | UnchangedTick | None
     foreseen: Mapping[PolicyId, Foreseen]
+    observed: Mapping[WindowKey, Cell]
 
 
 def last_tick_of(runtime: GroupRuntime) -> LastTick:
     """Return what is known of a group's last tick."""
-    return LastTick(runtime.id, runtime.decided_at, runtime.explained, runtime.unchanged, runtime.foreseen)
+    return LastTick(
+        runtime.id, runtime.decided_at, runtime.explained, runtime.unchanged, runtime.foreseen, runtime.observed
+    )
 
 
 def explained_lines(runtime: GroupRuntime) -> Iterator[str]:
@@ -128,6 +136,11 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
     yield _text("counter_age_seconds", _CONDITION, ages)
     for name, _, read in _FORECAST:
         yield _text(name, _POLICY, [((group, policy), read(foreseen)) for policy, foreseen in tick.foreseen.items()])
+    observed = [((group, key.counter, key.across.value), _of_cell(cell)) for key, cell in tick.observed.items()]
+    averages = [(key[:2], each) for key, each in observed if key[2] == Reduce.AVG.value]
+    yield _text("observed_value", _OBSERVED, [(key, each.value) for key, each in observed])
+    yield _text("observed_heard_members", _OBSERVED[:2], [(key, each.heard) for key, each in averages])
+    yield _text("observed_expected_members", _OBSERVED[:2], [(key, each.expected) for key, each in averages])
 
 
 def _measured(policies: Sequence[PolicyExplanation], unchanged: SteadyTick | UnchangedTick | None) -> list[_Figures]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from collector.clients.circuits import EndpointStatus
 from collector.outages.remedies import say_all
-from collector.targets import counters_of
+from collector.targets import measured_counters
 from config.errors import Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import source_word
@@ -145,7 +145,7 @@ class Operations:
         for counter in counters:
             if counter not in catalogue.counters:
                 raise NoSuch(f"there is no counter {counter}{nearest(counter, catalogue.counters)}")
-        wanted = tuple(counters) or counters_of(catalogue, group)
+        wanted = tuple(counters) or measured_counters(catalogue, group)
         parts = self._engine.parts
         async with self._probes:
             return await probe(parts.poller, parts.clock, catalogue, runtime.roster(parts.clock().wall), wanted)

@@ -17,7 +17,8 @@ from typing import assert_never
 
 from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import TickFrames
-from aggregator.frames import Frame
+from aggregator.frames import Frame, WindowKey
+from aggregator.specs import observed_keys
 from collector.outages.heard import Heard, all_heard
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
@@ -160,6 +161,7 @@ class Decider:
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
         self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
         self._judgings: dict[tuple[GroupId, ...], LastTruths] = {}
+        self._observed: dict[tuple[GroupId, ...], Mapping[GroupId, tuple[WindowKey, ...]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, catalogue: Catalogue) -> None:
@@ -173,6 +175,9 @@ class Decider:
         self._aggregators = {}
         self._hearings = {}
         self._judgings = {}
+        self._observed = {slot.groups: _observed(catalogue, slot.groups) for slot in slots}
+        for runtime in self._runtimes.values():
+            runtime.observed = {}
         for slot in slots:
             aggregator = Aggregator(catalogue, slot.groups)
             for old in before:
@@ -230,6 +235,9 @@ class Decider:
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
         self._listen(slot, catalogue, runtimes, scrape)
         await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
+        for group, keys in self._observed[slot.groups].items():
+            if group in self._runtimes:
+                self._runtimes[group].observed = {key: frames[group].cells[key] for key in keys}
         foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall)
         await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at, foresight)
         done = self._clock()
@@ -300,6 +308,11 @@ class Decider:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
             self._direct[slot.groups] = direct_sources(catalogue)
         return known
+
+
+def _observed(catalogue: Catalogue, groups: Iterable[GroupId]) -> Mapping[GroupId, tuple[WindowKey, ...]]:
+    """Return what groups export of the counters that they observe; groups that observe none are left out."""
+    return {group: keys for group in groups if (keys := observed_keys(catalogue, group))}
 
 
 async def _listed(runtimes: Sequence[GroupRuntime], within: Seconds) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from aggregator.frames import Cell, WindowKey
 from collector.outages.heard import Heard
 from collector.outages.misses import Miss
 from collector.outages.outages import Channel, Silence
@@ -98,6 +99,8 @@ class GroupRuntime:
     """The last tick, if it brought what the one before did."""
     foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=dict)
     """What the forecasts of its policies were at the last tick."""
+    observed: Mapping[WindowKey, Cell] = field(default_factory=dict)
+    """What the counters that it observes showed at the last tick."""
     story: Story | None = None
     """What the last tick showed; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)

@@ -112,5 +112,5 @@ def _by_limit(catalogue: Catalogue, group: GroupId, condition: Condition) -> Cat
         catalogue,
         conditions=MappingProxyType({alone.id: alone}),
         policies=MappingProxyType({policy.id: policy}),
-        groups=MappingProxyType({group: replace(catalogue.groups[group], policies=(policy.id,))}),
+        groups=MappingProxyType({group: replace(catalogue.groups[group], policies=(policy.id,), observed=())}),
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aggregator.frames import WindowKey
-from aggregator.specs import keys_for, ticks_of, window_key
+from aggregator.specs import keys_for, observed_keys, ticks_of, window_key
 from config.model.catalogue import Holds
+from config.model.counters import Per
 from config.model.reductions import Reduce
-from tests.support.aggregator import CPU, WEB, a_catalogue, a_condition, a_group, a_policy
+from config.units import CounterId
+from tests.support.aggregator import CPU, WEB, a_catalogue, a_condition, a_counter, a_group, a_policy
 
 
 def a_key(*, across: Reduce = Reduce.AVG, aggregate: Reduce = Reduce.AVG, window: float = 10.0) -> WindowKey:
@@ -42,6 +46,17 @@ def a_key(*, across: Reduce = Reduce.AVG, aggregate: Reduce = Reduce.AVG, window
 )
 def test_a_window_follows_from_the_condition_and_the_policy_that_asks(condition, policy, expected):
     assert window_key(condition, policy, a_group(interval=10.0)) == expected
+
+
+def test_what_a_group_observes_has_windows_of_its_own_whatever_its_policies_read():
+    counters = [a_counter(), a_counter("depth", per=Per.GROUP)]
+    group = replace(a_group(policies=[]), observed=(CounterId("depth"), CPU))
+    catalogue = a_catalogue(counters=counters, groups=[group])
+
+    depth = WindowKey(counter=CounterId("depth"), across=Reduce.AVG, aggregate=Reduce.AVG, window=10.0)
+    of_members = [a_key(across=across) for across in (Reduce.AVG, Reduce.MIN, Reduce.MAX)]
+    assert observed_keys(catalogue, WEB) == (depth, *of_members)
+    assert set(keys_for(catalogue, WEB)) == {depth, *of_members}
 
 
 def test_the_keys_of_a_group_are_sorted_and_each_stands_once():

@@ -59,7 +59,9 @@ profiles:
   mute: {{cloud: local, command: [sleep, "300"], snmp: {{port: 1161}}}}
   broken: {{cloud: local, command: [trimtab-no-such-program]}}
 groups:
-  web: {{profile: web, balancers: [{{use: edge, port: {service}}}], {clock}, min: 1, max: 3, policies: [out, in]}}
+  web:
+    {{profile: web, balancers: [{{use: edge, port: {service}}}], {clock}, min: 1, max: 3, policies: [out, in],
+     observe: [busy]}}
   mute: {{profile: mute, {clock}, min: 1, max: 2, policies: [out, in]}}
   broken: {{profile: broken, {clock}, min: 1, max: 1, policies: [out]}}
 """

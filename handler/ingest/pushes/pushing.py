@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from collector.boards.pushes import Pushed, Pushes
-from collector.targets import counters_of
+from collector.targets import measured_counters
 from config.model.catalogue import Catalogue
 from config.model.counters import Per, PushedValue
 from config.units import GroupId, MemberName, Moment, Monotonic, Seconds
@@ -212,7 +212,7 @@ class Pushing:
 
 def _names(catalogue: Catalogue, group: GroupId) -> dict[str, frozenset[Per]]:
     names: dict[str, frozenset[Per]] = {}
-    for counter in (catalogue.counters[wanted] for wanted in counters_of(catalogue, group)):
+    for counter in (catalogue.counters[wanted] for wanted in measured_counters(catalogue, group)):
         if isinstance(counter.source, PushedValue):
             names[counter.source.name] = names.get(counter.source.name, frozenset()) | {counter.per}
     return names

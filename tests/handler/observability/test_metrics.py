@@ -246,3 +246,27 @@ def test_not_a_number_is_written_as_prometheus_spells_it() -> None:
     Gauge("size", "Size.", registry=registry).set(math.nan)
 
     assert b"\nsize NaN\n" in exposition(registry.collect())
+
+
+def test_an_observed_counter_is_exported_and_moves_no_size(bed: EngineBed) -> None:
+    text = model(observe="[scur]", policies="[]")
+    bed.declare(text.replace("counters: {load:", "counters: {scur: {haproxy: scur}, load:"))
+
+    async def scene(up: Up) -> None:
+        metrics = up.engine.reports.metrics
+        await up.grown(2)
+        bed.readings.value = 90.0
+        await up.until(lambda: the(metrics, "trimtab_observed_value", group="web", counter="scur", across="max") == 90)
+        for across in ("avg", "min"):
+            assert the(metrics, "trimtab_observed_value", group="web", counter="scur", across=across) is not None
+        assert the(metrics, "trimtab_observed_expected_members", group="web", counter="scur") == 2
+        bed.readings.value = None
+        await up.until(lambda: the(metrics, "trimtab_observed_heard_members", group="web", counter="scur") == 0)
+        assert the(metrics, "trimtab_observed_value", group="web", counter="scur", across="avg") is None
+        assert up.status.desired == 2
+        bed.declare(text.replace("    observe: [scur]\n", ""))
+        await up.operations.reload(by="ada")
+        await up.ticked(2)
+        assert the(metrics, "trimtab_observed_heard_members", group="web", counter="scur") is None
+
+    bed.run(scene)
