@@ -62,6 +62,9 @@ async def audited(
     except (Refused, NoSuch) as error:
         await write(AuditResult.REFUSED, str(error))
         raise
+    except Forbidden as error:
+        await write(AuditResult.FORBIDDEN, str(error))
+        raise
     except BaseException as error:
         await write(AuditResult.FAILED, f"{type(error).__name__}: {error}")
         raise

@@ -12,7 +12,7 @@ from annotated_types import Ge, Len
 from config.document.statement import veiled
 from config.model.sections import Section
 from config.units import AccountId
-from handler.identity.rights import Verb
+from handler.identity.rights import Right, Verb
 from handler.operations.address import ABOUT, HEADER, installation, its_account, its_entity, over
 
 if TYPE_CHECKING:
@@ -94,9 +94,12 @@ class Redeclare:
         )
 
 
-@over("DELETE", "/declarations/{section}/{id}", "delete_declared", verb=Verb.DELETE, on=its_entity, tag="declarations")
+@over("DELETE", "/declarations/{section}/{id}", "delete_declared", verb=Verb.TUNE, on=its_entity, tag="declarations")
 class DeleteDeclared:
-    """Delete an entity that nothing uses. The members of a group leave first, which ``members`` must allow."""
+    """Delete an entity that nothing uses. The members of a group leave first, which ``members`` must allow.
+
+    Whoever may declare may delete what has no members; to have members leave takes the right to delete groups.
+    """
 
     section: Section
     id: str
@@ -105,6 +108,8 @@ class DeleteDeclared:
     if_match: Tags = field(default=None, metadata=_IF_MATCH)
 
     async def perform(self, operations: Operations, by: Actor) -> Redeclared:
+        if self.members:
+            operations.authorising.check(by, Right(Verb.DELETE, its_entity(self)))
         return await operations.declarations.delete(
             self.section, self.id, by, members=self.members, if_match=self.if_match, dry_run=self.dry_run
         )

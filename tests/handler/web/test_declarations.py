@@ -493,13 +493,15 @@ def test_values_that_may_be_secrets_are_shown_to_users_that_may_change_them(bed:
     play(bed, scene)
 
 
-def test_a_viewer_changes_nothing_and_a_tuner_deletes_nothing(bed: EngineBed) -> None:
+def test_a_viewer_changes_nothing_and_a_tuner_deletes_what_takes_no_members_along(bed: EngineBed) -> None:
     async def scene(client: Client) -> None:
         more = await client.make("policies", "More", A_POLICY)
         client.actor = VIEWER
         assert (await client.send("POST", "/policies", {"name": "b", "declared": A_POLICY})).status == 403
-        client.actor = TUNER
         assert (await client.send("DELETE", f"/policies/{more}")).status == 403
+        client.actor = TUNER
+        assert (await client.send("DELETE", f"/policies/{more}", query="members=true")).status == 403
+        assert (await client.send("DELETE", f"/policies/{more}")).status == 200
 
     play(bed, scene)
 

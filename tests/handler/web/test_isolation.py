@@ -52,8 +52,8 @@ class Scene:
     books: Party
     paper: Party
 
-    async def ask(self, by: Actor, method: str, path: str, body: object = None) -> Reply:
-        return await asked(self.app, method, API + path, by, body)
+    async def ask(self, by: Actor, method: str, path: str, body: object = None, *, query: str = "") -> Reply:
+        return await asked(self.app, method, API + path, by, body, query)
 
     async def declare(self, by: Actor, section: str, name: str, declared: object, **more: object) -> Reply:
         return await self.ask(by, "POST", f"/declarations/{section}", {"name": name, "declared": declared, **more})
@@ -291,6 +291,19 @@ def test_what_an_account_uses_cannot_be_taken_from_it_and_what_needs_a_group_can
         assert (
             await it.ask(ada, "PUT", "/accounts/books/uses", {"uses": ["conditions.high", "profiles.web"]})
         ).status == 200
+
+    play(tmp_path, scene)
+
+
+def test_whoever_may_declare_may_delete_it_but_not_have_members_leave(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        tuner = it.books.users[UserRole.TUNER]
+        made = await it.declare(tuner, "groups", "Other", A_GROUP | {"min": 0, "max": 0})
+        other = f"/declarations/groups/{made.json['entities'][0]['id']}"
+        refused = await it.ask(tuner, "DELETE", other, query="members=true")
+        assert refused.status == 403, refused.text
+        assert (await it.ask(tuner, "DELETE", other)).status == 200
+        assert (await it.ask(it.books.users[UserRole.OPERATOR], "DELETE", other)).status in {403, 404}
 
     play(tmp_path, scene)
 
