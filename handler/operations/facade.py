@@ -215,7 +215,7 @@ class Operations:
         """Set the desired size for a person; with ``if_match``, only if it is the one that the person has read."""
         runtime = self._runtime(group)
         if force:
-            self._engine.quotas.refuse_forced(runtime, size)
+            await self._refuse_forced(runtime, size, by)
         now = self._engine.parts.clock()
         wanted = Adjustment(verb=AdjustmentVerb.SET, amount=size)
         request = request_of(runtime, wanted, now, by=by, force=force, if_match=if_match)
@@ -391,6 +391,14 @@ class Operations:
     async def reload(self, *, by: str = "api") -> Reloaded:
         """Read the file again: all or nothing."""
         return await self._engine.reload(by=by)
+
+    async def _refuse_forced(self, runtime: GroupRuntime, size: int, by: str) -> None:
+        """Refuse a size that the account's quota has no room for, which the group's history tells. Raises `Refused`."""
+        try:
+            self._engine.quotas.refuse_forced(runtime, size)
+        except Refused as error:
+            await self._note(runtime, "scale", by, f"refused: {error}")
+            raise
 
     async def _note(self, runtime: GroupRuntime, act: str, by: str, message: str) -> None:
         now = self._engine.parts.clock().wall

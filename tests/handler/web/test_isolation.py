@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from config.units import ROOT_DOMAIN, AccountId, DomainId
+from config.units import ROOT_DOMAIN, AccountId, DomainId, GroupId
 from handler.identity.accounts import Quota
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous
@@ -275,6 +275,8 @@ def test_a_size_is_forced_as_far_as_the_other_groups_of_the_account_leave_room(t
         await it.up.until(lambda: it.up.operations.group(it.up.operations.groups()[0]).desired is not None)
         refused = await it.ask(operator, "PUT", size, {"size": 6, "force": True})
         assert (refused.status, "can be forced to 5 at most" in refused.text) == (409, True)
+        told = await it.up.operations.history(GroupId(it.books.has.group), before=None, limit=1)
+        assert "can be forced to 5 at most" in str(told)
 
     play(tmp_path, scene)
 
