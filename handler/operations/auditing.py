@@ -47,7 +47,7 @@ async def audited(
     Raises:
         StoreError: the trail cannot be written, and nothing was done; or what ``perform`` raises.
     """
-    if right_of(operation).verb is Verb.EXAMINE:
+    if right_of(operation).verb is Verb.EXAMINE or getattr(operation, "dry_run", False):
         return await perform()
     asked = await trail.write(_entry(operation, by, now(), AuditResult.ASKED))
 

@@ -19,7 +19,7 @@ from handler.identity.roles import VERBS, UserRole
 from handler.operations.auditing import audited
 from handler.operations.authorising import Forbidden
 from handler.operations.daemon_operations import MakeHook
-from handler.operations.group_operations import ObserveGroup, ReloadFile
+from handler.operations.group_operations import ConvergeGroup, ObserveGroup, ReloadFile
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import Operation, perform
 from handler.operations.size_operations import PauseFleet, PauseGroup, ScaleGroup
@@ -94,8 +94,9 @@ def test_an_attempt_without_the_right_is_there_with_the_token_that_was_shown(tmp
     play(tmp_path, scene)
 
 
-def test_what_only_looks_has_no_row(tmp_path: Path) -> None:
-    assert asked_and_told(tmp_path, ObserveGroup(group=WEB), ADA) == []
+@pytest.mark.parametrize("operation", [ObserveGroup(group=WEB), ConvergeGroup(group=WEB, dry_run=True)])
+def test_what_only_looks_has_no_row(tmp_path: Path, operation: Operation) -> None:
+    assert asked_and_told(tmp_path, operation, ADA) == []
 
 
 def test_a_failure_is_there_and_a_process_that_ends_in_between_leaves_the_row_that_asked(tmp_path: Path) -> None:
