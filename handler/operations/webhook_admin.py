@@ -18,6 +18,9 @@ from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, requested
 from handler.ports.alerts import StoredHook
 
+_TAKEN = "check"
+"""A webhook of this name would be changed at the address of the check of saved payloads."""
+
 
 class WebhookAdmin:
     """Keeps webhooks. A token is shown once, when it is made."""
@@ -43,7 +46,13 @@ class WebhookAdmin:
         return made
 
     async def make(self, wanted: NewWebhook) -> str:
-        """Make a webhook; return its token, which is never shown again."""
+        """Make a webhook; return its token, which is never shown again.
+
+        Raises:
+            Refused: the webhook cannot be, or its address would be that at which saved payloads are checked.
+        """
+        if wanted.name == _TAKEN:
+            raise Refused(f"{_TAKEN} is the address at which saved payloads are checked: choose another name")
         if wanted.policy is not None:
             self._check_policy(wanted.groups, wanted.policy)
         return await self._engine.ingest.hooks.make(wanted, self._engine.catalogue().groups)

@@ -272,6 +272,14 @@ def test_a_webhook_needs_a_plain_name(tmp_path: Path, name: str) -> None:
     play(tmp_path, scene)
 
 
+def test_no_webhook_has_the_name_at_which_payloads_are_checked(tmp_path: Path) -> None:
+    async def scene(outside: Outside) -> None:
+        with pytest.raises(Refused, match="choose another name"):
+            await outside.daemon.operations.webhooks.make(NewWebhook(name="check"))
+
+    play(tmp_path, scene)
+
+
 # Signatures
 
 
