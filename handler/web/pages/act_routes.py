@@ -55,7 +55,8 @@ class ActDialogs:
             return dialog_of(f"{asked.member} of {group}", self._of_member(status, asked.member), allowed)
         plan = await self._plan(group, actor) if asked.topic is Topic.CONVERGE else ()
         revisions = await self._operations.rolling.revisions(group) if asked.topic is Topic.ROLL else ()
-        offers = offers_of(asked.topic, status, asked.size, plan, revisions)
+        becomes_quiet = self._operations.definition(group).group.quiet_time > 0
+        offers = offers_of(asked.topic, status, asked.size, plan, revisions, becomes_quiet=becomes_quiet)
         size = None
         if asked.topic is Topic.SCALE:
             size = size_now(status) if asked.size is None else asked.size

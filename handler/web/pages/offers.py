@@ -57,6 +57,8 @@ def offers_of(
     size: int | None = None,
     plan: Iterable[str] = (),
     revisions: Iterable[RevisionStatus] = (),
+    *,
+    becomes_quiet: bool = True,
 ) -> tuple[Offer, ...]:
     """Return what a topic offers, for any person.
 
@@ -66,10 +68,11 @@ def offers_of(
         size: the size that the person has entered; ``None``: none yet.
         plan: the steps of a pass now, in words.
         revisions: of the group's definition, newest first.
+        becomes_quiet: a change of size begins a quiet time of the group, which is none of 0 s.
     """
     match topic:
         case Topic.SCALE:
-            return (_scaling(status, size_now(status) if size is None else size),)
+            return (_scaling(status, size_now(status) if size is None else size, becomes_quiet),)
         case Topic.PAUSE:
             return tuple(_pausing(status))
         case Topic.CONVERGE:
@@ -85,18 +88,18 @@ def size_now(status: GroupStatus) -> int:
     return status.minimum if status.desired is None else status.desired
 
 
-def _scaling(status: GroupStatus, size: int) -> Offer:
+def _scaling(status: GroupStatus, size: int, becomes_quiet: bool) -> Offer:
     tag = size_tag(status.revision, status.desired)  # what is carried out is what was shown, or nothing
     return Offer(
         operation=ScaleGroup(group=status.group, size=size, if_match=tag),
         label=f"Scale to {size}",
-        happens=tuple(_scaled(status, size)),
+        happens=tuple(_scaled(status, size, becomes_quiet)),
         done=f"The desired size is {size}.",
     )
 
 
-def _scaled(status: GroupStatus, size: int) -> Iterator[str]:
-    before = status.desired
+def _scaled(status: GroupStatus, size: int, becomes_quiet: bool) -> Iterator[str]:
+    before, quiet = status.desired, " The group's quiet time begins." if becomes_quiet else ""
     if before is not None:
         yield _change(status, size)
     if (refusal := _refusal(status, size)) is not None:
@@ -106,11 +109,11 @@ def _scaled(status: GroupStatus, size: int) -> Iterator[str]:
     elif status.mode is Mode.ADVISE:
         yield "The group only advises: the decision is recorded, and no member changes."
     elif size > before:
-        yield f"{_members(size - before)} more; each serves once it is ready. The group's quiet time begins."
+        yield f"{_members(size - before)} more; each serves once it is ready.{quiet}"
     else:
         yield (
             f"{_members(before - size)} fewer: broken ones leave first, then those that are being built, and never a "
-            "protected one. Each drains before it leaves. The group's quiet time begins."
+            f"protected one. Each drains before it leaves.{quiet}"
         )
 
 

@@ -111,6 +111,13 @@ def test_a_size_says_what_it_would_do(changed: dict[str, Any], size: int, words:
     assert words in foreseen(replace(a_status(), **changed), size)
 
 
+@pytest.mark.parametrize("size", [2, 5])
+def test_no_quiet_time_is_promised_where_it_is_none(size: int) -> None:
+    (offer,) = offers_of(Topic.SCALE, a_status(), size, becomes_quiet=False)
+    assert "quiet" in foreseen(a_status(), size)
+    assert "quiet" not in " ".join(offer.happens)
+
+
 def test_a_size_that_is_sent_holds_only_for_the_size_that_was_shown() -> None:
     (offer,) = offers_of(Topic.SCALE, replace(a_status(), revision=7), 5)
     assert offer.operation == ScaleGroup(group=a_status().group, size=5, if_match='"7.3"')
