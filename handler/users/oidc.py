@@ -24,6 +24,8 @@ _KEPT: Seconds = 3600.0
 """How long the provider's settings and keys are used before they are read again."""
 _LARGEST = 1024 * 1024
 _WELL_KNOWN = "/.well-known/openid-configuration"
+_NOT_YET: Seconds = 5.0
+"""After a provider did not answer, it is asked again."""
 _AGAIN: Seconds = 30.0
 """After it the keys are read again for a token whose key is not among them."""
 
@@ -41,6 +43,15 @@ class _Settings:
     """It takes the client's secret in the form; otherwise as basic authentication."""
     keys: Mapping[str, object]
     read_at: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trouble:
+    """Why a provider's settings could not be read."""
+
+    provider: OidcProvider
+    words: str
+    at: Seconds
 
 
 OidcOutcome = LoggedIn | NotLoggedIn | TooManyTries
@@ -71,6 +82,7 @@ class OidcLogin:
         self._users, self._sessions, self._clock = users, sessions, clock
         self._limits = LoginLimits()
         self._settings: _Settings | None = None
+        self._trouble: _Trouble | None = None
         self._turn = asyncio.Lock()
 
     @property
@@ -114,9 +126,16 @@ class OidcLogin:
         if provider is None:
             raise Refused("the file names no provider to log in with: write oidc")
         async with self._turn:
-            known = self._settings
-            if known is None or known.provider != provider or now - known.read_at >= _KEPT:
+            known, trouble = self._settings, self._trouble
+            if known is not None and known.provider == provider and now - known.read_at < _KEPT:
+                return known
+            if trouble is not None and trouble.provider == provider and now - trouble.at < _NOT_YET:
+                raise Refused(trouble.words)  # whoever asks in a queue must not wait for one deadline after another
+            try:
                 self._settings = known = await self._read(provider)
+            except Refused as error:
+                self._trouble = _Trouble(provider=provider, words=str(error), at=self._clock().steady)
+                raise
             return known
 
     async def _read(self, provider: OidcProvider) -> _Settings:
@@ -202,7 +221,7 @@ class OidcLogin:
             raise Refused(f"the provider does not answer: {answer.detail}")
         try:
             found = json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise Refused("the provider does not answer as one: its answer is no JSON object")

@@ -58,7 +58,7 @@ class OidcFlow:
         """Read a cookie; ``None``: it holds no flow."""
         try:
             values = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(values, list) or [type(each) for each in values] != [str] * 4:
             return None
@@ -122,7 +122,7 @@ def proved(
         found = jwt.decode(token, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)  # type: ignore[arg-type]
     except errors.InvalidKeyIdError:
         raise KeyError from None
-    except (errors.JoseError, ValueError, TypeError) as error:
+    except (errors.JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise Unproved(f"the identity token is not sound ({type(error).__name__})") from None
     claims: Mapping[str, object] = found.claims
     try:

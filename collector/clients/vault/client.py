@@ -77,7 +77,13 @@ class VaultClient:
             Transient: the vault does not answer, is sealed or is no active one.
             Refused: the secret of the login cannot be read.
         """
-        self._log_in(now)
+        try:
+            self._log_in(now)
+            return self._read_logged_in(path, now)
+        except (KeyError, TypeError, AttributeError):
+            raise Transient(f"{_ABOUT} {self._access.url} does not answer as one: is it another server?") from None
+
+    def _read_logged_in(self, path: str, now: Seconds) -> VaultAnswer:
         try:
             return self._read(path)
         except Permanent as error:

@@ -121,7 +121,18 @@ def test_no_two_logins_share_anything() -> None:
 def test_a_flow_is_read_from_its_cookie_and_nothing_else_is_one() -> None:
     assert OidcFlow.of(FLOW.text) == FLOW
     empty = replace(FLOW, state="").text
-    for text in ("", "x", "AAAA", "e30", empty, base64.urlsafe_b64encode(b'[1,"a","b","c"]').decode(), "[" * 9999, "é"):
+    deep = base64.urlsafe_b64encode(b"[" * 6000).decode()
+    for text in (
+        deep,
+        "",
+        "x",
+        "AAAA",
+        "e30",
+        empty,
+        base64.urlsafe_b64encode(b'[1,"a","b","c"]').decode(),
+        "[" * 9999,
+        "é",
+    ):
         assert OidcFlow.of(text) is None
 
 

@@ -147,10 +147,12 @@ def test_a_field_that_holds_nothing_is_no_secret(stage: Stage, field: str) -> No
     [
         answered(b'{"errors":["Vault is sealed: first"]}', status=503),
         answered(b"<html>first</html>", status=200),
+        answered(b'{"data": null}', status=200),
+        answered(b'{"data": "first"}', status=200),
         answered(b"{}", status=307, headers=(("Location", "http://127.0.0.1:9/"),)),
         answered(b"first" * 3_000_000, status=200),
     ],
-    ids=["sealed", "no JSON", "a standby", "too large"],
+    ids=["sealed", "no JSON", "no data", "data of another kind", "a standby", "too large"],
 )
 def test_a_strange_answer_is_an_outage_and_not_repeated(stage: Stage, fault: object) -> None:
     stage.reader.use(stage.catalogue())
