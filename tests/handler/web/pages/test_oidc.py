@@ -11,6 +11,7 @@ import requests
 
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.oidc import Provider, a_provider, path_of
+from tests.support.waiting import until
 
 MODEL = """\
 oidc:
@@ -91,8 +92,8 @@ def test_a_person_whom_the_file_maps_gets_a_session_as_that_user(
     )
     assert out.status_code == 303
     assert browser.get("/groups/web").status_code == 303, "it has to log in again"
-    trail = [row["act"] for row in daemon.json("audit", "list") if row["who"] == "ada"]
-    assert {"login with a provider", "logout"} <= set(trail)
+    acts = {"login with a provider", "logout"}
+    until(lambda: acts <= {row["act"] for row in daemon.json("audit", "list") if row["who"] == "ada"}, log=daemon.log)
 
 
 @pytest.mark.parametrize(
