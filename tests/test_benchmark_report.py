@@ -45,10 +45,10 @@ def test_a_goal_is_judged_by_the_median(goal: object, reached: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(0.0, "0"), (0.003123, "0.00312"), (1.25, "1.25"), (31.42, "31.4"), (12345.6, "12,346")]
+    ("value", "text"), [(0.0, "0"), (0.003123, "0.00312"), (1.25, "1.25"), (31.42, "31.4"), (12345.6, "12,346")]
 )
-def test_a_number_keeps_three_places_that_count(value: float, said: str) -> None:
-    assert number(value) == said
+def test_a_number_keeps_three_places_that_count(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_results_are_read_as_they_were_written() -> None:

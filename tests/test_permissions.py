@@ -200,8 +200,8 @@ def services(page: str) -> set[str]:
     found, methods = set(), list[str]()
     for row in _tables(page)[0].splitlines():
         service, calls = row.split("|")[1:3]
-        for said in re.findall(r"`([^`]+)`", calls):
-            method, _, path = said.partition(" ")
+        for call in re.findall(r"`([^`]+)`", calls):
+            method, _, path = call.partition(" ")
             methods.append(method)
             if path:
                 found |= {f"{each} /{service.strip()}{path}" for each in methods}

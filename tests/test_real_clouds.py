@@ -55,12 +55,12 @@ def test_one_that_is_not_marked_would_be_found() -> None:
 
 
 def test_nothing_but_the_mark_decides_which_tests_a_real_cloud_runs() -> None:
-    told = [path.name for path in TESTS.rglob("test_*.py") if "TRIMTAB_REAL_" in path.read_text()]
-    assert told == [Path(__file__).name]
-    said = subprocess.run(
+    names = [path.name for path in TESTS.rglob("test_*.py") if "TRIMTAB_REAL_" in path.read_text()]
+    assert names == [Path(__file__).name]
+    result = subprocess.run(
         ["make", "-n", "test-real", "PYTEST="], cwd=TESTS.parent, capture_output=True, text=True, check=True
     )
-    (line,) = (line for line in said.stdout.splitlines() if "pytest" in line)
+    (line,) = (line for line in result.stdout.splitlines() if "pytest" in line)
     assert re.search(r"pytest tests -m bed\s*$", line)
 
 

@@ -43,8 +43,8 @@ def _catalogue(*, most: float = 100.0, peak: float = 20.0) -> Catalogue:
 
 def _poll(tick: int, value: float | None) -> Scrape:
     """Both members answer, or neither does; what rises is as large as the tick."""
-    told = {each: None if value is None else value if each.counter == "cpu" else 100.0 * tick for each in _SERIES}
-    return a_scrape(_LAYOUT, tick * 10.0, told)
+    answers = {each: None if value is None else value if each.counter == "cpu" else 100.0 * tick for each in _SERIES}
+    return a_scrape(_LAYOUT, tick * 10.0, answers)
 
 
 def _resumed(saved: Aggregator, catalogue: Catalogue) -> Aggregator:

@@ -74,7 +74,7 @@ _FLOW = {
 }
 
 
-def told(word: str) -> None:
+def write(word: str) -> None:
     sys.stdout.write(f"{word}\n")
 
 
@@ -259,7 +259,7 @@ def up(bed: Bed, installed: Path) -> None:
         bed.facts.write_text(json.dumps(known, indent=1) + "\n")
     until(lambda: ready(one), "the hosts are not monitored")
     bed.start("oneflow", "ruby", str(bed.directory / "lib" / "oneflow" / "oneflow-server.rb"))
-    told(f"export TRIMTAB_REAL_OPENNEBULA={bed.facts}")
+    write(f"export TRIMTAB_REAL_OPENNEBULA={bed.facts}")
 
 
 def main(given: Sequence[str]) -> None:

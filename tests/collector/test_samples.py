@@ -29,7 +29,7 @@ def test_what_is_no_number_or_of_no_time_is_no_answer(value: float, at: float) -
     assert scrape.details[0]
 
 
-def test_an_answer_takes_the_place_of_what_was_said_before() -> None:
+def test_an_answer_replaces_the_one_before() -> None:
     sheet = a_sheet()
     sheet.fail(0, Reply.UNREACHABLE, "no answer yet")
     sheet.put(0, 42.0, at=7.0)

@@ -206,7 +206,7 @@ def test_no_bytes_raise_anything_but_a_declaration_error(
 ) -> None:
     path = tmp_path_factory.mktemp("bytes") / "web.yaml"
     path.write_bytes(content)
-    _is_told_once(_refused(lambda: load(path)))
+    _require_places(_refused(lambda: load(path)))
 
 
 def _refused(read: Callable[[], object]) -> tuple[Problem, ...]:
@@ -220,10 +220,10 @@ def _refused(read: Callable[[], object]) -> tuple[Problem, ...]:
 
 def _read(text: str) -> None:
     """Read a text; a refusal says something, once, on lines that exist."""
-    _is_told_once(_refused(lambda: parse(text, "web.yaml")))
+    _require_places(_refused(lambda: parse(text, "web.yaml")))
 
 
-def _is_told_once(found: tuple[Problem, ...]) -> None:
+def _require_places(found: tuple[Problem, ...]) -> None:
     assert len(set(found)) == len(found)
     assert all(problem.line >= 1 and problem.column >= 1 and problem.message for problem in found)
 

@@ -80,8 +80,8 @@ def elements(document: str) -> set[str]:
     return set(below(root, root.tag))
 
 
-def words(said: object) -> str:
-    return re.sub("[0-9]+", "N", str(said))
+def words(text: object) -> str:
+    return re.sub("[0-9]+", "N", str(text))
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +124,11 @@ def measure(stage: OpennebulaStage, side: Side) -> None:
 def test_our_own_tells_nothing_that_a_real_one_does_not_opennebula_bed(
     sides: tuple[Side, Side], method: str, arguments: tuple[Any, ...]
 ) -> None:
-    (told, document, *rest), (real_told, real_document, *real_rest) = (side.ask(method, *arguments) for side in sides)
+    (answers, document, *rest), (real_answer, real_document, *real_rest) = (
+        side.ask(method, *arguments) for side in sides
+    )
 
-    assert (told, rest) == (real_told, real_rest) == (True, [0])
+    assert (answers, rest) == (real_answer, real_rest) == (True, [0])
     assert elements(document) - elements(real_document) == set()
 
 
@@ -166,9 +168,9 @@ def test_our_own_refuses_as_a_real_one_does_opennebula_bed(
 
 
 def test_a_wrong_password_is_refused_as_a_real_one_does_opennebula_bed(sides: tuple[Side, Side]) -> None:
-    told = [side.called("fleet:wrong", "vm.info", 1) for side in sides]
+    answers = [side.called("fleet:wrong", "vm.info", 1) for side in sides]
 
-    assert told[0] == told[1]
+    assert answers[0] == answers[1]
 
 
 def test_a_machine_that_boots_or_stops_is_not_removed_as_on_a_real_one_opennebula_bed(
@@ -179,11 +181,11 @@ def test_a_machine_that_boots_or_stops_is_not_removed_as_on_a_real_one_opennebul
         real.own, was = real.ask("template.instantiate", "{template}", "held", False, "", False)[1], real.own
         until(lambda: "<LCM_STATE>2<" in real.ask("vm.info", "{own}")[1], every=0.1)
         ours.own = stage.wire.add("held", lcm=2, looks=1000).id
-        told = [side.ask("vm.action", "terminate", "{own}") for side in (ours, real)]
+        answers = [side.ask("vm.action", "terminate", "{own}") for side in (ours, real)]
         real.own = was
 
-    assert told[0][2] == told[1][2]
-    assert words(told[0][1]) == words(told[1][1])
+    assert answers[0][2] == answers[1][2]
+    assert words(answers[0][1]) == words(answers[1][1])
 
 
 def test_a_quota_is_met_in_the_words_of_a_real_one_opennebula_bed() -> None:
@@ -194,13 +196,13 @@ def test_a_quota_is_met_in_the_words_of_a_real_one_opennebula_bed() -> None:
         a_quota(cloud, VMS=1)
         ours.wire.quota = 1
 
-        told = []
+        answers = []
         for one in (stage, ours):
             with pytest.raises(Full) as refused:
                 one.driver().create(one.launch(2))
-            told.append(words(refused.value).partition(": ")[2])
-        assert told[0] == told[1]
-        assert "raise the quota, or lower max" in told[0]
+            answers.append(words(refused.value).partition(": ")[2])
+        assert answers[0] == answers[1]
+        assert "raise the quota, or lower max" in answers[0]
 
         machines, *others = limits_of(stage.wire.ask("user.info", -1), "DEFAULT_USER_QUOTAS")
         group, *_ = limits_of(stage.wire.ask("group.info", -1), "DEFAULT_GROUP_QUOTAS")
@@ -253,7 +255,7 @@ def test_more_than_a_page_of_machines_is_read_while_others_come_opennebula_bed()
         stage.clear()
 
 
-def test_a_profile_that_lacks_a_network_or_a_template_is_told_which_opennebula_bed() -> None:
+def test_a_profile_whose_network_or_template_is_missing_is_refused_by_its_name_opennebula_bed() -> None:
     stage = NebulaBedStage()
     launch = stage.launch()
     recipe = launch.profile.recipe

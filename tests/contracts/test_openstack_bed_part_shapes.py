@@ -104,13 +104,13 @@ def sides() -> Iterator[tuple[Side, Side]]:
 def test_our_own_answers_of_parts_as_the_real_one_does_openstack_bed(
     sides: tuple[Side, Side], service: str, method: str, path: str, body: Any, version: str | None
 ) -> None:
-    told = []
+    answers = []
     for each in sides:
         given = filled(body, each.ids)
         every = frozenset(range(400, 500))
         asked = path.format(**each.ids)
-        told.append(each.connection.ask(service, method, asked, body=given, version=version, but=every))
-    ours, real = told
+        answers.append(each.connection.ask(service, method, asked, body=given, version=version, but=every))
+    ours, real = answers
     assert ours.status == real.status, real.body
     assert list(misfits(ours.body, real.body)) == []
 

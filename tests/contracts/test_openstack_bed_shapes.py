@@ -34,12 +34,12 @@ class Pair:
     pools: tuple[str, str]
 
     def compare(self, service: str, method: str, path: str, body: Any = None, *, version: str | None = None) -> None:
-        told = []
+        answers = []
         for connection, server, pool in zip((self.ours, self.real), self.servers, self.pools, strict=True):
             to = path.format(server=server, pool=pool)
             every = frozenset(range(400, 500))
-            told.append(connection.ask(service, method, to, body=body, version=version, but=every))
-        ours, real = told
+            answers.append(connection.ask(service, method, to, body=body, version=version, but=every))
+        ours, real = answers
         assert ours.status == real.status
         assert list(misfits(ours.body, real.body)) == []
 
@@ -124,7 +124,7 @@ def test_our_own_answers_as_the_real_one_does_openstack_bed(
 )
 def test_our_own_refuses_as_the_real_one_does_openstack_bed(pair: Pair, changed: dict[str, Any]) -> None:
     ours, real = pair.ours, pair.real
-    told = []
+    answers = []
     for connection in (ours, real):
         images = connection.ask(IMAGE, "GET", "/images").body
         flavors = connection.ask(COMPUTE, "GET", "/flavors").body
@@ -132,10 +132,10 @@ def test_our_own_refuses_as_the_real_one_does_openstack_bed(pair: Pair, changed:
         assert isinstance(flavors, dict)
         made_of = {"imageRef": images["images"][0]["id"], "flavorRef": flavors["flavors"][0]["id"]}
         server = {"name": "shape-k3f9ab-2", "networks": "none", **made_of, **changed}
-        told.append(
+        answers.append(
             connection.ask(
                 COMPUTE, "POST", "/servers", body={"server": server}, version="2.69", but=frozenset(range(400, 500))
             )
         )
-    assert told[0].status == told[1].status == 400
-    assert told[0].body == told[1].body
+    assert answers[0].status == answers[1].status == 400
+    assert answers[0].body == answers[1].body

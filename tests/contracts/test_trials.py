@@ -226,7 +226,7 @@ def test_a_quota_means_full_says_so_and_leaves_nothing(cloud: Orchestrator, stag
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
-def test_a_cloud_says_what_room_it_has_or_it_is_said_why_not(column: Column, stage: Stage) -> None:
+def test_a_cloud_shows_what_room_it_has_or_why_that_is_unknown(column: Column, stage: Stage) -> None:
     driver = stage.driver()
     if Trial.ROOM in column.cells:
         assert isinstance(driver, Metered)
@@ -274,7 +274,9 @@ def test_what_makes_no_sense_is_no_member_and_proves_nothing(cloud: Orchestrator
 
 
 @of(Trial.STILLBORN)
-def test_a_machine_that_fails_to_build_is_told_or_shown_and_can_be_removed(cloud: Orchestrator, stage: Stage) -> None:
+def test_a_machine_that_fails_to_build_is_an_error_or_listed_and_can_be_removed(
+    cloud: Orchestrator, stage: Stage
+) -> None:
     launch = stage.launch()
     try:
         cloud.create(launch)

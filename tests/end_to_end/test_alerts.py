@@ -77,7 +77,7 @@ class Load:
         self.port = self.server.server_address[1]
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def served(self) -> Iterator[None]:
         thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -116,7 +116,7 @@ def watching(place: Path, daemon: Running, load: Load, path: str) -> Iterator[No
         "--config.file=prometheus.yml", "--storage.tsdb.path=series",
         f"--web.listen-address=127.0.0.1:{free_tcp_port()}",
     )  # fmt: skip
-    with load.told(), alertmanager, prometheus:
+    with load.served(), alertmanager, prometheus:
         yield
 
 
@@ -126,8 +126,8 @@ async def until(holds: Callable[[], bool], place: Path, within: float = PATIENT)
             while not holds():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        said = [(place / f"{name}.log").read_text()[-3000:] for name in ("prometheus", "prometheus-alertmanager")]
-        raise AssertionError("\n".join(said)) from None
+        logs = [(place / f"{name}.log").read_text()[-3000:] for name in ("prometheus", "prometheus-alertmanager")]
+        raise AssertionError("\n".join(logs)) from None
 
 
 @pytest.fixture
@@ -171,8 +171,8 @@ def test_a_fleet_grows_when_prometheus_says_so_is_held_while_it_lasts_and_shrink
                 assert shrunk.desired_to == 1
                 await until(lambda: serving() == 1, tmp_path)
             events = await daemon.operations.history(WEB, before=None, limit=100)
-            told = {(event.name, event.by) for event in events}
-            assert ("scaled_out", "alarm slow") in told
-            assert "alert_floor" in {name for name, _ in told}
+            acts = {(event.name, event.by) for event in events}
+            assert ("scaled_out", "alarm slow") in acts
+            assert "alert_floor" in {name for name, _ in acts}
 
     asyncio.run(scene())

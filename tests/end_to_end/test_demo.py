@@ -46,9 +46,9 @@ class Demo:
 
     def says(self, pattern: str) -> None:
         """Wait until it has printed this."""
-        until(lambda: self.has_said(pattern), every=0.05, process=self.process, log=self.log)
+        until(lambda: self.has_shown(pattern), every=0.05, process=self.process, log=self.log)
 
-    def has_said(self, pattern: str) -> bool:
+    def has_shown(self, pattern: str) -> bool:
         return re.search(pattern, self.log.read_text()) is not None
 
     @property
@@ -100,13 +100,13 @@ def test_two_demos_run_side_by_side_and_ctrl_c_after_a_killed_member_ends_with_0
         victim = _leader(one)
         os.kill(victim, signal.SIGKILL)
         until(lambda: "forget" in _history(one), every=0.2)
-        told = one.lines
-        until(lambda: one.lines > told + 1, process=one.process, log=one.log)  # it reads the history before each line
-        code, said = one.end()
+        lines = one.lines
+        until(lambda: one.lines > lines + 1, process=one.process, log=one.log)  # it reads the history before each line
+        code, output = one.end()
 
-        assert code == 0, said
-        assert re.search(r"web-\w+-\d+ was lost and replaced: ended by signal 9", said)
-        assert said.rstrip().endswith("ended; nothing is left running")
+        assert code == 0, output
+        assert re.search(r"web-\w+-\d+ was lost and replaced: ended by signal 9", output)
+        assert output.rstrip().endswith("ended; nothing is left running")
         until(one.leaves_nothing)
         assert len(other.members) >= 2
         assert other.end()[0] == 0
@@ -137,15 +137,15 @@ def test_a_demo_whose_daemon_was_killed_is_taken_over_by_the_next_one(tmp_path: 
         first.says(_UNDER_LOAD)
 
         assert before <= set(first.members)
-        code, said = first.end()
-        assert (code, " 0 failed" in said.rpartition("the demo is over")[2]) == (0, True), said
+        code, output = first.end()
+        assert (code, " 0 failed" in output.rpartition("the demo is over")[2]) == (0, True), output
         until(first.leaves_nothing)
 
 
 _STAGES: dict[str, Callable[[Demo], bool]] = {
     "its state directory is made": lambda demo: (demo.state / "lock").exists(),
     "its daemon starts": lambda demo: (demo.state / "trimtab.sqlite").exists(),
-    "its console is up": lambda demo: demo.has_said("console and API"),
+    "its console is up": lambda demo: demo.has_shown("console and API"),
     "its first member starts": lambda demo: bool(demo.members),
 }
 
@@ -163,29 +163,29 @@ def test_a_demo_that_is_ended_leaves_nothing(
 ) -> None:
     with a_demo(tmp_path / "place") as demo:
         until(lambda: stage(demo), every=0.005, process=demo.process, log=demo.log)
-        code, said = demo.end(number)
+        code, output = demo.end(number)
 
-        assert code == 0, said
+        assert code == 0, output
         until(demo.leaves_nothing)
 
 
-def test_a_load_port_that_is_taken_is_told_at_once_and_nothing_is_started(tmp_path: Path) -> None:
+def test_a_load_port_that_is_taken_is_reported_at_once_and_nothing_is_started(tmp_path: Path) -> None:
     own, (_, port) = listening()
     with own, a_demo(tmp_path / "place", load=port) as demo:
-        code, said = demo.process.wait(PATIENT), demo.log.read_text()
+        code, output = demo.process.wait(PATIENT), demo.log.read_text()
 
         assert code == 1
-        assert f"127.0.0.1:{port}" in said
-        assert "--load-port (make run LOAD_PORT=…)" in said
+        assert f"127.0.0.1:{port}" in output
+        assert "--load-port (make run LOAD_PORT=…)" in output
         assert demo.leaves_nothing()
 
 
-def test_a_console_port_that_is_taken_is_told_at_once_and_nothing_is_started(tmp_path: Path) -> None:
+def test_a_console_port_that_is_taken_is_reported_at_once_and_nothing_is_started(tmp_path: Path) -> None:
     own, (_, port) = listening()
     with own, a_demo(tmp_path / "place", "--port", str(port)) as demo:
-        code, said = demo.process.wait(PATIENT), demo.log.read_text()
+        code, output = demo.process.wait(PATIENT), demo.log.read_text()
 
         assert code == 1
-        assert f"127.0.0.1:{port}" in said
-        assert "--port (make run PORT=…)" in said
+        assert f"127.0.0.1:{port}" in output
+        assert "--port (make run PORT=…)" in output
         assert not demo.state.exists()

@@ -55,8 +55,8 @@ def service(stage: FlowBedStage) -> int:
 def daemon(stage: FlowBedStage, service: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     known = facts()
     monkeypatch.setenv("BED_PASSWORD", known["oneflow_password"])
-    told = {"flow": known["oneflow"], "rpc": known["endpoint"], "user": known["oneflow_user"]}
-    with a_daemon(MODEL.format(service=service, **told)) as daemon:
+    endpoints = {"flow": known["oneflow"], "rpc": known["endpoint"], "user": known["oneflow_user"]}
+    with a_daemon(MODEL.format(service=service, **endpoints)) as daemon:
         try:
             yield daemon
         finally:
@@ -76,8 +76,8 @@ def role_of(stage: FlowBedStage, service: int) -> ServiceRole:
 def nodes(stage: FlowBedStage, service: int) -> dict[int, OpennebulaMachine]:
     """All machines of the service that OneFlow or OpenNebula lists."""
     listed = role_of(stage, service).nodes
-    told = f"(service_{service})"
-    return {vm.id: vm for vm in stage.machines() if vm.id in listed or vm.name.endswith(told)}
+    suffix = f"(service_{service})"
+    return {vm.id: vm for vm in stage.machines() if vm.id in listed or vm.name.endswith(suffix)}
 
 
 def whole(stage: FlowBedStage, daemon: Daemon, service: int, size: int) -> None:

@@ -105,17 +105,17 @@ def test_members_are_measured_as_opennebula_measures_machines_opennebula_bed(
     daemon.settled(2, within=PATIENT)
 
     def probed(*counters: str) -> list[Any]:
-        told: list[Any] = daemon.trimtab("probe", "web", *counters, "--json").json
-        return told
+        rows: list[Any] = daemon.trimtab("probe", "web", *counters, "--json").json
+        return rows
 
     until(lambda: {each["reply"] for each in probed("cpu", "memory", "sent")} == {"ok"}, every=0.5)
     assert {each["reply"] for each in probed("price")} == {"no_such_counter"}
     (vm, *_) = stage.machines()
     stage.wire.ask("vm.update", vm.id, "<TEMPLATE><PRICE>7.5</PRICE></TEMPLATE>", 1)  # as a guest does, over OneGate
 
-    told = {(each["counter"], each["member"]): each for each in probed("cpu", "memory", "sent", "price")}
-    memory, sent, price = (told[counter, vm.mark] for counter in ("memory", "sent", "price"))
-    assert all(0 <= each["value"] <= 400 for (counter, _), each in told.items() if counter == "cpu")
+    by_series = {(each["counter"], each["member"]): each for each in probed("cpu", "memory", "sent", "price")}
+    memory, sent, price = (by_series[counter, vm.mark] for counter in ("memory", "sent", "price"))
+    assert all(0 <= each["value"] <= 400 for (counter, _), each in by_series.items() if counter == "cpu")
     assert memory["value"] == memory["reading"] * 1024
     assert 0 < memory["value"] <= 64 * 2**20
     assert memory["age"] < 10

@@ -128,7 +128,7 @@ def test_every_source_there_is_has_a_column() -> None:
 
 
 @each_column
-def test_of_every_fault_it_is_said_what_becomes_of_it(column: Column) -> None:
+def test_every_fault_has_an_expected_outcome(column: Column) -> None:
     assert set(Fault) == {fault for fault in Fault if column.cell(fault, CounterKind.GAUGE) is not None}
     if not isinstance(column.counts, str):
         assert set(OF_COUNTS) == set(column.counts)
@@ -174,13 +174,13 @@ def test_a_failure_is_called_by_its_name_with_words_and_a_remedy_and_an_answer_i
         for tick, seen in ticks.items():
             expected = expected_replies(column, scene, case.cell, tick)
             if seen.replies != expected:
-                wrong[scene.group, tick] = seen.replies, expected, seen.said
+                wrong[scene.group, tick] = seen.replies, expected, seen.details
             for place, (reply, value) in enumerate(zip(seen.replies, seen.values, strict=True)):
                 true = ticks[BEGINS - 1] if _old(case.cell, place) and stands(column, scene, tick) else seen
                 if reply is Reply.OK and abs(value - true.true[place]) > 0.5:  # SNMP counts whole things
                     wrong[scene.group, tick, place] = value, true.true
-                if bool(seen.said[place]) != (reply is not Reply.OK) or SECRET in seen.said[place]:
-                    wrong[scene.group, tick, place] = reply, seen.said[place]
+                if bool(seen.details[place]) != (reply is not Reply.OK) or SECRET in seen.details[place]:
+                    wrong[scene.group, tick, place] = reply, seen.details[place]
                 assert reply is Reply.OK or remedy(SOURCE_WORDS[column.kind], reply)
     assert wrong == {}
 
@@ -193,9 +193,9 @@ def _old(cell: Cell, place: int) -> bool:
 @each_case
 def test_an_outage_is_logged_once_when_it_begins_and_once_when_it_ends(case: Case) -> None:
     for scene, story in case.stories():
-        told = sorted((tick, line["event"], line.get("member")) for tick, line in story.told(scene.group))
-        assert told == _lines(COLUMNS[case.column], scene, case.cell), scene.group
-        for _, line in story.told(scene.group):
+        outages = sorted((tick, line["event"], line.get("member")) for tick, line in story.outages(scene.group))
+        assert outages == _lines(COLUMNS[case.column], scene, case.cell), scene.group
+        for _, line in story.outages(scene.group):
             assert ("remedy" in line) == (line["event"] == "unheard_began")
 
 
@@ -250,7 +250,7 @@ def test_a_group_that_has_nothing_to_do_with_it_does_not_notice(column: Column) 
             seen = ticks_of(scene, story)
             assert {reply for _, one in seen for reply in one.replies} == {Reply.OK}
             assert [one.desired for _, one in seen] == expected_sizes(column, scene, Harmless("nothing happens"))
-            assert story.told(scene.group) == []
+            assert story.outages(scene.group) == []
 
 
 # Whether all this can fail

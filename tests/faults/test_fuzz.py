@@ -86,11 +86,11 @@ def _picked(kind: str, *picks: JsonPick | MetricPick) -> Callable[[bytes], Itera
     return numbers
 
 
-def _said(read: Callable[[bytes], object]) -> Callable[[bytes], Iterable[float]]:
+def _values_of(read: Callable[[bytes], object]) -> Callable[[bytes], Iterable[float]]:
     def numbers(body: bytes) -> Iterable[float]:
         found = read(body)
-        told = found if isinstance(found, tuple) else ()
-        return [one.value for one in told if isinstance(one, PushedEntry) and one.value is not None]
+        entries = found if isinstance(found, tuple) else ()
+        return [one.value for one in entries if isinstance(one, PushedEntry) and one.value is not None]
 
     return numbers
 
@@ -114,10 +114,10 @@ DECODERS: Mapping[str, tuple[bytes, Callable[[bytes], Iterable[float]]]] = {
     "openmetrics": (_METRICS, _picked(OPENMETRICS, MetricPick(name="hits_total"), MetricPick(name="load"))),
     "snmp message": (_SNMP, _nothing(messages.read)),
     "snmp value": (b"\x9f\x78\x04\x42\x48\x00\x00", _nothing(values.decode)),
-    "pushed lines": (_LINES, _said(lines.read)),
-    "pushed JSON": (_BULK, _said(bulk.read)),
-    "pushed text": (_METRICS, _said(lambda body: exposition.read(body, openmetrics=False))),
-    "pushed openmetrics": (_METRICS, _said(lambda body: exposition.read(body, openmetrics=True))),
+    "pushed lines": (_LINES, _values_of(lines.read)),
+    "pushed JSON": (_BULK, _values_of(bulk.read)),
+    "pushed text": (_METRICS, _values_of(lambda body: exposition.read(body, openmetrics=False))),
+    "pushed openmetrics": (_METRICS, _values_of(lambda body: exposition.read(body, openmetrics=True))),
     "alerts": (_HOOK, _nothing(payloads.read)),
     "a date": (b"Fri, 21 Nov 2025 06:00:30 GMT", _nothing(lambda body: instant_of(body.decode(errors="replace")))),
     "a wait": (

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from tests.golden.answers import answers
+from tests.golden.messages import messages_text, metrics_text
 from tests.golden.pages import first_pages, group_pages
 from tests.golden.saved import busy_world, full_world, plan_of, recording_text, replayed_text
 from tests.golden.store import events_text, store_text
 from tests.golden.stored import digests, stored_values, words
 from tests.golden.tables import tables_text
-from tests.golden.told import metrics_text, told_text
 
 FILES: Final = Path(__file__).with_name("files")
 
@@ -38,6 +38,6 @@ KEPT: Final[Mapping[str, Callable[[], str]]] = {
     "pages/groups.txt": group_pages,
     "tables.txt": tables_text,
     "metrics.txt": metrics_text,
-    "told.jsonl": told_text,
+    "told.jsonl": messages_text,
 }
 """By name; what is made of another file comes after it."""

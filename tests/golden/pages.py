@@ -83,18 +83,18 @@ class _Fleet:
 def first_pages() -> str:
     """The list of groups: of none, of one, and of many."""
     paused = FleetPause(pause=Pause.OUT, by=_HOSTILE, since=at(-5), because="quota & more")
-    told = [_Fleet(), _Fleet(statuses=[a_status()]), _Fleet(statuses=tuple(_many()), series=_series(), pause=paused)]
-    return _told((str(len(fleet.statuses)), asyncio.run(_overview(fleet))) for fleet in told)
+    fleets = [_Fleet(), _Fleet(statuses=[a_status()]), _Fleet(statuses=tuple(_many()), series=_series(), pause=paused)]
+    return _pages_text((str(len(fleet.statuses)), asyncio.run(_overview(fleet))) for fleet in fleets)
 
 
 def group_pages() -> str:
     """Pages of groups: one where everything is the case, a new one, further ones, and one that is not there."""
-    return _told(
+    return _pages_text(
         (name, asyncio.run(_group(_Fleet(statuses=[status], **more)))) for name, (status, more) in _groups().items()
     )
 
 
-def _told(pages: Any) -> str:
+def _pages_text(pages: Any) -> str:
     return "\n".join(f"=== {name}\n{normal_html(_without_digest(page))}" for name, page in pages)
 
 
@@ -160,8 +160,8 @@ def _full_status() -> GroupStatus:
 
 
 def _full_explanation() -> Explanation:
-    told = an_explanation(NOW, reason=Reason.SCALED_OUT, sizes=(3, 5), values=(90.0,), answers=(an_answer(),))
-    (policy,) = told.policies
+    explanation = an_explanation(NOW, reason=Reason.SCALED_OUT, sizes=(3, 5), values=(90.0,), answers=(an_answer(),))
+    (policy,) = explanation.policies
     expression: ExpressionExplanation = filled(ExpressionExplanation)
     judged = replace(
         policy,
@@ -174,7 +174,7 @@ def _full_explanation() -> Explanation:
         ),
         expressions=(replace(expression, expression=_HOSTILE),),
     )
-    return replace(told, policies=(judged, replace(policy, policy=PolicyId("in"))))
+    return replace(explanation, policies=(judged, replace(policy, policy=PolicyId("in"))))
 
 
 def _full_history() -> dict[str, Any]:
@@ -198,14 +198,14 @@ def _event(when: Instant, kind: EventKind, name: str, *, by: str = "policy out",
 
 def _series() -> SeriesRecorder:
     """Sizes and conditions with gaps; the threshold is another one in the end."""
-    series, told = SeriesRecorder(10.0), _full_explanation()
-    (first, *others) = told.policies
+    series, explanation = SeriesRecorder(10.0), _full_explanation()
+    (first, *others) = explanation.policies
     earlier = replace(first, conditions=tuple(replace(each, threshold=70.0) for each in first.conditions))
     for second, desired, in_service in ((-700, 3, 3), (-690, 3, None), (0, 3, 3), (50, 5, 3), (60, 5, 4), (100, 5, 5)):
         series.sized(at(second), desired=desired, in_service=in_service, minimum=2, maximum=10)
     for second in (-700, 0, 10, 20, 60):
-        series.judged(replace(told, at=at(second), policies=(earlier, *others)))
-    series.judged(told)
+        series.judged(replace(explanation, at=at(second), policies=(earlier, *others)))
+    series.judged(explanation)
     return series
 
 

@@ -110,8 +110,10 @@ def fill_everything(store: SqliteStore) -> None:
     _call(store)
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
     reasons = (Reason.STEADY, Reason.HOLDING)
-    told = [an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)]
-    store.record([a_tick(each) for each in told])
+    explanations = [
+        an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)
+    ]
+    store.record([a_tick(each) for each in explanations])
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
 
 
@@ -160,7 +162,7 @@ def loaded(text: str, path: Path) -> Iterator[SqliteStore]:
         store.close()
 
 
-def told(store: SqliteStore) -> dict[str, Any]:
+def reads(store: SqliteStore) -> dict[str, Any]:
     """What is read of a store, by everything that reads it."""
     groups = store.groups()
     names = [group.definition.group.id for group in groups]

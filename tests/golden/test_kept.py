@@ -14,7 +14,7 @@ from handler.store.codec import from_text, to_text
 from handler.store.tags import TAGS
 from tests.golden.kept import FILES, KEPT, kept
 from tests.golden.saved import RECORDED, rows_text
-from tests.golden.store import dumped, fill_everything, loaded, told
+from tests.golden.store import dumped, fill_everything, loaded, reads
 from tests.golden.stored import STORED
 from tests.support.filled import classes_in
 from tests.support.snapshots import read, text_of
@@ -45,12 +45,12 @@ def test_every_stored_value_is_read_and_written_again_as_it_was() -> None:
 def test_a_store_is_opened_read_and_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     with loaded(kept("store.sql"), path) as store:
-        found = told(store)
+        found = reads(store)
     assert dumped(path) == kept("store.sql")
     new = opened(tmp_path / "new.sqlite")
     try:
         fill_everything(new)
-        assert told(new) == found
+        assert reads(new) == found
     finally:
         new.close()
 

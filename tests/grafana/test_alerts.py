@@ -17,8 +17,8 @@ _every_rule = pytest.mark.parametrize("rule", _RULES)
 @functools.cache
 def _tested() -> list[dict[str, Any]]:
     """What promtool is to find out of the rules."""
-    told: list[dict[str, Any]] = YAML(typ="safe").load(_TESTS_FILE)["tests"]
-    return told
+    groups: list[dict[str, Any]] = YAML(typ="safe").load(_TESTS_FILE)["tests"]
+    return groups
 
 
 @pytest.mark.real("promtool")
@@ -63,7 +63,9 @@ def test_an_alert_leads_to_its_section_of_the_runbook(rule: dict[str, Any]) -> N
 
 def test_every_section_of_the_runbook_is_of_an_alert_and_says_four_things() -> None:
     _, *sections = (ROOM.parent / "docs" / "runbook.md").read_text().split("\n## ")
-    told = {section.partition("\n")[0]: re.findall(r"^\* \*\*(.+):\*\*", section, re.MULTILINE) for section in sections}
+    headings = {
+        section.partition("\n")[0]: re.findall(r"^\* \*\*(.+):\*\*", section, re.MULTILINE) for section in sections
+    }
 
-    assert told.keys() == {rule["alert"] for rule in rules()}
-    assert all(parts == ["Meaning", "Trimtab meanwhile", "Look at", "Do"] for parts in told.values())
+    assert headings.keys() == {rule["alert"] for rule in rules()}
+    assert all(parts == ["Meaning", "Trimtab meanwhile", "Look at", "Do"] for parts in headings.values())

@@ -63,7 +63,7 @@ def grounds(done: Pass) -> set[Ground]:
     return {doubt.ground for doubt in done.plan.doubts}
 
 
-def told(bed: Bed, name: str) -> list[tuple[int | None, int | None]]:
+def noted_sizes(bed: Bed, name: str) -> list[tuple[int | None, int | None]]:
     notes = [event for event in bed.store.events.values() if event.kind is EventKind.NOTE and event.name == name]
     return [(note.desired_from, note.desired_to) for note in notes]
 
@@ -108,7 +108,7 @@ def test_a_restart_while_half_is_denied_costs_nothing() -> None:
     assert (len(bed.cloud.created), bed.cloud.destroyed) == (10, [])
 
 
-def test_a_person_is_told_how_much_is_missing_and_what_would_settle_it() -> None:
+def test_the_message_says_how_much_is_missing_and_what_would_settle_it() -> None:
     bed = grown(10, definition=alone())
     lies(bed, ScriptedEvent.DENY)
     done = passes(bed, 60)
@@ -367,7 +367,7 @@ def test_where_vanishing_shrinks_the_size_returns_to_what_it_was() -> None:
     passes(bed, 300)
     bed.settle()
     bed.expect(10)
-    assert (bed.machines, bed.cloud.destroyed, desired(bed), len(told(bed, "returned"))) == (before, [], 10, 1)
+    assert (bed.machines, bed.cloud.destroyed, desired(bed), len(noted_sizes(bed, "returned"))) == (before, [], 10, 1)
 
 
 def test_a_size_that_was_decided_meanwhile_stays_when_members_come_back() -> None:
@@ -379,7 +379,7 @@ def test_a_size_that_was_decided_meanwhile_stays_when_members_come_back() -> Non
     passes(bed, 300)
     bed.settle()
     bed.expect(7)
-    assert (desired(bed), told(bed, "returned")) == (7, [])
+    assert (desired(bed), noted_sizes(bed, "returned")) == (7, [])
     assert {name_of(11), name_of(12)} <= bed.chosen()  # made meanwhile: they leave before those that are back
 
 
@@ -397,7 +397,7 @@ def test_a_disk_that_is_full_when_members_come_back_delays_both_size_and_members
     bed.expect(10)
 
 
-def test_members_that_were_said_to_be_deleted_and_serve_again_keep_their_places() -> None:
+def test_members_that_were_listed_as_deleted_and_serve_again_keep_their_places() -> None:
     bed = grown(5, definition=probed())
     lies(bed, ScriptedEvent.DELETING, share=0.3)
     passes(bed, 60)

@@ -36,12 +36,12 @@ def test_no_value_can_begin_a_second_line_or_reach_the_terminal(stream: io.Strin
 def test_json_lines_carry_the_same_fields(stream: io.StringIO) -> None:
     logs.configure(stream=stream, json=True)
     logs.warn("trouble_began", group="web", message='two\nlines and a "quote"')
-    told = json.loads(stream.getvalue())
-    assert (told["level"], told["event"], told["group"]) == ("WARNING", "trouble_began", "web")
-    assert told["message"] == 'two\nlines and a "quote"'
+    fields = json.loads(stream.getvalue())
+    assert (fields["level"], fields["event"], fields["group"]) == ("WARNING", "trouble_began", "web")
+    assert fields["message"] == 'two\nlines and a "quote"'
 
 
-def test_what_we_say_is_told_once_though_it_also_reaches_the_logger_of_others(
+def test_what_we_say_is_reported_once_though_it_also_reaches_the_logger_of_others(
     stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.configure(stream=stream)

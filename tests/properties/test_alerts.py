@@ -53,15 +53,15 @@ def test_a_policy_fires_on_a_value_that_stands_and_never_without_one(ticks: list
     poller = Poller(clock=lambda: a_moment(now[0]), read_secret=no_secret, sources=(AlertedSource(board),))
     aggregator, holds = Aggregator(CATALOGUE, [WEB]), {}
     standing: tuple[float, float] | None = None
-    for tick, told in enumerate(ticks):
+    for tick, tick_alert in enumerate(ticks):
         now[0] = 30.0 * tick
-        if told == "resolved":
+        if tick_alert == "resolved":
             board.drop(WEB, DEPTH, "f1")
             standing = None
-        elif told is not None:
+        elif tick_alert is not None:
             at, until = a_moment(now[0]), Instant(now[0] + TTL)
-            board.put(Brought(group=WEB, alert=DEPTH, key="f1", value=told, at=at, until=until))
-            standing = told, now[0] + TTL
+            board.put(Brought(group=WEB, alert=DEPTH, key="f1", value=tick_alert, at=at, until=until))
+            standing = tick_alert, now[0] + TTL
         scrape = asyncio.run(poller.poll(CATALOGUE, rosters({"a": "127.0.0.1"}), timeout=PATIENT))
         evaluation = evaluate(CATALOGUE, WEB, aggregator.take(scrape)[WEB], holds, scrape.at)
         holds = evaluation.holds

@@ -113,9 +113,9 @@ class Fleet(RuleBasedStateMachine):
         for where, balancer in self.bed.balancers.items():
             if name in balancer.states:
                 self.complaints.append(f"{name} is destroyed before it has left {where}")
-        told = self.done.get(("destroy", name, None))
+        done = self.done.get(("destroy", name, None))
         going = self.bed.cloud.state(name) in {None, ServerState.DELETING}
-        if going and told is not None and self.bed.clock() - told < self.bed.definition.group.grace:
+        if going and done is not None and self.bed.clock() - done < self.bed.definition.group.grace:
             self.complaints.append(f"{name} is destroyed again, and goes already")
 
     def check_ordered(self, where: BalancerId, call: str, name: MemberName, already: bool) -> None:
@@ -207,10 +207,10 @@ class Fleet(RuleBasedStateMachine):
     @rule(data=st.data(), balancer=st.sampled_from([EDGE, BACK]))
     def check_health(self, data: st.DataObject, balancer: BalancerId) -> None:
         """Health checks change their answer about all members, or about some."""
-        said = data.draw(st.sampled_from([*_HEALTHS, None]))
-        told = self.bed.balancers[balancer].health
+        drawn = data.draw(st.sampled_from([*_HEALTHS, None]))
+        health = self.bed.balancers[balancer].health
         for name in sorted(self.bed.machines):
-            told[name] = data.draw(st.sampled_from(_HEALTHS)) if said is None else said
+            health[name] = data.draw(st.sampled_from(_HEALTHS)) if drawn is None else drawn
 
     @precondition(lambda self: self.bed.machines)
     @rule(data=st.data(), size=st.integers(0, 7))
@@ -218,9 +218,9 @@ class Fleet(RuleBasedStateMachine):
         """One or two members fail while all others are healthy, or all fail; and the size may change meanwhile."""
         all_of = sorted(self.bed.machines)
         some = data.draw(st.lists(st.sampled_from(all_of), min_size=1, max_size=2))
-        told = self.bed.edge.health
-        told.update(dict.fromkeys(all_of, Health.HEALTHY))
-        told.update(dict.fromkeys(data.draw(st.sampled_from([some, some, all_of])), Health.FAILING))
+        health = self.bed.edge.health
+        health.update(dict.fromkeys(all_of, Health.HEALTHY))
+        health.update(dict.fromkeys(data.draw(st.sampled_from([some, some, all_of])), Health.FAILING))
         self._pass(1)
         self.bed.clock.advance(10.0)
         self.resize(size)
@@ -346,14 +346,14 @@ class Fleet(RuleBasedStateMachine):
 
     def fails(self, name: MemberName, world: World) -> bool:
         """Whether a credible balancer says so: one that finds another member healthy."""
-        told = [
+        failing = [
             balancer_view.registrations
             for balancer_view in world.balancer_views.values()
             if balancer_view.registrations is not None
         ]
         believed = [
             registrations
-            for registrations in told
+            for registrations in failing
             if any(registration.health is Health.HEALTHY for registration in registrations.values())
         ]
         return any(name in registrations and registrations[name].health is Health.FAILING for registrations in believed)
@@ -426,7 +426,7 @@ def _serves(member: Member) -> bool:
 
 
 def _is_heard(loss: Loss | None) -> bool:
-    return loss is not None and any(told.says is Saying.HEARD for told in loss.testimonies)
+    return loss is not None and any(testimony.says is Saying.HEARD for testimony in loss.testimonies)
 
 
 def forget_foreigners(balancer: FakeBalancer) -> None:

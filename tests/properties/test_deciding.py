@@ -118,8 +118,8 @@ class World:
         assert basis is not None
         judged, once_more = rerun(self.catalogue, group, basis)
         assert (judged, once_more.state, once_more.reason) == (evaluation, decision.state, decision.reason)
-        said = say(explain(self.catalogue, group, evaluation, decision, fleet, before), at.wall)
-        assert all(line.strip() and "None" not in line for line in said)
+        words = say(explain(self.catalogue, group, evaluation, decision, fleet, before), at.wall)
+        assert all(line.strip() and "None" not in line for line in words)
         self.state = decision.state
         self.decided.append(decision)
         if decision.restarts_holds:

@@ -132,7 +132,7 @@ def test_killed_at_every_instant_on_disk_it_ends_with_the_same_fleet(
 
     chapter.begin(bed)
     die("the beginning")
-    bed.outside.instants.told = die
+    bed.outside.instants.reached = die
     bed.settle()
     bed.expect(chapter.size)
     bed.close()

@@ -17,7 +17,7 @@ from config.units import GroupId, PolicyId
 from handler.replay.samples import Unreplayable
 from handler.replay.tables import read_events
 from tests.support.nightly import runs
-from tests.support.recorded_lives import MODEL, TICK, Live, Outside, told
+from tests.support.recorded_lives import MODEL, TICK, Live, Outside, plain_lines
 from trigger.verdicts import Direction
 
 GROUPS = tuple(map(GroupId, ("web", "shop", "cart")))
@@ -211,7 +211,7 @@ def test_a_recording_replayed_by_its_own_file_decides_the_same(
     live.play(lambda bed: lived(bed, story))
     replayed = live.replayed()
     assert {run.group: run.parted for run in replayed} == dict.fromkeys(GROUPS)
-    assert told(replayed) == live.lines(live.first_tick())
+    assert plain_lines(replayed) == live.lines(live.first_tick())
 
 
 def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_own(tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_o
             await asyncio.sleep(4.5 * TICK)
 
     live.play(scene)
-    first = [line for line in told(live.replayed(before)) if cast("float", line["at"]) < edited_at]
-    then = told(live.replayed(since=edited_at))
+    first = [line for line in plain_lines(live.replayed(before)) if cast("float", line["at"]) < edited_at]
+    then = plain_lines(live.replayed(since=edited_at))
     assert (first, then) == (live.lines(live.first_tick(), edited_at), live.lines(edited_at))
     assert {line["reason"] for line in first} >= {"at_min"}
     assert {line["reason"] for line in then} >= {"scaled_out"}

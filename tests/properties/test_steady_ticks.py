@@ -119,7 +119,7 @@ class Side:
         self.runtimes = {group: _runtime(group) for group in GROUPS}
         self.recent = Recent(self.runtimes)
         self._gauges = self.gauges()
-        self.queue = kind(self.store, lambda: CATALOGUE, self._told)
+        self.queue = kind(self.store, lambda: CATALOGUE, self._decided)
         self.decider = Decider(
             runtimes=self.runtimes,
             poller=Poller(clock=lambda: self.now, read_secret=no_secret, sources=[self]),
@@ -130,7 +130,7 @@ class Side:
         self.slot = Slot(interval=INTERVAL, phase=0.0, groups=GROUPS)
         self.aggregator = Aggregator(CATALOGUE, GROUPS)
 
-    def _told(self, decision: Decision) -> None:
+    def _decided(self, decision: Decision) -> None:
         self.decided.append(decision)
         self.recent.decided(decision)
 

@@ -175,8 +175,8 @@ class Watch:
         if members not in self._layouts:
             asked, left_out = ([series(name) for name in names] for names in members)
             self._layouts[members] = a_layout(asked, warming=left_out)
-        told = {series(name): answer for name, answer in answers.items()}
-        frame = self.aggregator.take(a_scrape(self._layouts[members], number * self.interval, told))[WEB]
+        by_series = {series(name): answer for name, answer in answers.items()}
+        frame = self.aggregator.take(a_scrape(self._layouts[members], number * self.interval, by_series))[WEB]
         (cell,) = frame.cells.values()
         return cell
 

@@ -39,13 +39,13 @@ async def asked(  # the parts of a request
 ) -> Reply:
     """Send one request; a stream is left after its first event."""
     given = {**({} if body is None else {"Content-Type": "application/json"}), **(headers or {})}
-    sent, begun, told = list[Message](), asyncio.Event(), False
+    sent, begun, is_read = list[Message](), asyncio.Event(), False
 
     async def receive() -> Message:
-        nonlocal told
-        if told:
+        nonlocal is_read
+        if is_read:
             await asyncio.Event().wait()  # the client stays
-        told = True
+        is_read = True
         return {"type": "http.request", "body": b"" if body is None else json.dumps(body).encode(), "more_body": False}
 
     async def send(message: Message) -> None:

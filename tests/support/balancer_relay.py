@@ -139,14 +139,14 @@ def _connected(address: Address) -> socket.socket:
 
 def _whole(side: socket.socket, *, until_closed: bool = False) -> bytes:
     """One request or answer: of HTTP as long as it says, else a line, or all until the other side closes."""
-    said = b""
+    received = b""
     while piece := side.recv(65536):
-        said += piece
-        if _HTTP.match(said):
-            head, mark, body = said.partition(b"\r\n\r\n")
+        received += piece
+        if _HTTP.match(received):
+            head, mark, body = received.partition(b"\r\n\r\n")
             length = _LENGTH.search(head)
             if mark and len(body) >= (int(length[1]) if length else 0):
-                return said
-        elif not until_closed and said.endswith(b"\n"):
-            return said
-    return said
+                return received
+        elif not until_closed and received.endswith(b"\n"):
+            return received
+    return received

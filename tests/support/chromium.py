@@ -54,19 +54,19 @@ class Browser:
     def ask(self, method: str, params: dict[str, Any] | None = None, session: str | None = None) -> dict[str, Any]:
         """Send one command and wait for its answer; events that come meanwhile go to their page."""
         self._last += 1
-        message = {"id": self._last, "method": method, "params": params or {}}
-        sent = json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0"
+        command = {"id": self._last, "method": method, "params": params or {}}
+        sent = json.dumps(command | ({"sessionId": session} if session else {})).encode() + b"\0"
         while sent:
             sent = sent[os.write(self._write, sent) :]
         deadline = time.monotonic() + PATIENT
         while True:
-            told = self._next(deadline, method)
-            if told.get("id") == self._last:
-                assert "error" not in told, f"{method}: {told['error']}"
-                result: dict[str, Any] = told["result"]
+            message = self._next(deadline, method)
+            if message.get("id") == self._last:
+                assert "error" not in message, f"{method}: {message['error']}"
+                result: dict[str, Any] = message["result"]
                 return result
-            if told.get("sessionId") in self._pages:
-                self._pages[told["sessionId"]].hear(told)
+            if message.get("sessionId") in self._pages:
+                self._pages[message["sessionId"]].hear(message)
 
     def _next(self, deadline: float, method: str) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -76,8 +76,8 @@ class Browser:
             assert part, f"the browser ended at {method}"
             self._buffer += part
         message, _, self._buffer = self._buffer.partition(b"\0")
-        told: dict[str, Any] = json.loads(message)
-        return told
+        decoded: dict[str, Any] = json.loads(message)
+        return decoded
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,10 +94,10 @@ class Page:
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.browser.ask(method, params, self.session)
 
-    def hear(self, told: dict[str, Any]) -> None:
+    def hear(self, message: dict[str, Any]) -> None:
         """Keep what tests ask about."""
-        params = told["params"]
-        match told["method"]:
+        params = message["params"]
+        match message["method"]:
             case "Runtime.exceptionThrown":
                 self.problems.append(json.dumps(params["exceptionDetails"]))
             case "Runtime.consoleAPICalled" if params["type"] in {"error", "warning", "assert"}:

@@ -102,12 +102,12 @@ class MakingWire(RulesWire):
         return self._page("publicipaddress", sorted(shown, key=lambda entry: str(entry["ipaddress"])), given)
 
     def _shown_address(self, address: PublicIp) -> dict[str, Any]:
-        said: dict[str, Any] = {"id": address.id, "ipaddress": address.ip, "state": address.state}
-        said |= {"issourcenat": address.source_nat, "isstaticnat": address.static_nat}
-        said |= {"tags": [{"key": key, "value": value} for key, value in address.tags.items()]}
+        shown: dict[str, Any] = {"id": address.id, "ipaddress": address.ip, "state": address.state}
+        shown |= {"issourcenat": address.source_nat, "isstaticnat": address.static_nat}
+        shown |= {"tags": [{"key": key, "value": value} for key, value in address.tags.items()]}
         vpcs = {network.get("vpcid") for network in self.things["network"]}
         home = "vpcid" if address.home in vpcs else "associatednetworkid"
-        return said | ({home: address.home} if address.home else {})
+        return shown | ({home: address.home} if address.home else {})
 
     def _list_forwardings(self, given: dict[str, str]) -> dict[str, Any]:
         there = self._address(given["ipaddressid"]).forwarded

@@ -36,8 +36,8 @@ _ENVELOPES = {"listServiceOfferings": "serviceoffering", "listAffinityGroups": "
 
 
 def error(code: int, text: str, *, obeyed: bool = False) -> Fault:
-    said = {"errorresponse": {"uuidList": [], "errorcode": code, "errortext": text}}
-    return Fault(status=code, body=json.dumps(said).encode(), obeyed=obeyed)
+    body = {"errorresponse": {"uuidList": [], "errorcode": code, "errortext": text}}
+    return Fault(status=code, body=json.dumps(body).encode(), obeyed=obeyed)
 
 
 class ApiError(Exception):
@@ -172,8 +172,8 @@ class CloudstackWire(Befallen):
         self.before(command)
         with self._lock:
             try:
-                said = self._obey(command, {key.lower(): value for key, value in given.items()})
-                body = json.dumps({f"{command.lower()}response": said}).encode()
+                answer = self._obey(command, {key.lower(): value for key, value in given.items()})
+                body = json.dumps({f"{command.lower()}response": answer}).encode()
             except ApiError as refused:
                 return Fault(status=refused.code), _refusal(refused)
         return fault, fault.body or body
@@ -191,14 +191,14 @@ class CloudstackWire(Befallen):
             text = f"The given command '{given['command']}' either does not exist, is not available for user."
             raise ApiError(401, text)
 
-    def _read_user_data(self, said: str, method: str) -> None:
+    def _read_user_data(self, encoded: str, method: str) -> None:
         """Source: UserDataManagerImpl.validateUserData. What is counted is base64."""
-        if len(said) >= _USER_DATA[method]:
+        if len(encoded) >= _USER_DATA[method]:
             raise ApiError(431, f"User data is too long for an http {method} request")
-        if len(said) > self.user_data:
+        if len(encoded) > self.user_data:
             raise ApiError(431, f"User data has exceeded configurable max length : {self.user_data}")
         try:
-            base64.b64decode(said, validate=True)
+            base64.b64decode(encoded, validate=True)
         except ValueError:
             raise ApiError(431, "User data is not base64 encoded.") from None
 
@@ -314,8 +314,8 @@ class CloudstackWire(Befallen):
         if job.ended is None:
             return {"jobid": given["jobid"], "jobstatus": 0, "jobprocstatus": 0, "jobresultcode": 0}
         status, result = job.ended
-        said = {"jobid": given["jobid"], "jobstatus": status, "jobresultcode": result.get("errorcode", 0)}
-        return said | ({"jobresult": result} if result else {"jobresultcode": 530})  # it ended before it could say why
+        shown = {"jobid": given["jobid"], "jobstatus": status, "jobresultcode": result.get("errorcode", 0)}
+        return shown | ({"jobresult": result} if result else {"jobresultcode": 530})  # it ended before it could say why
 
     def _go_on(self, job: Job) -> None:
         job.polls -= 1
@@ -388,21 +388,24 @@ class CloudstackWire(Befallen):
 
     def _shown(self, vm: Vm) -> dict[str, Any]:
         created = datetime.fromtimestamp(vm.created, UTC).strftime("%Y-%m-%dT%H:%M:%S+0000")
-        said: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "id": vm.id,
             "name": vm.name,
             "displayname": vm.display,
             "account": "shop",
             "zonename": "par1",
         }
-        said |= {"state": vm.state, "created": created, "hypervisor": "KVM", "nic": []}
+        shown |= {"state": vm.state, "created": created, "hypervisor": "KVM", "nic": []}
         if vm.address is not None:
-            said["nic"] = [{"isdefault": False, "ipaddress": "192.0.2.1"}, {"isdefault": True, "ipaddress": vm.address}]
+            shown["nic"] = [
+                {"isdefault": False, "ipaddress": "192.0.2.1"},
+                {"isdefault": True, "ipaddress": vm.address},
+            ]
         if vm.details:
-            said["details"] = vm.details
-        said["tags"] = [{"key": key, "value": value, "resourcetype": "UserVm"} for key, value in vm.tags.items()]
+            shown["details"] = vm.details
+        shown["tags"] = [{"key": key, "value": value, "resourcetype": "UserVm"} for key, value in vm.tags.items()]
         pending = [number for number, job in self.jobs.items() if job.vm == vm.id and job.ended is None]
-        return said | ({"jobid": pending[-1], "jobstatus": 0} if pending else {})
+        return shown | ({"jobid": pending[-1], "jobstatus": 0} if pending else {})
 
     # Serving
 
@@ -425,8 +428,8 @@ class _Handler(WireHandler):
 
 
 def _refusal(refused: ApiError) -> bytes:
-    said = {"uuidList": [], "errorcode": refused.code, "cserrorcode": 9999, "errortext": refused.text}
-    return json.dumps({"errorresponse": said}).encode()
+    body = {"uuidList": [], "errorcode": refused.code, "cserrorcode": 9999, "errortext": refused.text}
+    return json.dumps({"errorresponse": body}).encode()
 
 
 def _java(value: str) -> str:
@@ -434,8 +437,8 @@ def _java(value: str) -> str:
     return urllib.parse.quote(value, safe="*").replace("~", "%7E")
 
 
-def _expired(said: str) -> bool:
+def _expired(expires: str) -> bool:
     try:
-        return datetime.fromisoformat(said).timestamp() < time.time()
+        return datetime.fromisoformat(expires).timestamp() < time.time()
     except ValueError:
         return True

@@ -102,12 +102,12 @@ class Daemon:
     def start(self) -> Daemon:
         """Start it, and wait until it listens."""
         with self.log.open("ab") as log:
-            told = log.tell()
+            size = log.tell()
             command = ("run", self.file, "--state", self.state, "--port", "0")
             self.process = forked(command, {**os.environ, **self.environment}, log)
 
         def listens() -> bool:
-            found = _LISTENING.search(self.log.read_text()[told:])
+            found = _LISTENING.search(self.log.read_text()[size:])
             self.port = int(found[1]) if found else 0
             return found is not None
 
@@ -142,9 +142,9 @@ class Daemon:
 
     def json(self, *arguments: str) -> Any:
         """Run a command that must succeed, with ``--json``."""
-        said = self.trimtab(*arguments, "--json")
-        assert said.code == 0, said
-        return said.json
+        result = self.trimtab(*arguments, "--json")
+        assert result.code == 0, result
+        return result.json
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, headers=headers)

@@ -37,14 +37,14 @@ class Deaths(Instants):
     Between that and whatever is done next nothing changes outside: to die just before it leaves the very same.
     """
 
-    told: Callable[[str], None] = lambda what: None
+    reached: Callable[[str], None] = lambda what: None
 
     @contextmanager
     def around(self, what: str) -> Iterator[None]:
         try:
             yield
         finally:  # a call whose answer is lost has been carried out, too
-            self.told(what)
+            self.reached(what)
 
 
 class Kept:

@@ -131,11 +131,11 @@ class FakeCloud:
 
     def list(self, group: GroupId) -> Listing:
         with self.faults.around("list"):
-            told = self._ask(lambda now: self.simulation.list(None, now))
-            seen = tuple(server for server in told.servers if server.name not in self.hidden)
+            answer = self._ask(lambda now: self.simulation.list(None, now))
+            seen = tuple(server for server in answer.servers if server.name not in self.hidden)
             if self.partial:
                 return Listing(servers=seen[::2], complete=False, because="one host does not answer")
-            return replace(told, servers=seen)
+            return replace(answer, servers=seen)
 
     def find(self, name: MemberName) -> Server | None:
         with self.faults.around("find"):

@@ -142,7 +142,7 @@ class Seen:
     true: tuple[float, ...]
     late: tuple[float, ...]
     """Seconds after the poll began; of OK ones."""
-    said: tuple[str, ...]
+    details: tuple[str, ...]
     desired: int
 
 
@@ -157,10 +157,10 @@ class Story:
     lines: Sequence[tuple[int, logging.LogRecord]]
     """(tick, line) of the log."""
 
-    def told(self, group: str) -> Sequence[tuple[int, Mapping[str, str]]]:
+    def outages(self, group: str) -> Sequence[tuple[int, Mapping[str, str]]]:
         """The outages of a group, as the log has them."""
         fields = ((tick, line.__dict__.get("fields", {})) for tick, line in self.lines)
-        return [(tick, told) for tick, told in fields if told.get("group") == group]
+        return [(tick, outages) for tick, outages in fields if outages.get("group") == group]
 
 
 def run(column: Column, phase: Phase, ours: Fault | None, spoil: Callable[[Scrape], Scrape] | None = None) -> Story:
@@ -339,7 +339,7 @@ def _seen(scrape: Scrape, group: str, side: Side, desired: int) -> Seen:
         values=tuple(float(scrape.value[row]) for row in rows),
         true=tuple(side.value(name or next(iter(side.members))) for name in names),
         late=tuple(float(scrape.replied_at[row]) - scrape.at.steady for row in rows if scrape.reply[row] == Reply.OK),
-        said=tuple(scrape.details.get(row, "") for row in rows),
+        details=tuple(scrape.details.get(row, "") for row in rows),
         desired=desired,
     )
 

@@ -124,9 +124,9 @@ class _Conversation(asyncio.Protocol):
         self._say(Call(place.path, dict(parse_qsl(place.query)), form, body, self._member))
 
     def _say(self, call: Call) -> None:
-        told, fault = self._face.answer(call), self._face.side.fault
-        told = told._replace(body=self._face.side.spoil(told.body))
-        honest = _response(told)
+        answer, fault = self._face.answer(call), self._face.side.fault
+        answer = answer._replace(body=self._face.side.spoil(answer.body))
+        honest = _response(answer)
         match fault:
             case Fault.TIMEOUT:
                 pass
@@ -138,7 +138,7 @@ class _Conversation(asyncio.Protocol):
                 self._transport.write(honest[:-10] if fault is Fault.TRUNCATED else _GARBAGE)
                 self._transport.close()
             case _:
-                response = _response(_INSTEAD.get(fault, lambda told: told)(told))
+                response = _response(_INSTEAD.get(fault, lambda answer: answer)(answer))
                 self._transport.write(self._face.side.wire(response))
 
     def _drip(self, response: bytes) -> None:
@@ -159,17 +159,17 @@ _ECHO = json.dumps({"message": f"not with {SECRET}", "errorcode": 0}).encode()
 
 _GARBAGE = b"\x00\xff\x17" + SECRET.encode() + bytes(range(256))
 _INSTEAD: Mapping[Fault | None, Callable[[Answer], Answer]] = {
-    Fault.EMPTY: lambda told: told._replace(body=b""),
+    Fault.EMPTY: lambda answer: answer._replace(body=b""),
     Fault.AUTH: lambda _: Answer(_ECHO, status="401 Unauthorized"),
     Fault.RATE_LIMITED: lambda _: Answer(_ECHO, status="429 Slow Down", headers=(("Retry-After", "20"),)),
 }
 
 
-def _response(told: Answer) -> bytes:
-    length = len(told.body)
-    lines = [f"HTTP/1.1 {told.status}", f"Content-Type: {told.kind}", f"Content-Length: {length}"]
-    lines += [f"{name}: {value}" for name, value in told.headers]
-    return "\r\n".join([*lines, "", ""]).encode() + told.body
+def _response(answer: Answer) -> bytes:
+    length = len(answer.body)
+    lines = [f"HTTP/1.1 {answer.status}", f"Content-Type: {answer.kind}", f"Content-Length: {length}"]
+    lines += [f"{name}: {value}" for name, value in answer.headers]
+    return "\r\n".join([*lines, "", ""]).encode() + answer.body
 
 
 def odd(side: Side, name: str, honest: object) -> object:

@@ -44,14 +44,14 @@ class _Appliance:
     def _answer(self, call: Call) -> Answer:
         match call.path.removeprefix("/nitro/v1/"):
             case "config/login":
-                return _said(sessionid=f"##{self._side.started:08X}")
+                return _done(sessionid=f"##{self._side.started:08X}")
             case "stat/system":
                 started = time.asctime(time.gmtime(1.4e9 + 1e5 * self._side.started))
-                return _said(system={"starttime": started, "timesincestart": "00:00:00"})
+                return _done(system={"starttime": started, "timesincestart": "00:00:00"})
             case "stat/servicegroup/web":
-                return _said(servicegroup=[{"servicegroupname": "web", "servicegroupmember": self._members()}])
+                return _done(servicegroup=[{"servicegroupname": "web", "servicegroupmember": self._members()}])
             case _:
-                return _said()
+                return _done()
 
     def _members(self) -> Sequence[object]:
         side = self._side
@@ -62,7 +62,7 @@ class _Appliance:
         ]
 
 
-def _said(**objects: object) -> Answer:
+def _done(**objects: object) -> Answer:
     return Answer(json.dumps({"errorcode": 0, "message": "Done", "severity": "NONE", **objects}).encode())
 
 

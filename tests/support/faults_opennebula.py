@@ -52,8 +52,8 @@ class _Front:
         names = list(side.members)[:1] if side.fault is Fault.HALF else list(side.members)
         machines = [self._machine(place, name) for place, name in enumerate(names)]
         pool = f"<VM_POOL>{''.join(vm_xml(machine) for machine in machines)}</VM_POOL>"
-        said = measured_xml(machines) if b"vmpool.monitoring" in call.body else pool
-        body = xmlrpc.client.dumps(([True, said, 0],), methodresponse=True).encode()
+        document = measured_xml(machines) if b"vmpool.monitoring" in call.body else pool
+        body = xmlrpc.client.dumps(([True, document, 0],), methodresponse=True).encode()
         return Answer(body, "text/xml", (("Date", formatdate(side.clock, usegmt=True)),))
 
     def _machine(self, place: int, name: str) -> Vm:

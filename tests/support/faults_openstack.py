@@ -86,8 +86,8 @@ class _Front:
             return Answer(b'{"itemNotFound": {"code": 404}}', status="404 Not Found")
         value = odd(side, name, side.value(name))
         nic = {"mac_address": "01:23:45:67:89:ab", "rx_octets": value}
-        said = {"state": "running", "memory_details": {"used": value, "maximum": 512}, "nic_details": [nic]}
-        return Answer(json.dumps(said).encode())
+        diagnostics = {"state": "running", "memory_details": {"used": value, "maximum": 512}, "nic_details": [nic]}
+        return Answer(json.dumps(diagnostics).encode())
 
     def _gnocchi(self, call: Call) -> Answer:
         side = self._side

@@ -44,7 +44,7 @@ class Forked:
     """A process that the fork server has started: as `subprocess.Popen`, though no child of ours."""
 
     pid: int
-    _told: socket.socket = field(repr=False)
+    _ends: socket.socket = field(repr=False)
     returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -77,11 +77,11 @@ class Forked:
 
     def _ended(self, within: float | None) -> int | None:
         if self.returncode is None:
-            self._told.settimeout(within)
+            self._ends.settimeout(within)
             with contextlib.suppress(TimeoutError, BlockingIOError):
-                said = self._told.recv(64)
-                self.returncode = int(said) if said else -signal.SIGKILL  # the fork server has ended, and told no code
-                self._told.close()
+                code = self._ends.recv(64)
+                self.returncode = int(code) if code else -signal.SIGKILL  # the fork server has ended, and told no code
+                self._ends.close()
         return self.returncode
 
 
@@ -92,7 +92,7 @@ def forked(arguments: Iterable[object], environment: Mapping[str, str], output: 
     with theirs:
         socket.send_fds(_server(), [json.dumps(wish).encode()], [output.fileno(), theirs.fileno()])
     ours.settimeout(None)
-    return Forked(pid=int(ours.recv(64)), _told=ours)
+    return Forked(pid=int(ours.recv(64)), _ends=ours)
 
 
 @functools.cache
@@ -149,9 +149,9 @@ def _serve(asked: socket.socket) -> None:
             os.close(woken)
             _become(json.loads(wish), *handles)
             return
-        output, told = handles
+        output, ends = handles
         os.close(output)
-        running[pid] = socket.socket(fileno=told)
+        running[pid] = socket.socket(fileno=ends)
         running[pid].sendall(str(pid).encode())
 
 
@@ -160,17 +160,17 @@ def _tell_ends(running: dict[int, socket.socket]) -> None:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        with running.pop(pid) as told, contextlib.suppress(OSError):  # its test may be over
-            told.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+        with running.pop(pid) as ends, contextlib.suppress(OSError):  # its test may be over
+            ends.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _become(wish: dict[str, object], output: int, told: int) -> None:
+def _become(wish: dict[str, object], output: int, ends: int) -> None:
     """Be what was asked for: all that a new process would be given."""
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    os.close(told)
+    os.close(ends)
     os.chdir(str(wish["folder"]))
     os.environ.clear()
     os.environ.update(wish["environment"])  # type: ignore[call-overload]

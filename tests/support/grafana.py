@@ -132,8 +132,8 @@ def chosen(expression: str) -> str:
 @functools.cache
 def rules() -> list[dict[str, Any]]:
     """Every alert rule."""
-    told = YAML(typ="safe").load(RULES_FILE)
-    return [rule for group in told["groups"] for rule in group["rules"]]
+    document = YAML(typ="safe").load(RULES_FILE)
+    return [rule for group in document["groups"] for rule in group["rules"]]
 
 
 def selectors(expression: str) -> list[str]:
@@ -176,9 +176,9 @@ def answered(folder: Path, series: Mapping[str, str], asked: Mapping[str, str]) 
         for query, labels in asked.items()
     ]
     given = [{"series": name, "values": values} for name, values in series.items()]
-    told = {"tests": [{"interval": "1m", "input_series": given, "promql_expr_test": checks}]}
+    tests = {"tests": [{"interval": "1m", "input_series": given, "promql_expr_test": checks}]}
     file = folder / "queries.yaml"
-    file.write_text(json.dumps(told))  # JSON is YAML
+    file.write_text(json.dumps(tests))  # JSON is YAML
     promtool("test", "rules", str(file))
 
 
@@ -240,8 +240,8 @@ def _prometheus(folder: Path, scraped: int) -> Iterator[Prometheus]:
     config.write_text(_SCRAPES.format(port=scraped))
     (folder / "rules.yaml").write_text(RULES_FILE.read_text().replace("interval: 15s", "interval: 1s"))
     command = [program, f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}"]
-    with log.open("wb") as said:
-        process = subprocess.Popen([*command, f"--storage.tsdb.path={folder / 'tsdb'}"], stdout=said, stderr=said)
+    with log.open("wb") as output:
+        process = subprocess.Popen([*command, f"--storage.tsdb.path={folder / 'tsdb'}"], stdout=output, stderr=output)
         with stopped(process):
             prometheus = Prometheus(f"http://127.0.0.1:{port}")
             until(prometheus.ready, process=process, log=log)

@@ -66,7 +66,7 @@ class MemoryStore(MemoryUsers):
     answers: dict[tuple[GroupId, str], StoredAnswer] = field(default_factory=dict)
     spans: list[TickSpan] = field(default_factory=list)
     webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
-    told: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
+    first_deliveries: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
@@ -75,7 +75,7 @@ class MemoryStore(MemoryUsers):
     declared: dict[GroupId, list[Revision]] = field(default_factory=dict)
     """The newest first."""
     bound: dict[tuple[GroupId, BalancerId], BalancerProvision] = field(default_factory=dict)
-    said: Statement | None = None
+    stated: Statement | None = None
     edited: list[tuple[Instant, Edited]] = field(default_factory=list)
     after_write: Callable[[], None] = lambda: None
 
@@ -136,21 +136,21 @@ class MemoryStore(MemoryUsers):
             self.kept[group] = replace(self.kept[group], begun={**kept, **begun})
 
     def statement(self) -> Statement | None:
-        return self.said
+        return self.stated
 
     def edits(self, group: GroupId, limit: int) -> tuple[GroupEdit, ...]:
-        told = (
+        edits = (
             GroupEdit(at=at, by=edited.by, edits=tuple(edit for edit in edited.edits if group in edit.groups))
             for at, edited in reversed(self.edited)
         )
-        return tuple(each for each in told if each.edits)[:limit]
+        return tuple(each for each in edits if each.edits)[:limit]
 
     def declare(
         self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
     ) -> None:
         with self._write("declare"):
             if edited is not None:
-                self.said = edited.statement
+                self.stated = edited.statement
                 self.edited.append((at, edited))
             declared = {definition.group.id: definition for definition in definitions}
             for group, stored in self.kept.items():
@@ -264,19 +264,25 @@ class MemoryStore(MemoryUsers):
                     self.spans.append(span)
 
     def _remember(self, tick: StoredTick) -> None:
-        told = tick.explanation
-        for answer in told.answers:
+        explanation = tick.explanation
+        for answer in explanation.answers:
             first = StoredAnswer(
                 request=answer.request,
                 at=tick.at,
                 reason=answer.reason,
-                desired_from=told.desired_from,
-                desired_to=told.desired_to,
+                desired_from=explanation.desired_from,
+                desired_to=explanation.desired_to,
             )
             self.answers.setdefault((tick.group, answer.request), first)
-        values = tuple(condition.value for policy in told.policies for condition in policy.conditions)
+        values = tuple(condition.value for policy in explanation.policies for condition in policy.conditions)
         span = TickSpan(
-            group=tick.group, first_at=tick.at, last_at=tick.at, ticks=1, first=told, least=values, greatest=values
+            group=tick.group,
+            first_at=tick.at,
+            last_at=tick.at,
+            ticks=1,
+            first=explanation,
+            least=values,
+            greatest=values,
         )
         self.spans.append(span)
 
@@ -311,20 +317,23 @@ class MemoryStore(MemoryUsers):
     def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
         with self._write("deliver"):
             return tuple(
-                self.told.setdefault((told.group, told.alert, told.fingerprint, told.starts_at, told.status), told)
-                for told in deliveries
+                self.first_deliveries.setdefault(
+                    (delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status),
+                    delivery,
+                )
+                for delivery in deliveries
             )
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
-        found = [told for key, told in self.told.items() if key[:3] == (group, alert, fingerprint)]
-        return tuple(sorted(found, key=lambda told: (-told.starts_at, told.status.value)))
+        found = [delivery for key, delivery in self.first_deliveries.items() if key[:3] == (group, alert, fingerprint)]
+        return tuple(sorted(found, key=lambda delivery: (-delivery.starts_at, delivery.status.value)))
 
     # Notices
 
     def file_notices(self, filed: Sequence[Filed]) -> None:
         with self._write("file notices"):
-            for told in filed:
-                self.outbox.setdefault(told.notice.id, (told, told.notice.at))
+            for filing in filed:
+                self.outbox.setdefault(filing.notice.id, (filing, filing.notice.at))
 
     def last_notices(self) -> tuple[Notice, ...]:
         found = [filed.notice for filed, _ in self.outbox.values()]

@@ -46,17 +46,17 @@ class NarrowWay:
         while True:
             ready, _, _ = select.select([near, far], [], [], 10.0)
             for side in ready:
-                said = side.recv(65536)
+                received = side.recv(65536)
                 if side is near:
-                    if not said:
+                    if not received:
                         return
-                    far.sendall(said)
+                    far.sendall(received)
                     continue
                 left = None if self.cut_after is None else self.cut_after - self.answered
                 with contextlib.suppress(BrokenPipeError):
-                    near.sendall(said if left is None else said[:left])
-                self.answered += len(said)
-                if not said or (left is not None and len(said) >= left):
+                    near.sendall(received if left is None else received[:left])
+                self.answered += len(received)
+                if not received or (left is not None and len(received) >= left):
                     return
 
 

@@ -216,5 +216,5 @@ def in_the_background(netscaler: FakeNetscaler) -> Iterator[FakeNetscaler]:
 def _token(request: web.Request) -> str:
     """By either of the two names under which clients return it, escaped or not, and in either header."""
     cookies = {**SimpleCookie(request.headers.get("Set-Cookie", "")), **SimpleCookie(request.headers.get("Cookie", ""))}
-    told = cookies.get("NITRO_AUTH_TOKEN") or cookies.get("sessionid")
-    return "" if told is None else unquote(told.value)
+    token = cookies.get("NITRO_AUTH_TOKEN") or cookies.get("sessionid")
+    return "" if token is None else unquote(token.value)

@@ -48,7 +48,7 @@ def a_notice(
     severity: Severity = Severity.ERROR,
     *,
     since: float = 0.0,
-    told: float | None = None,
+    sent: float | None = None,
     messages: tuple[str, ...] = ("create: no such image",),
 ) -> Notice:
     entered = GroupCondition(severity.value)
@@ -59,14 +59,14 @@ def a_notice(
         condition=entered if turn is StateTurn.ENTERED else GroupCondition.RUNNING,
         messages=messages if turn is StateTurn.ENTERED else (),
         since=at(since),
-        at=at(since if told is None else told),
+        at=at(since if sent is None else sent),
     )
 
 
-def a_decision(group: str = "web", *, told: float = 0.0, to: int = 6) -> DecisionNotice:
+def a_decision(group: str = "web", *, sent: float = 0.0, to: int = 6) -> DecisionNotice:
     return DecisionNotice(
         group=GroupId(group),
-        at=at(told),
+        at=at(sent),
         reason=Reason.SCALED_OUT.value,
         by="policy out",
         desired_from=4,

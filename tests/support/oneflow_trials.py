@@ -16,7 +16,7 @@ from tests.support.trials import Column, Trial
 from tests.support.wire_server import LOST, UNREACHED, answered
 
 
-def _told(call: str, *faults: Any) -> Callable[[OneflowStage], Orchestrator]:
+def _scripted(call: str, *faults: Any) -> Callable[[OneflowStage], Orchestrator]:
     def prepared(stage: OneflowStage) -> Orchestrator:
         stage.flow.script(call, *faults)
         return stage.driver()
@@ -67,9 +67,9 @@ COLUMN = Column(
     cloud=OneflowCloud,
     stage=oneflow_stage,
     cells={
-        Trial.LOST_ANSWER: _told("scale", LOST),
-        Trial.FALSE_ERROR: _told("scale", answered(b"Internal Server Error", status=500, obeyed=True)),
-        Trial.BUSY: _told(
+        Trial.LOST_ANSWER: _scripted("scale", LOST),
+        Trial.FALSE_ERROR: _scripted("scale", answered(b"Internal Server Error", status=500, obeyed=True)),
+        Trial.BUSY: _scripted(
             "scale",
             answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
             answered(b"Service cannot be scaled in state: COOLDOWN", status=500),

@@ -113,12 +113,12 @@ class OneflowWire(Befallen):
                 return fault, fault.body
             self.before(call)
             with self._lock:
-                said = self._obey(call, own_id, given, user)
+                answer = self._obey(call, own_id, given, user)
         except Refusal as refused:
             return Fault(status=refused.status, headers=(("Content-Type", "text/html"),)), refused.text.encode()
-        if said is None and fault.status == 200:
+        if answer is None and fault.status == 200:
             return Fault(status=204), b""
-        return fault, fault.body or json.dumps(said).encode()
+        return fault, fault.body or json.dumps(answer).encode()
 
     def _user(self, header: str) -> str:
         kind, _, known = header.partition(" ")

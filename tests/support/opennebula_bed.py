@@ -35,8 +35,8 @@ _KINDS = {"VM": 0x1000000000, "TEMPLATE": 0x20000000000}
 
 
 def facts() -> Mapping[str, str]:
-    told: Mapping[str, str] = json.loads(Path(OPENNEBULA).read_text())
-    return told
+    facts_read: Mapping[str, str] = json.loads(Path(OPENNEBULA).read_text())
+    return facts_read
 
 
 def a_bed(**fields: Any) -> OpennebulaCloud:

@@ -55,12 +55,12 @@ def each(value: Any) -> list[Any]:
 
 
 def _template(attributes: Attributes) -> str:
-    said = ""
+    text = ""
     for name, values in attributes.items():
         for value in each(values):
             inner = _template(value) if isinstance(value, dict) else escape(value)
-            said += f"<{name}>{inner}</{name}>"
-    return said
+            text += f"<{name}>{inner}</{name}>"
+    return text
 
 
 def record_of(vm: Vm) -> Attributes:

@@ -137,12 +137,12 @@ class OpennebulaWire(Befallen):
         self.before(method)
         with self._lock:
             try:
-                said = self._obey(method, user, given[1:])
+                answer = self._obey(method, user, given[1:])
             except ApiError as error:
                 return Fault(status=200), _response([False, f"[one.{method}] {error.text}", error.code, -1, -1])
             except xmlrpc.client.Fault as undefined:
                 return Fault(status=200), xmlrpc.client.dumps(undefined, methodresponse=True).encode()
-        return fault, fault.body or _response([True, said, 0])
+        return fault, fault.body or _response([True, answer, 0])
 
     def _user(self, method: str, given: tuple[Any, ...]) -> str:
         user, _, password = str(given[0] if given else "").partition(":")

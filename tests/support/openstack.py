@@ -88,8 +88,8 @@ class OpenstackStage:
 
 def marked(entry: Mapping[str, Any]) -> tuple[str, str]:
     """Whose mark a part bears, and its name; of a foreign one: the name that is left."""
-    said = entry.get("description") or entry.get("metadata", {}).get("trimtab.part") or ""
-    member, _, part = said.removeprefix("trimtab.part: ").partition(" ")
+    mark = entry.get("description") or entry.get("metadata", {}).get("trimtab.part") or ""
+    member, _, part = mark.removeprefix("trimtab.part: ").partition(" ")
     return member, part or (entry.get("name") or "").rpartition("-")[2]
 
 

@@ -243,7 +243,7 @@ class Front:
     load_balancer: str
     pool: str = ""
 
-    def told(self, method: str, path: str, body: object = None) -> Any:
+    def change(self, method: str, path: str, body: object = None) -> Any:
         """Make a change once no other change is under way; its answer."""
         answers: list[ServiceResponse] = []
 
@@ -264,7 +264,7 @@ class Front:
 
     def register_foreign(self, address: str) -> None:
         member = {"name": "database", "address": address, "protocol_port": 80}
-        self.told("POST", f"/lbaas/pools/{self.pool}/members", {"member": member})
+        self.change("POST", f"/lbaas/pools/{self.pool}/members", {"member": member})
 
 
 @contextlib.contextmanager
@@ -274,12 +274,12 @@ def a_front(stage: BedStage) -> Iterator[Front]:
     name = f"trial-{stage.here}"
     front = Front(stage, "")
     given = {"loadbalancer": {"name": name, "vip_subnet_id": subnet}}
-    front.load_balancer = front.told("POST", "/lbaas/loadbalancers", given)["loadbalancer"]["id"]
+    front.load_balancer = front.change("POST", "/lbaas/loadbalancers", given)["loadbalancer"]["id"]
     try:
         port = {"loadbalancer_id": front.load_balancer, "protocol": "HTTP", "protocol_port": 80}
-        listener = front.told("POST", "/lbaas/listeners", {"listener": port})["listener"]["id"]
+        listener = front.change("POST", "/lbaas/listeners", {"listener": port})["listener"]["id"]
         spread = {"listener_id": listener, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "name": name}
-        front.pool = front.told("POST", "/lbaas/pools", {"pool": spread})["pool"]["id"]
+        front.pool = front.change("POST", "/lbaas/pools", {"pool": spread})["pool"]["id"]
         yield front
     finally:
-        front.told("DELETE", f"/lbaas/loadbalancers/{front.load_balancer}?cascade=true")
+        front.change("DELETE", f"/lbaas/loadbalancers/{front.load_balancer}?cascade=true")

@@ -189,13 +189,13 @@ class Nova:
         self._judge(given)
         networks = given["networks"]
         if len(self.vms) >= self.quota:
-            told = f"Requested 1, but already used {len(self.vms)} of {self.quota} instances"
-            raise _refused(403, f"Quota exceeded for instances: {told}")
+            fault = f"Requested 1, but already used {len(self.vms)} of {self.quota} instances"
+            raise _refused(403, f"Quota exceeded for instances: {fault}")
         for holder in self.holders:
             holder.refuse(given)
         if 0 <= self.cores <= len(self.vms):
-            told = f"Requested 1, but already used {len(self.vms)} of {self.cores} cores"
-            raise _refused(403, f"Quota exceeded for cores: {told}")
+            fault = f"Requested 1, but already used {len(self.vms)} of {self.cores} cores"
+            raise _refused(403, f"Quota exceeded for cores: {fault}")
         first = networks[0].get("uuid") if isinstance(networks, list) else mint("network net")
         named = next((entry["name"] for entry in self.things.network if entry["id"] == first), "net")
         vm = self.add(given["name"], metadata=dict(given.get("metadata", {})), given=body, network=named)
@@ -295,16 +295,16 @@ class Nova:
                 raise _refused(400, f"marker [{asked['marker']}] not found")
             found = found[places[0] + 1 :]
         size = min(int(asked.get("limit", self.most)), self.most)
-        told: dict[str, Any] = {"servers": [self._shown(vm) for vm in found[:size]]}
+        page: dict[str, Any] = {"servers": [self._shown(vm) for vm in found[:size]]}
         if len(found) > size:
             href = f"{self.url}/servers/detail?marker={found[size - 1].id}"
-            told["servers_links"] = [{"rel": "next", "href": href}]
+            page["servers_links"] = [{"rel": "next", "href": href}]
         if spoken >= 69 and not asked:
-            told["servers"] += [
+            page["servers"] += [
                 {"id": vm.id, "status": "UNKNOWN", "created": at(vm.created), "tenant_id": PROJECT, "links": []}
                 for vm in stubs
             ]
-        return told
+        return page
 
     def _shown(self, vm: Vm) -> dict[str, Any]:
         nic = {
@@ -313,7 +313,7 @@ class Nova:
             "OS-EXT-IPS:type": "fixed",
             "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:b4:aa:36",
         }
-        said = {
+        shown = {
             "id": vm.id,
             "name": vm.name,
             "status": vm.status,
@@ -329,7 +329,7 @@ class Nova:
             "locked": vm.locked,
             "tags": [],
         }
-        return said | ({"fault": {"code": 500, "message": vm.fault, "created": at(vm.created)}} if vm.fault else {})
+        return shown | ({"fault": {"code": 500, "message": vm.fault, "created": at(vm.created)}} if vm.fault else {})
 
 
 def _modest(server: dict[str, Any]) -> dict[str, Any]:

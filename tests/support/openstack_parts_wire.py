@@ -134,19 +134,24 @@ class PartsNeutron(Neutron):
         if network is None:
             raise _neutron(404, "NetworkNotFound", f"Network {floating_network_id} could not be found.")
         if not network.get("router:external"):
-            said = f"Bad floatingip request: Network {floating_network_id} is not a valid external network."
-            raise _neutron(400, "BadRequest", said)
+            message = f"Bad floatingip request: Network {floating_network_id} is not a valid external network."
+            raise _neutron(400, "BadRequest", message)
         if port_id is not None and port_id not in self.ports:
             raise _neutron(404, "PortNotFound", f"Port {port_id} could not be found.")
         if port_id is not None and any(each["port_id"] == port_id for each in self.floatingips.values()):
-            said = f"Cannot associate floating IP with port {port_id}, as that fixed IP already has a floating IP"
-            raise _neutron(409, "FloatingIPPortAlreadyAssociated", said)
+            message = f"Cannot associate floating IP with port {port_id}, as that fixed IP already has a floating IP"
+            raise _neutron(409, "FloatingIPPortAlreadyAssociated", message)
         if len(self.floatingips) >= self.addresses:
-            said = f"Unable to find any IP address on external network {floating_network_id}."
-            raise _neutron(400, "ExternalIpAddressExhausted", said)
+            message = f"Unable to find any IP address on external network {floating_network_id}."
+            raise _neutron(400, "ExternalIpAddressExhausted", message)
         self._numbers += 1
-        said = {"description": "", "tags": [], **given, "floating_network_id": floating_network_id, "status": "DOWN"}
-        made = {**said, "port_id": port_id, "floating_ip_address": f"198.51.100.{self._numbers}", **self._born("fip")}
+        message = {"description": "", "tags": [], **given, "floating_network_id": floating_network_id, "status": "DOWN"}
+        made = {
+            **message,
+            "port_id": port_id,
+            "floating_ip_address": f"198.51.100.{self._numbers}",
+            **self._born("fip"),
+        }
         self.floatingips[made["id"]] = made
         return made
 
@@ -261,8 +266,8 @@ class Cinder:
         if volume_type is not None and volume_type not in names:
             raise _cinder(404, f"Volume type with name {volume_type} could not be found.")
         if len(self.volumes) >= self.quota:
-            said = f"Maximum number of volumes allowed ({self.quota}) exceeded for quota 'volumes'."
-            raise _cinder(413, f"VolumeLimitExceeded: {said}")
+            message = f"Maximum number of volumes allowed ({self.quota}) exceeded for quota 'volumes'."
+            raise _cinder(413, f"VolumeLimitExceeded: {message}")
         self._numbers += 1
         own_id, born = mint(f"volume {self._numbers}"), at(self.clock() + self._numbers).replace("Z", ".000000")
         kept = {"name": None, "metadata": {}, "attachments": [], "volume_type": names.get(volume_type or "", "plain")}
@@ -309,8 +314,8 @@ class Cinder:
         for volume, each in every:
             if each["attachment_id"] == rest[0]:
                 if self.alive(each["server_id"]):
-                    said = "ConflictNovaUsingAttachment: Detach volume from instance {} using the Compute API"
-                    raise _cinder(409, said.format(each["server_id"]))
+                    message = "ConflictNovaUsingAttachment: Detach volume from instance {} using the Compute API"
+                    raise _cinder(409, message.format(each["server_id"]))
                 self._detached(volume, each)
                 return 200, {"attachments": []}
         raise _cinder(404, f"Volume attachment could not be found with filter: attachment_id = {rest[0]}.")

@@ -106,9 +106,9 @@ class OpenstackWire(Befallen):
         parts = urllib.parse.urlsplit(target)
         asked = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
         query, fields = dict(asked), frozenset(value for key, value in asked if key == "fields")
-        said = json.loads(body) if body else None
+        given = json.loads(body) if body else None
         service, path = self._addressed(parts.path)
-        request = Request(method, path, query, said, headers, fields)
+        request = Request(method, path, query, given, headers, fields)
         with self.lock:
             self.calls.append(request.label)
             self.asked.append(f"{method} {parts.path}")
@@ -195,5 +195,5 @@ class _Handler(WireHandler):
     wire: OpenstackWire
 
     def answer(self) -> None:
-        fault, said, token = self.wire.called(self.command, self.path, self.asked(), dict(self.headers))
-        self.give(fault, said, *((("X-Subject-Token", token),) if token else ()))
+        fault, answer, token = self.wire.called(self.command, self.path, self.asked(), dict(self.headers))
+        self.give(fault, answer, *((("X-Subject-Token", token),) if token else ()))

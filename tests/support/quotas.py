@@ -38,8 +38,8 @@ class MeteredCloud(FakeCloud):
     def quotas(self, profile: Profile) -> Sequence[Quota]:
         with self.faults.around("quotas"):
             self.reads += 1
-            told = {name for name, at in self.made_at.items() if self.clock() >= at + self.late}
-            counted = [name for name in self.machines if name in told]
+            known = {name for name, at in self.made_at.items() if self.clock() >= at + self.late}
+            counted = [name for name in self.machines if name in known]
             others = len(self.machines) - sum(name in self.machines for name in self.made_at)
             used = sum(self.taken.get(name, 0) for name in counted)
             servers = UsageLimit(what="servers", used=others + len(counted), most=self.simulation.behaviour.quota)

@@ -144,12 +144,12 @@ class Live(EngineBed):
 
     def lines(self, since: float, until: float = float("inf")) -> list[dict[str, object]]:
         """What was decided live, as replay tells it, group by group."""
-        told = [
+        lines = [
             line.plain()
             for each in self.decided
             if since <= each.at.wall < until and (line := line_of(each, None)) is not None
         ]
-        return sorted(told, key=lambda line: str(line["group"]))
+        return sorted(lines, key=lambda line: str(line["group"]))
 
 
 def replayed(file: Path, series: Path, events: Path, *, since: float | None = None) -> tuple[Run, ...]:
@@ -160,7 +160,7 @@ def replayed(file: Path, series: Path, events: Path, *, since: float | None = No
     return recorded_runs(catalogue, ticks_by_group(catalogue, samples), read_events(events, catalogue.groups))
 
 
-def told(runs: Sequence[Run]) -> list[dict[str, object]]:
+def plain_lines(runs: Sequence[Run]) -> list[dict[str, object]]:
     """What replay says, group by group."""
     return [line.plain() for run in sorted(runs, key=lambda run: run.group) for line in run.lines]
 

@@ -68,7 +68,7 @@ class Recorded:
     folder: Path
     settings: Recording = AMPLE
     clock: Callable[[], Moment] = lambda: at(0)
-    said: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    logged: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     writer: RecordingWriter | None = None
 
     def write(self, *ticks: tuple[tuple[GroupId, ...], Scrape], finish: bool = True) -> RecordingWriter:
@@ -86,11 +86,11 @@ class Recorded:
         return self.writer
 
     def say(self, event: str, **fields: object) -> None:
-        self.said.append((event, fields))
+        self.logged.append((event, fields))
 
     @property
     def events(self) -> list[str]:
-        return [event for event, _ in self.said]
+        return [event for event, _ in self.logged]
 
     @property
     def files(self) -> list[str]:

@@ -250,8 +250,8 @@ def an_explanation(
 
 
 def a_tick(explanation: Explanation | None = None, *, state: GroupState | None = None) -> StoredTick:
-    told = explanation or an_explanation()
-    return StoredTick(group=told.group, at=told.at, explanation=told, state=state)
+    explained = explanation or an_explanation()
+    return StoredTick(group=explained.group, at=explained.at, explanation=explained, state=state)
 
 
 def fill(store: SqliteStore) -> None:

@@ -311,7 +311,7 @@ _CLOUDSTACK = Column(
 # opennebula
 
 
-def _told(method: str, *faults: Any) -> Callable[[OpennebulaStage], Orchestrator]:
+def _failing(method: str, *faults: Any) -> Callable[[OpennebulaStage], Orchestrator]:
     def prepared(stage: OpennebulaStage) -> Orchestrator:
         stage.wire.script(method, *faults)
         return stage.driver(timeout=0.3 if any(fault.drip for fault in faults) else PATIENT)
@@ -398,9 +398,9 @@ class _Token(dict[str, str]):
     """A login token that is replaced once it has been read."""
 
     def __getitem__(self, name: str) -> str:
-        said = super().__getitem__(name)
+        value = super().__getitem__(name)
         self[name] = "renewed"
-        return said
+        return value
 
 
 def _expired_token(stage: OpennebulaStage) -> Orchestrator:
@@ -425,10 +425,10 @@ _OPENNEBULA = Column(
     cloud=OpennebulaCloud,
     stage=opennebula_stage,
     cells={
-        Trial.LOST_ANSWER: _told("template.instantiate", LOST),
-        Trial.LOST_REMOVAL: _told("vm.action", LOST),
-        Trial.FALSE_ERROR: _told("template.instantiate", refused(INTERNAL, "[one.template] no", obeyed=True)),
-        Trial.BUSY: _told(
+        Trial.LOST_ANSWER: _failing("template.instantiate", LOST),
+        Trial.LOST_REMOVAL: _failing("vm.action", LOST),
+        Trial.FALSE_ERROR: _failing("template.instantiate", refused(INTERNAL, "[one.template] no", obeyed=True)),
+        Trial.BUSY: _failing(
             "template.instantiate",
             answered(b"busy", status=503, headers=(("Retry-After", "7"),)),
             refused(LOCKED, "[one.template.instantiate] The resource virtual machine template is locked. [3]."),
@@ -446,8 +446,8 @@ _OPENNEBULA = Column(
         Trial.UNICODE: _unicode_nebula,
         Trial.QUOTA: _used_up,
         Trial.ROOM: _cores_for_three,
-        Trial.SLOW: _told("vmpool.infoextended", *[answered(b" " * 200, drip=0.05)] * 3),
-        Trial.MALFORMED: _told("vmpool.infoextended", *_SENSELESS),
+        Trial.SLOW: _failing("vmpool.infoextended", *[answered(b" " * 200, drip=0.05)] * 3),
+        Trial.MALFORMED: _failing("vmpool.infoextended", *_SENSELESS),
         Trial.STILLBORN: _failing_to_boot,
         Trial.DEAD: silenced,
     },

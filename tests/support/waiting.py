@@ -58,8 +58,8 @@ def until(
         waited = time.monotonic() - began
         ended = process is not None and process.poll() is not None
         if ended or (waited > within and waited > scaled(within)):
-            said = log.read_text() if log is not None else ""
-            raise AssertionError(f"{'the process ended' if ended else f'not within {waited:.0f} s'}: {said}")
+            output = log.read_text() if log is not None else ""
+            raise AssertionError(f"{'the process ended' if ended else f'not within {waited:.0f} s'}: {output}")
         time.sleep(max(every, _PART_OF_THE_WAIT * waited))
 
 

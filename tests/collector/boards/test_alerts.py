@@ -54,7 +54,7 @@ def test_a_number_is_over_by_the_clock_that_says_so_first(steady: float, wall: f
     assert a_board(brought(7)).value(WEB, DEPTH, a_moment(steady, wall=wall)) == expected
 
 
-def test_what_is_told_after_the_wall_clock_was_set_back_is_newer_all_the_same() -> None:
+def test_an_alert_after_the_wall_clock_was_set_back_is_newer_all_the_same() -> None:
     later = Brought(
         group=WEB, alert=DEPTH, key="f1", value=3.0, at=a_moment(30.0, wall=-3570.0), until=Instant(-3270.0)
     )

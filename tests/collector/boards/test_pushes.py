@@ -14,7 +14,7 @@ def values(pushes: Pushes, group: GroupId, member: MemberName | None) -> dict[st
     return {name: one.value for name, one in pushes.of(group, member).items()}
 
 
-def test_what_is_said_anew_takes_the_place_of_what_was() -> None:
+def test_a_new_value_replaces_the_old_one() -> None:
     pushes = Pushes()
     pushes.put(WEB, ONE, "CPU", pushed(1.0))
     pushes.put(WEB, ONE, "CPU", pushed(2.0))
@@ -43,7 +43,7 @@ def test_what_is_taken_back_is_absent_also_if_it_never_was() -> None:
     assert (values(pushes, WEB, ONE), pushes.count) == ({}, 0)
 
 
-def test_what_members_said_that_left_and_what_is_not_read_is_forgotten() -> None:
+def test_values_of_members_that_left_and_of_counters_that_are_not_read_are_forgotten() -> None:
     pushes = Pushes()
     for member in (ONE, TWO, None):
         for name in ("CPU", "OLD"):

@@ -128,7 +128,7 @@ def test_a_probe_that_never_comes_back_is_replaced() -> None:
     assert circuit.position is Position.HALF_OPEN
 
 
-def test_a_failure_that_is_told_late_is_not_counted_twice() -> None:
+def test_a_failure_that_is_reported_late_is_not_counted_twice() -> None:
     circuit, call = called(failing(Circuit(), 0.0, FAILURES - 2), 0.0)
     circuit = overdue(circuit, at(WITHIN))
 

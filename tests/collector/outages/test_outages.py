@@ -43,7 +43,7 @@ def snmp_of(member: str) -> Channel:
     return Channel(WEB, "snmp", MemberName(member))
 
 
-def test_a_member_that_answers_nothing_is_told_once() -> None:
+def test_a_member_that_answers_nothing_is_reported_once() -> None:
     silent = a_scrape({("web", "a", "cpu"): TIMEOUT, ("web", "b", "cpu"): OK})
 
     silence, first = listen(Silence(), silent)
@@ -84,7 +84,7 @@ def test_a_dead_agent_is_an_outage_though_the_balancer_still_speaks_for_its_memb
     assert silent_since(silence) == {A: Instant(0.0)}
 
 
-def test_a_counter_that_no_member_has_is_told_once_and_its_return_once() -> None:
+def test_a_counter_that_no_member_has_is_reported_once_and_its_return_once() -> None:
     lacking = a_scrape({("web", name, "cpu"): OK for name in "ab"} | {("web", name, "load"): REFUSED for name in "ab"})
     whole = a_scrape({("web", name, counter): OK for name in "ab" for counter in ("cpu", "load")})
 
@@ -109,13 +109,13 @@ def test_a_counter_that_one_member_still_answers_is_not_lost() -> None:
     assert listen(Silence(), a_scrape(replies)) == (Silence(since={}, lost={}), ())
 
 
-def test_a_counter_whose_agents_are_all_silent_is_not_told_beside_them() -> None:
+def test_a_counter_whose_agents_are_all_silent_is_not_reported_beside_them() -> None:
     _, changes = listen(Silence(), a_scrape({("web", name, "cpu"): TIMEOUT for name in "ab"}))
 
     assert [change.channel for change in changes] == [snmp_of("a"), snmp_of("b")]
 
 
-def test_a_source_of_a_whole_group_that_falls_silent_is_told() -> None:
+def test_a_source_of_a_whole_group_that_falls_silent_is_reported() -> None:
     _, (change,) = listen(Silence(), a_scrape({("web", None, "cpu"): Reply.UNREACHABLE}))
 
     assert change.channel == Channel(WEB, "snmp", None)
@@ -127,7 +127,7 @@ def test_what_may_be_absent_is_no_outage() -> None:
     assert listen(Silence(), scrape) == (Silence(), ())
 
 
-def test_what_the_source_said_is_told() -> None:
+def test_what_the_source_said_is_reported() -> None:
     scrape = a_scrape({("web", "a", "cpu"): REFUSED}, details={("web", "a", "cpu"): "who are you?"})
 
     _, (change,) = listen(Silence(), scrape)
@@ -136,7 +136,7 @@ def test_what_the_source_said_is_told() -> None:
     assert change.detail == "who are you?"
 
 
-def test_the_end_of_a_silence_is_told_once() -> None:
+def test_the_end_of_a_silence_is_reported_once() -> None:
     silence, _ = listen(Silence(), a_scrape({("web", "a", "cpu"): TIMEOUT}))
     back = a_scrape({("web", "a", "cpu"): OK})
 
@@ -157,7 +157,7 @@ def test_a_silence_counts_from_the_first_poll_without_an_answer() -> None:
     assert members_of(unheard(silence, Instant(1060.5), longer_than=60.0)) == (A,)
 
 
-def test_a_member_that_left_is_forgotten_and_not_told() -> None:
+def test_a_member_that_left_is_forgotten_and_not_reported() -> None:
     silence, _ = listen(Silence(), a_scrape({("web", "a", "cpu"): TIMEOUT, ("web", "b", "cpu"): OK}))
 
     silence, changes = listen(silence, a_scrape({("web", "b", "cpu"): OK}))
@@ -183,7 +183,7 @@ def test_a_group_sees_its_own_part_of_a_scrape_only() -> None:
     ],
     ids=["the most frequent", "silence says least", "whatever the order"],
 )
-def test_the_reply_that_most_questions_had_is_told(replies: tuple[Reply, ...], dominant: Reply) -> None:
+def test_the_reply_that_most_questions_had_is_reported(replies: tuple[Reply, ...], dominant: Reply) -> None:
     scrape = a_scrape({("web", "a", f"counter-{place}"): reply for place, reply in enumerate(replies)})
 
     _, (change,) = listen(Silence(), scrape)

@@ -43,7 +43,7 @@ def test_keys_are_derived_once_and_are_no_passwords() -> None:
     assert SECRETS["AUTH"].encode() not in first.auth[1]
 
 
-def test_a_secret_that_cannot_be_read_is_said_and_not_raised() -> None:
+def test_a_secret_that_cannot_be_read_is_reported_and_not_raised() -> None:
     assert Identities().of(an_access(161, community="UNSET"), read) == "UNSET is not set"
 
 

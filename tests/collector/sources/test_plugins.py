@@ -129,7 +129,7 @@ def test_the_example_of_the_documentation_works(tmp_path: Path, monkeypatch: pyt
     assert answers(after) == {("", "jobs"): 3.0}
 
 
-def test_the_example_is_as_short_as_it_is_said_to_be() -> None:
+def test_the_example_is_as_short_as_the_page_says() -> None:
     assert len(shown("python", "class Spool").splitlines()) <= 30
 
 
@@ -260,7 +260,7 @@ def test_a_plugin_that_ignores_the_end_of_its_time_is_not_asked_again_until_it_h
     assert reports == [("stubborn", "it is still busy with an earlier round"), ("stubborn", None)]
 
 
-def test_a_failure_is_told_once_when_it_begins_and_once_when_it_is_over(install: Install) -> None:
+def test_a_failure_is_reported_once_when_it_begins_and_once_when_it_is_over(install: Install) -> None:
     moody = doing(
         "Plugin.rounds += 1",
         "if Plugin.rounds in (2, 3):",

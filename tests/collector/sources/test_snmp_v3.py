@@ -110,7 +110,7 @@ REFUSED = {
 
 @ENGINES
 @pytest.mark.parametrize(("name", "auth", "priv", "passwords", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_peer_that_is_not_believed_is_told_so(
+def test_credentials_that_do_not_match_are_a_reply_with_a_reason(
     snmpd: Snmpd,
     name: str,
     auth: AuthProtocol | None,

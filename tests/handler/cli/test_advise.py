@@ -25,14 +25,14 @@ def advised(*words: str) -> Result:
 
 
 def test_people_see_each_fleet_and_programs_the_same_figures() -> None:
-    shown, (told,) = advised("web"), [json.loads(line) for line in advised("web", "--json").stdout.splitlines()]
+    shown, (advice,) = advised("web"), [json.loads(line) for line in advised("web", "--json").stdout.splitlines()]
 
     rows = {line.split()[0]: line.split() for line in shown.stdout.splitlines()[2:]}
     assert shown.exit_code == 0
     assert shown.stdout.splitlines()[0] == "web: the last 1h; over: cpu (avg) above 80"
-    assert list(rows) == list(told["fleets"]) == ["recorded", "present", "forecast", "optimum"]
-    assert told["fleets"]["recorded"]["over_minutes"] == 30.0
-    for name, figures in told["fleets"].items():
+    assert list(rows) == list(advice["fleets"]) == ["recorded", "present", "forecast", "optimum"]
+    assert advice["fleets"]["recorded"]["over_minutes"] == 30.0
+    for name, figures in advice["fleets"].items():
         assert rows[name][1:3] == [f"{figures['member_hours']:,.1f}", f"{figures['cost']:.3f}"]
     assert "web: a member serves 1m after it is ordered (--boot)" in shown.stderr
 

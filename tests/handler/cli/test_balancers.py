@@ -27,8 +27,8 @@ def daemon() -> Iterator[Daemon]:
 
 def test_a_group_is_attached_and_detached_by_a_person_or_a_program(daemon: Daemon) -> None:
     assert daemon.trimtab("balancers", "web").out == "web has no balancer\n"
-    said = daemon.trimtab("attach", "web", "edge", "--port", "80")
-    assert said.out == "web: attached to edge; 2 members are to join it as soon as they are ready\n"
+    result = daemon.trimtab("attach", "web", "edge", "--port", "80")
+    assert result.out == "web: attached to edge; 2 members are to join it as soon as they are ready\n"
     until(lambda: daemon.json("converge", "web", "--dry-run")["steps"] == [])
     (behind,) = daemon.json("balancers", "web")
     assert (behind["balancer"], behind["port"], behind["members"], behind["leaving"]) == ("edge", 80, 2, 0)

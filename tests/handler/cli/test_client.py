@@ -9,7 +9,7 @@ from handler.cli import client
 
 
 @pytest.fixture(autouse=True)
-def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SUDO_USER", "USER", "TRIMTAB_REASON"):
         monkeypatch.delenv(name, raising=False)
 

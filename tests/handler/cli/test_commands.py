@@ -216,24 +216,24 @@ def test_every_command_takes_json(name: str) -> None:
 def test_what_is_done_exits_with_0_and_speaks_json(name: str, daemon: Daemon, words: dict[str, str]) -> None:
     line = with_state(name, line_of(_TABLE[name].done or "", words), daemon.state)
 
-    told, said = typed(*line), typed(*line, "--json")
+    text, answer = typed(*line), typed(*line, "--json")
 
-    assert (told.code, said.code) == (0, 0), (told, said)
-    assert (told.out + told.err).strip()
-    assert [json.loads(each) for each in said.out.splitlines()]
+    assert (text.code, answer.code) == (0, 0), (text, answer)
+    assert (text.out + text.err).strip()
+    assert [json.loads(each) for each in answer.out.splitlines()]
 
 
 @pytest.mark.parametrize("name", [name for name, row in _TABLE.items() if row.refused])
 def test_what_is_refused_exits_with_1_and_says_why(name: str, daemon: Daemon, words: dict[str, str]) -> None:
     line = with_state(name, line_of(_TABLE[name].refused, words), daemon.state)
 
-    told, said = typed(*line), typed(*line, "--json")
+    text, answer = typed(*line), typed(*line, "--json")
 
-    assert (told.code, said.code) == (1, 1), (told, said)
-    assert (told.out + told.err).strip()
-    assert "Traceback" not in told.err
-    assert "Errno" not in told.err
-    assert [json.loads(each) for each in said.out.splitlines()]
+    assert (text.code, answer.code) == (1, 1), (text, answer)
+    assert (text.out + text.err).strip()
+    assert "Traceback" not in text.err
+    assert "Errno" not in text.err
+    assert [json.loads(each) for each in answer.out.splitlines()]
 
 
 @pytest.mark.parametrize("name", _TABLE)
@@ -242,12 +242,12 @@ def test_what_cannot_be_meant_exits_with_2_and_says_what_was_expected(
 ) -> None:
     line = with_state(name, line_of(_TABLE[name].wrong, words), tmp_path)
 
-    told = typed(*line)
+    result = typed(*line)
 
-    assert told.code == 2, told
-    assert told.err.strip()
-    assert told.out == ""
-    assert "Traceback" not in told.err
+    assert result.code == 2, result
+    assert result.err.strip()
+    assert result.out == ""
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize("name", [name for name, row in _TABLE.items() if row.asks])
@@ -257,31 +257,31 @@ def test_where_no_daemon_answers_it_exits_with_3_and_says_where_it_was_looked_fo
     row = _TABLE[name]
     arguments = line_of(row.refused if row.done is None else row.done, words)
 
-    said = typed(*with_state(name, arguments, tmp_path), "--json")
+    result = typed(*with_state(name, arguments, tmp_path), "--json")
 
-    assert said.code == 3, said
-    assert str(tmp_path) in json.loads(said.out)["error"]
-    assert "--state" in said.err
+    assert result.code == 3, result
+    assert str(tmp_path) in json.loads(result.out)["error"]
+    assert "--state" in result.err
 
 
 # The program as a whole
 
 
 def test_the_program_tells_its_version() -> None:
-    said = typed("--version")
+    result = typed("--version")
 
-    assert said.code == 0
-    assert re.fullmatch(r"trimtab \d+\.\d+\.\d+\n", said.out)
+    assert result.code == 0
+    assert re.fullmatch(r"trimtab \d+\.\d+\.\d+\n", result.out)
 
 
 def test_help_lists_every_command_below_a_task_and_cuts_no_sentence() -> None:
-    said = typed("-h")
+    result = typed("-h")
     top = {name.split()[0] for name in _COMMANDS}
 
-    assert said.code == 0
-    assert {line.split()[0] for line in said.out.splitlines() if re.match(r"  [a-z]", line)} >= top
-    assert "\nCommands:\n" not in said.out, "a command has no task: name it in handler/cli/main.py"
-    assert "..." not in said.out.partition("\n\n")[2]
+    assert result.code == 0
+    assert {line.split()[0] for line in result.out.splitlines() if re.match(r"  [a-z]", line)} >= top
+    assert "\nCommands:\n" not in result.out, "a command has no task: name it in handler/cli/main.py"
+    assert "..." not in result.out.partition("\n\n")[2]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_json_tells_the_same() -> None:
     ]
 
 
-def test_a_word_that_is_nowhere_is_told_with_the_nearest_name() -> None:
+def test_a_word_that_is_nowhere_is_reported_with_the_nearest_name() -> None:
     code, output = counters("hrProcesorLoad")
 
     assert code == 1
@@ -80,7 +80,7 @@ def test_objects_of_ones_own_mibs_are_listed_too(tmp_path: Path) -> None:
     assert "snmp: ACME-QUEUE-MIB::laneDepth.N " in output
 
 
-def test_what_is_wrong_with_mibs_is_told(tmp_path: Path) -> None:
+def test_what_is_wrong_with_mibs_is_reported(tmp_path: Path) -> None:
     assert counters("--mibs", str(tmp_path / "no")) == (
         1,
         f"the folder {tmp_path}/no cannot be read: No such file or directory\n",

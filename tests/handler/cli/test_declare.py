@@ -34,9 +34,9 @@ def entries(tmp_path: Path) -> Path:
 
 
 def declare(daemon: Daemon, *words: str | Path) -> list[str]:
-    said = daemon.trimtab("declare", *map(str, words))
-    assert said.code == 0, said
-    return said.out.splitlines()
+    result = daemon.trimtab("declare", *map(str, words))
+    assert result.code == 0, result
+    return result.out.splitlines()
 
 
 def test_entries_of_a_file_are_shown_applied_listed_restored_and_exported(entries: Path, tmp_path: Path) -> None:

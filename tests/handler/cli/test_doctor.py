@@ -104,9 +104,9 @@ def test_clouds_of_a_refused_file_are_not_asked(tmp_path: Path) -> None:
 
 
 def test_a_claim_that_the_daemon_cannot_write_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"unwritten": {"prod": "the claim of this daemon could not be written on web-k3f9ab-1: not allowed"}}
-    monkeypatch.setattr(client, "ask", lambda *_: (200, said))
+    stored = {"unwritten": {"prod": "the claim of this daemon could not be written on web-k3f9ab-1: not allowed"}}
+    monkeypatch.setattr(client, "ask", lambda *_: (200, stored))
     answer = doctor(tmp_path)
 
     assert answer.exit_code == 1
-    assert answer.output.splitlines()[-3] == f"problem  cloud prod, claim: {said['unwritten']['prod']}"
+    assert answer.output.splitlines()[-3] == f"problem  cloud prod, claim: {stored['unwritten']['prod']}"

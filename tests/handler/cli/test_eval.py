@@ -15,7 +15,7 @@ def evaluate(*words: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         ((SEED, "ttfb=300", "cpu=50", "sessions=3"), "true"),
         ((SEED, "ttfb=300", "cpu=10"), "false"),
@@ -27,14 +27,14 @@ def evaluate(*words: str) -> Result:
         (("--dialect", "oneflow", "!(ATT > 0)"), "true"),
     ],
 )
-def test_an_expression_comes_to_a_word(words: tuple[str, ...], said: str) -> None:
+def test_an_expression_comes_to_a_word(words: tuple[str, ...], expected: str) -> None:
     answer = evaluate(*words)
 
-    assert (answer.exit_code, answer.output) == (0, f"{said}\n")
+    assert (answer.exit_code, answer.output) == (0, f"{expected}\n")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("cpu >> 1",), "cpu >> 1\n     ^ expected"),
         (("cpu > 1", "cpu"), "'cpu' is not NAME=VALUE"),
@@ -47,11 +47,11 @@ def test_an_expression_comes_to_a_word(words: tuple[str, ...], said: str) -> Non
         (("--dialect", "oneflow", " | ".join(["CPU > 1"] * 400), "CPU=0"), "^ expected at most 100 levels of nesting"),
     ],
 )
-def test_a_mistake_exits_2_and_says_where(words: tuple[str, ...], said: str) -> None:
+def test_a_mistake_exits_2_and_says_where(words: tuple[str, ...], expected: str) -> None:
     answer = evaluate(*words)
 
     assert answer.exit_code == 2
-    assert said in answer.output
+    assert expected in answer.output
 
 
 def test_json_is_one_object() -> None:

@@ -89,7 +89,7 @@ def test_webhooks_that_execute_a_policy_or_take_events_are_made_by_command(tmp_p
         _, listed = await hook("list")
         assert "executes out" in listed
         assert "has groups looked at" in listed
-        for words, said in (
+        for words, message in (
             (("--execute", "web/none"), "group web has no policy none"),
             (("--execute", "web/out", "--observe", "web"), "for one thing"),
             (("--execute", "web/out", "--groups", "web"), "name the groups"),
@@ -97,7 +97,7 @@ def test_webhooks_that_execute_a_policy_or_take_events_are_made_by_command(tmp_p
         ):
             code, output = await hook("new", "other", *words)
             assert code != 0
-            assert said in output
+            assert message in output
 
     play(tmp_path, scene)
 
@@ -114,7 +114,7 @@ def test_webhooks_that_execute_a_policy_or_take_events_are_made_by_command(tmp_p
         (("revoke", "x"), "there is no webhook x"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_words(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_what_cannot_be_done_is_reported_in_words(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     async def scene(outside: Outside) -> None:
         code, output = await Terminal(outside)(*words)
         assert code == 1

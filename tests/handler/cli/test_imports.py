@@ -117,20 +117,20 @@ def test_schedules_are_read_in_the_zone_that_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "shop.json:1: column 2: not JSON: expected a key in"),
         ('{"roles": [\n{}]}', "shop.json:2: roles[1]: name is missing\n"),
     ],
 )
-def test_a_template_with_problems_exits_1_and_writes_nothing(text: str, said: str, tmp_path: Path) -> None:
+def test_a_template_with_problems_exits_1_and_writes_nothing(text: str, message: str, tmp_path: Path) -> None:
     file, written = tmp_path / "shop.json", tmp_path / "shop.yaml"
     file.write_text(text)
 
     answer = imported(file, "--out", written)
 
     assert (answer.exit_code, answer.stdout, written.exists()) == (1, "", False)
-    assert said in answer.stderr
+    assert message in answer.stderr
 
 
 def test_a_base_with_problems_exits_1_and_is_named(template: Path, base: Path) -> None:
@@ -157,17 +157,17 @@ def test_a_file_that_cannot_be_read_exits_1(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("--interval", "30", "--interval: '30' is not a duration with a unit"),
         ("--timezone", "Europe/Nowhere", "--timezone: 'Europe/Nowhere' is not a time zone such as Europe/Paris"),
     ],
 )
-def test_an_option_that_is_not_understood_exits_2(template: Path, option: str, value: str, said: str) -> None:
+def test_an_option_that_is_not_understood_exits_2(template: Path, option: str, value: str, message: str) -> None:
     answer = imported(template, option, value)
 
     assert (answer.exit_code, answer.stdout) == (2, "")
-    assert said in answer.stderr
+    assert message in answer.stderr
 
 
 def test_a_file_without_end_is_refused(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def test_help_imports_hardly_more_than_what_draws_it() -> None:
 
 
 def test_help_names_every_command_of_the_contract() -> None:
-    said = typed("--help").out
-    words = said.split()
+    result = typed("--help").out
+    words = result.split()
     for command in (
         "run", "check", "reload", "status", "why", "history", "scale", "pause", "resume", "converge", "observe",
         "delete", "member", "garbage",
@@ -62,9 +62,9 @@ def test_help_names_every_command_of_the_contract() -> None:
 def test_check_prints_every_problem_with_its_place_and_exits_1(tmp_path: Path) -> None:
     file = tmp_path / "model.yaml"
     file.write_text(_BAD)
-    said = typed("check", str(file))
-    assert said.code == 1
-    assert [line.split(": ")[0] for line in said.out.splitlines()] == [f"{file}:2", f"{file}:3"]
+    result = typed("check", str(file))
+    assert result.code == 1
+    assert [line.split(": ")[0] for line in result.out.splitlines()] == [f"{file}:2", f"{file}:3"]
     problems = typed("check", str(file), "--json")
     assert problems.code == 1
     assert [(problem["line"], sorted(problem)) for problem in problems.json] == [
@@ -75,15 +75,15 @@ def test_check_prints_every_problem_with_its_place_and_exits_1(tmp_path: Path) -
 
 def test_check_of_a_good_file_exits_0(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMUNITY", "public")
-    said = typed("check", str(daemon.file))
-    assert said.code == 0
-    assert "no problems" in said.out
+    result = typed("check", str(daemon.file))
+    assert result.code == 0
+    assert "no problems" in result.out
     assert typed("check", str(daemon.file), "--json").json == []
 
 
 def test_a_missing_secret_is_a_warning_and_does_not_refuse_the_file(daemon: Daemon) -> None:
-    said = typed("check", str(daemon.file), "--strict")
-    assert (said.code, said.out.splitlines()[0]) == (
+    result = typed("check", str(daemon.file), "--strict")
+    assert (result.code, result.out.splitlines()[0]) == (
         0,
         (
             f"{daemon.file}:5: warning: the environment variable COMMUNITY holds no secret: set it before starting "
@@ -95,9 +95,9 @@ def test_a_missing_secret_is_a_warning_and_does_not_refuse_the_file(daemon: Daem
 def test_check_warns_and_exits_1_for_warnings_only_when_strict(tmp_path: Path) -> None:
     file = tmp_path / "model.yaml"
     file.write_text(_WARNED)
-    said = typed("check", str(file))
-    assert said.code == 0
-    first, last = said.out.splitlines()
+    result = typed("check", str(file))
+    assert result.code == 0
+    first, last = result.out.splitlines()
     assert first.startswith(f"{file}:2: warning: counters.spare: no condition reads it")
     assert last == f"{file}: no problems, 1 warning; groups: web"
     strict = typed("check", str(file), "--strict", "--json")
@@ -124,10 +124,10 @@ def test_check_warns_and_exits_1_for_warnings_only_when_strict(tmp_path: Path) -
     ids=" ".join,
 )  # fmt: skip
 def test_every_command_exits_3_where_no_daemon_answers(tmp_path: Path, command: list[str]) -> None:
-    said = typed(*command, "--state", str(tmp_path), "--json")
-    assert said.code == 3
-    assert "no daemon answers" in said.json["error"]
-    assert "--state" in said.err
+    result = typed(*command, "--state", str(tmp_path), "--json")
+    assert result.code == 3
+    assert "no daemon answers" in result.json["error"]
+    assert "--state" in result.err
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_every_command_exits_3_where_no_daemon_answers(tmp_path: Path, command: 
     ids=" ".join,
 )  # fmt: skip
 def test_an_invalid_command_line_exits_2(tmp_path: Path, command: list[str]) -> None:
-    said = typed(*command, *([] if command == ["statsu"] else ["--state", str(tmp_path)]))
-    assert said.code == 2
-    assert "Traceback" not in said.err
+    result = typed(*command, *([] if command == ["statsu"] else ["--state", str(tmp_path)]))
+    assert result.code == 2
+    assert "Traceback" not in result.err
 
 
 # With a daemon
@@ -158,10 +158,10 @@ def test_a_shell_sees_the_exit_codes_too(daemon: Daemon, tmp_path: Path) -> None
 
 def both(daemon: Daemon, *arguments: str) -> tuple[CommandResult, Any]:
     """The command for people and for programs; both succeed."""
-    told, said = daemon.trimtab(*arguments), daemon.trimtab(*arguments, "--json")
-    assert (told.code, said.code) == (0, 0), (told, said)
-    assert told.out.strip()
-    return told, said.json
+    text, answer = daemon.trimtab(*arguments), daemon.trimtab(*arguments, "--json")
+    assert (text.code, answer.code) == (0, 0), (text, answer)
+    assert text.out.strip()
+    return text, answer.json
 
 
 @pytest.mark.parametrize(
@@ -179,19 +179,19 @@ def both(daemon: Daemon, *arguments: str) -> tuple[CommandResult, Any]:
     ids=" ".join,
 )  # fmt: skip
 def test_a_refused_command_exits_1_and_gives_the_reason(daemon: Daemon, command: list[str]) -> None:
-    said = daemon.trimtab(*command, "--json")
-    assert said.code == 1
-    assert said.json["error"]
-    assert "Traceback" not in said.err
+    result = daemon.trimtab(*command, "--json")
+    assert result.code == 1
+    assert result.json["error"]
+    assert "Traceback" not in result.err
 
 
 def test_status_shows_all_groups_in_a_line_each_and_one_with_its_members(daemon: Daemon, group: str) -> None:
-    told, groups = both(daemon, "status")
-    assert group in told.out
+    text, groups = both(daemon, "status")
+    assert group in text.out
     assert {"group", "condition", "desired", "members", "reason"} <= groups[0].keys()
-    told, one = both(daemon, "status", group)
-    assert [member["name"] in told.out for member in one["members"]] == [True]
-    assert one["members"][0]["address"] in told.out
+    text, one = both(daemon, "status", group)
+    assert [member["name"] in text.out for member in one["members"]] == [True]
+    assert one["members"][0]["address"] in text.out
 
 
 def test_scale_prints_the_old_and_the_new_size_or_exits_1(daemon: Daemon, group: str) -> None:
@@ -209,9 +209,9 @@ def test_scale_prints_the_old_and_the_new_size_or_exits_1(daemon: Daemon, group:
 
 def test_why_explains_now_and_then(daemon: Daemon, group: str) -> None:
     until(lambda: daemon.json("why", group)["explanation"]["policies"])
-    told, why = both(daemon, "why", group)
+    text, why = both(daemon, "why", group)
     assert why["words"]
-    assert "not" in told.out
+    assert "not" in text.out
     at = why["explanation"]["at"]
     _, then = both(daemon, "why", group, "--at", str(at + 0.001))
     assert then["span"]["ticks"] >= 1
@@ -231,13 +231,13 @@ def test_the_instant_of_every_row_of_history_finds_its_decision(daemon: Daemon, 
     decisions = [(row[:23], event) for row, event in zip(rows, history, strict=True) if event["kind"] == "decision"]
     assert {"scaled_out", "scaled_in", "above_max"} <= {event["name"] for _, event in decisions}
     for printed, event in decisions:
-        told, found = both(daemon, "why", group, "--at", printed)
+        text, found = both(daemon, "why", group, "--at", printed)
         if event["at"] == found["explanation"]["at"]:
             assert found["explanation"]["desired_to"] == event["desired_to"], event
-            assert f"{group} at {printed[11:]}" in told.out
+            assert f"{group} at {printed[11:]}" in text.out
         else:  # it was refused between two ticks, and has no evaluation of its own
             assert event in found["events"], event
-            assert f"{printed} UTC {event['name']} by {event['by']}" in told.out
+            assert f"{printed} UTC {event['name']} by {event['by']}" in text.out
         second = daemon.json("why", group, "--at", printed[:19])
         near = [second["explanation"]["at"], *second["others"], *(other["at"] for other in second["events"])]
         assert event["at"] in near
@@ -256,15 +256,15 @@ def test_pause_and_resume(daemon: Daemon, group: str) -> None:
 
 
 def test_converge_observe_and_the_members(daemon: Daemon, group: str) -> None:
-    told, plan = both(daemon, "converge", group, "--dry-run")
-    assert told.out == "converged: nothing to do\n"
+    text, plan = both(daemon, "converge", group, "--dry-run")
+    assert text.out == "converged: nothing to do\n"
     assert plan["steps"] == []
     both(daemon, "converge", group)
-    told, world = both(daemon, "observe", group)
-    assert "the listing is complete" in told.out
+    text, world = both(daemon, "observe", group)
+    assert "the listing is complete" in text.out
     name = world["members"][0]["name"]
-    told, members = both(daemon, "member", "list", group)
-    assert name in told.out
+    text, members = both(daemon, "member", "list", group)
+    assert name in text.out
     assert [member["name"] for member in members] == [name]
     assert daemon.json("member", "protect", group, name)["protected"] is True
     until(lambda: daemon.json("member", "list", group)[0]["protected"])
@@ -274,30 +274,30 @@ def test_converge_observe_and_the_members(daemon: Daemon, group: str) -> None:
 
 
 def test_a_snapshot_plans_to_what_a_dry_run_says(daemon: Daemon, group: str, tmp_path: Path) -> None:
-    def is_the_same(*, as_said: str) -> None:
-        said = daemon.trimtab("snapshot", group)
-        assert said.code == 0, said
+    def is_the_same(*, result_text: str) -> None:
+        result = daemon.trimtab("snapshot", group)
+        assert result.code == 0, result
         file = tmp_path / "world.json"
-        file.write_text(said.out)
+        file.write_text(result.out)
         assert typed("plan", "--world", str(file), "--json").json == daemon.json("converge", group, "--dry-run")
-        assert typed("plan", "--world", str(file)).out == as_said
+        assert typed("plan", "--world", str(file)).out == result_text
 
-    is_the_same(as_said="converged: nothing to do\n")
+    is_the_same(result_text="converged: nothing to do\n")
     daemon.json("pause", group)
     daemon.json("scale", group, "3", "--force")
-    is_the_same(as_said="waiting: a resume\n")
+    is_the_same(result_text="waiting: a resume\n")
     daemon.json("resume", group)
 
 
 def test_a_world_that_is_wrong_is_refused_with_its_places(tmp_path: Path) -> None:
     file = tmp_path / "world.json"
     file.write_text('{"desired": 1,\n "world": {"members": [{"name": "a"}]}}')
-    said = typed("plan", "--world", str(file), "--json")
-    assert (said.code, said.json) == (
+    result = typed("plan", "--world", str(file), "--json")
+    assert (result.code, result.json) == (
         1,
         {"error": f"{file}:2: world.members[1].name: needs a record, a server, or both"},
     )
-    assert typed("plan", "--world", str(file)).err == f"{said.json['error']}\n"
+    assert typed("plan", "--world", str(file)).err == f"{result.json['error']}\n"
     assert typed("plan", "--world", str(tmp_path)).code == 1
 
 
@@ -307,8 +307,8 @@ def test_a_world_may_come_from_a_pipe() -> None:
 
 
 def test_reload_of_the_same_file_changes_nothing(daemon: Daemon) -> None:
-    told, reloaded = both(daemon, "reload")
-    assert told.out == "nothing changed\n"
+    text, reloaded = both(daemon, "reload")
+    assert text.out == "nothing changed\n"
     assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": [], "edits": []}
 
 
@@ -316,12 +316,12 @@ def test_text_from_elsewhere_cannot_steer_the_terminal_or_break_a_table(daemon: 
     by = "[/red]\x1b[2J:smile:"
     body = {"id": "\x1b[31m", "policy": "out", "by": by}
     assert daemon.ask("POST", f"/api/v1/groups/{group}/alarms", body, unix=True).status == 202
-    said = daemon.trimtab("history", group)
-    assert said.code == 0
-    assert "[/red]" in said.out
-    assert ":smile:" in said.out
-    for told in (said.out, daemon.trimtab("why", group).out, daemon.trimtab("status", group).out):
-        assert "\x1b" not in told
+    result = daemon.trimtab("history", group)
+    assert result.code == 0
+    assert "[/red]" in result.out
+    assert ":smile:" in result.out
+    for text in (result.out, daemon.trimtab("why", group).out, daemon.trimtab("status", group).out):
+        assert "\x1b" not in text
 
 
 @pytest.mark.parametrize(
@@ -340,9 +340,9 @@ def test_the_account_that_asks_is_recorded(
 
 def test_an_answer_that_is_not_json_is_reported_in_one_line(tmp_path: Path, broken: Callable[[Path], None]) -> None:
     broken(tmp_path / "trimtab.sock")
-    said = typed("status", "--state", str(tmp_path), "--json")
-    assert said.code == 1
-    assert "see its log" in json.loads(said.out)["error"]
+    result = typed("status", "--state", str(tmp_path), "--json")
+    assert result.code == 1
+    assert "see its log" in json.loads(result.out)["error"]
 
 
 @pytest.fixture
@@ -367,8 +367,8 @@ def broken() -> Callable[[Path], None]:
 
 
 def test_a_fleet_in_order_has_no_garbage(daemon: Daemon) -> None:
-    told, found = both(daemon, "garbage")
-    assert told.out.strip() == "no garbage"
+    text, found = both(daemon, "garbage")
+    assert text.out.strip() == "no garbage"
     assert found == {"garbage": [], "unseen": []}
     assert daemon.json("garbage", "group-1")["garbage"] == []
     assert daemon.trimtab("garbage", "group-99").code == 1

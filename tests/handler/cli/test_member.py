@@ -25,10 +25,10 @@ def daemon() -> Iterator[Daemon]:
 def test_one_member_is_looked_at_and_converged_by_name(daemon: Daemon) -> None:
     (member,) = daemon.json("member", "list", "web")
     name = member["name"]
-    said = daemon.trimtab("member", "observe", "web", name).out
-    assert said.startswith(f"{name}: serving: it serves\nrecord: in service since 20")
-    assert "\ncloud: running (" in said
-    assert said.endswith("\nto do: nothing\n")
+    text = daemon.trimtab("member", "observe", "web", name).out
+    assert text.startswith(f"{name}: serving: it serves\nrecord: in service since 20")
+    assert "\ncloud: running (" in text
+    assert text.endswith("\nto do: nothing\n")
     seen = daemon.json("member", "observe", "web", name)
     assert (seen["member"], seen["role"], seen["record"]["phase"], seen["steps"]) == (name, "serving", "in_service", [])
     assert daemon.trimtab("member", "converge", "web", name).out == f"{name}: nothing to do\n"

@@ -51,7 +51,7 @@ def test_an_address_is_asked_for_the_counters_of_a_file_in_their_units(tmp_path:
 
 
 @pytest.mark.real("snmpd")
-def test_what_is_no_number_or_not_there_is_said_with_a_remedy_and_exit_code_1(tmp_path: Path) -> None:
+def test_what_is_no_number_or_not_there_is_reported_with_a_remedy_and_exit_code_1(tmp_path: Path) -> None:
     with running_snmpd(tmp_path, lines=LINES) as agent:
         answer = trimtab("probe", agent.address, LOAD, NAME, "sysUpTime.5", "--port", agent.port)
         missing = trimtab("probe", agent.address, "1.3.6.1.2.1.1.99.0", "--port", agent.port)
@@ -63,7 +63,7 @@ def test_what_is_no_number_or_not_there_is_said_with_a_remedy_and_exit_code_1(tm
     assert "check name and instance" in missing.output
 
 
-def test_a_closed_port_is_told_from_silence() -> None:
+def test_a_closed_port_and_silence_have_different_replies() -> None:
     answer = trimtab("probe", "127.0.0.1", LOAD, "--port", free_udp_port(), "--json")
 
     assert answer.exit_code == 1
@@ -72,18 +72,18 @@ def test_a_closed_port_is_told_from_silence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("127.0.0.1",), "which SNMP objects?"),
         (("web", "--file", "x.yaml"), "web is a group of the daemon"),
         (("web", "--group", "web"), "web is a group of the daemon"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(words: tuple[str, ...], said: str) -> None:
+def test_what_makes_no_sense_is_a_usage_error(words: tuple[str, ...], message: str) -> None:
     answer = trimtab("probe", *words)
 
     assert answer.exit_code == 2
-    assert said in answer.output
+    assert message in answer.output
 
 
 def test_a_group_is_asked_of_the_daemon(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def daemon() -> Iterator[Daemon]:
 
 
 def series(daemon: Daemon, *options: str) -> list[dict[str, str]]:
-    said = daemon.trimtab("export", "series", *options)
-    assert said.code == 0, said
-    return list(csv.DictReader(io.StringIO(said.out)))
+    result = daemon.trimtab("export", "series", *options)
+    assert result.code == 0, result
+    return list(csv.DictReader(io.StringIO(result.out)))
 
 
 def test_samples_of_a_daemon_are_kept_through_a_kill(daemon: Daemon, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_events_tell_sizes_acts_and_members(daemon: Daemon, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("record", "on", "--for", "soon"), 2, "a duration with a unit"),
         (("export", "series", "--json"), 2, "--out"),
@@ -104,13 +104,13 @@ def test_events_tell_sizes_acts_and_members(daemon: Daemon, tmp_path: Path) -> N
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(daemon: Daemon, words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_makes_no_sense_is_refused(daemon: Daemon, words: tuple[str, ...], code: int, message: str) -> None:
     answer = daemon.trimtab(*words)
 
-    assert (answer.code, said in answer.err) == (code, True), answer
+    assert (answer.code, message in answer.err) == (code, True), answer
 
 
-def test_where_nothing_was_ever_recorded_that_is_said(tmp_path: Path) -> None:
+def test_where_nothing_was_ever_recorded_that_is_reported(tmp_path: Path) -> None:
     done = subprocess.run(
         [TRIMTAB, "export", "series", "--state", tmp_path], capture_output=True, text=True, check=False
     )

@@ -77,17 +77,17 @@ def test_two_files_are_compared() -> None:
 def test_a_load_shows_how_good_the_sizes_are() -> None:
     load = ("--load", "load.csv", "--capacity", "100", "--slo", "80")
 
-    *decisions, told = [json.loads(line) for line in replayed(*load, "--json").stdout.splitlines()]
+    *decisions, score = [json.loads(line) for line in replayed(*load, "--json").stdout.splitlines()]
     (compared,) = [
         json.loads(line) for line in replayed(*load, "--against", "model.yaml", "--json").stdout.splitlines()
     ]
 
     assert all("outcome" in decision for decision in decisions)
-    assert told["group"] == "web"
-    assert told["score"]["cost"] > 1.0
-    assert told["score"]["over_minutes"] == 2.0
-    assert compared["file"]["score"] == compared["against"]["score"] == told["score"]
-    assert f"cost {told['score']['cost']:.3f} of the optimum" in replayed(*load).stdout
+    assert score["group"] == "web"
+    assert score["score"]["cost"] > 1.0
+    assert score["score"]["over_minutes"] == 2.0
+    assert compared["file"]["score"] == compared["against"]["score"] == score["score"]
+    assert f"cost {score['score']['cost']:.3f} of the optimum" in replayed(*load).stdout
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_load_shows_how_good_the_sizes_are() -> None:
         (("--series", "series.csv", "--group", "shop"), 1, "there is no group shop; there are web"),
     ],
 )
-def test_what_cannot_be_done_is_said(words: tuple[str, ...], code: int, message: str) -> None:
+def test_what_cannot_be_done_is_reported(words: tuple[str, ...], code: int, message: str) -> None:
     done = replayed(*words)
 
     assert done.exit_code == code
@@ -124,5 +124,5 @@ def test_the_worked_example_of_the_page_is_true() -> None:
     assert len(shown) >= 2
     for command, output in shown:
         done = CliRunner().invoke(app, shlex.split(command))
-        said = [" ".join(line.split()) for line in (done.stdout + done.stderr).splitlines()]
-        assert said == [" ".join(line.split()) for line in output.splitlines()]
+        printed = [" ".join(line.split()) for line in (done.stdout + done.stderr).splitlines()]
+        assert printed == [" ".join(line.split()) for line in output.splitlines()]

@@ -40,9 +40,9 @@ def test_a_profile_is_rolled_out_and_back_and_a_kill_in_between_costs_nothing(da
     assert daemon.trimtab("roll", "web", "--surge", "50%").out == "web: rolling, surge 50%, unavailable 0\n"
     daemon.stop(signal.SIGKILL)
     daemon.start()
-    said = daemon.trimtab("roll", "web", "--wait")
-    assert said.code == 0
-    assert "web: roll done at 2/2" in said.out
+    result = daemon.trimtab("roll", "web", "--wait")
+    assert result.code == 0
+    assert "web: roll done at 2/2" in result.out
     assert not before & names(daemon)
     daemon.settled(2, "web")
 
@@ -53,8 +53,8 @@ def test_a_profile_is_rolled_out_and_back_and_a_kill_in_between_costs_nothing(da
     assert "profile recipe command: changed" in table
     assert "7200" not in table, "people put secrets into commands"
 
-    said = daemon.trimtab("rollback", "web")
-    assert said.out == "web: new members are made from the profile of revision 1\n"
+    result = daemon.trimtab("rollback", "web")
+    assert result.out == "web: new members are made from the profile of revision 1\n"
     assert "rolled back by" in daemon.trimtab("status", "web").out
     assert daemon.json("rollback", "web", "--off")["words"] == "new members are made from the file's profile again"
 

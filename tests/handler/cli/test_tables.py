@@ -37,8 +37,8 @@ def test_the_list_of_groups_begins_with_a_pause_of_all_groups() -> None:
 
 
 def test_groups_in_trouble_are_first_in_the_list() -> None:
-    told = {"a": "running", "b": "warning", "c": "error", "d": "scaling"}
-    groups: list[Any] = [plain(a_status()) | {"group": name, "condition": word} for name, word in told.items()]
+    states = {"a": "running", "b": "warning", "c": "error", "d": "scaling"}
+    groups: list[Any] = [plain(a_status()) | {"group": name, "condition": word} for name, word in states.items()]
     console = Console(width=200, highlight=False)
     with console.capture() as captured:
         console.print(groups_table(groups))

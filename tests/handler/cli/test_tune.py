@@ -49,9 +49,9 @@ def test_a_proposal_is_a_patch_of_the_file() -> None:
         "web", "--condition", "busy", "--sweep", "80..95:5", "--limit", "80", "--goal", "over 3h/day", "--json"
     )
 
-    (told,) = [json.loads(line) for line in done.stdout.splitlines()]
-    (lean,) = [each for each in told["proposals"] if "lean" in each["choice"]]
-    assert told["today"]["outcome"]["over"] == 15.0
+    (tuning,) = [json.loads(line) for line in done.stdout.splitlines()]
+    (lean,) = [each for each in tuning["proposals"] if "lean" in each["choice"]]
+    assert tuning["today"]["outcome"]["over"] == 15.0
     assert lean["setting"] == {"conditions.busy.above": "85"}
     assert lean["outcome"]["over"] == 2.0
     assert lean["diff"].splitlines()[2:] == [
@@ -66,8 +66,8 @@ def test_another_file_is_shown_beside_it() -> None:
 
     done = tuned("web", *SWEEP, "--against", "other.yaml", "--json")
 
-    (told,) = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told["against"] == {"hours": pytest.approx(40 / 60), "over": 15.0, "changes": 0, "reversals": 0}
+    (tuning,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert tuning["against"] == {"hours": pytest.approx(40 / 60), "over": 15.0, "changes": 0, "reversals": 0}
 
 
 def test_table_and_picture_are_written() -> None:
@@ -84,9 +84,9 @@ def test_table_and_picture_are_written() -> None:
 def test_a_search_needs_no_sweep() -> None:
     done = tuned("web", "--trials", "20", "--json")
 
-    (told,) = [json.loads(line) for line in done.stdout.splitlines()]
-    assert set(told["today"]["setting"]) >= {"conditions.busy.above", "policies.out.quiet_time"}
-    assert told["tried"] > 10
+    (tuning,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert set(tuning["today"]["setting"]) >= {"conditions.busy.above", "policies.out.quiet_time"}
+    assert tuning["tried"] > 10
 
 
 def test_a_group_that_cannot_be_tuned_says_why_and_others_are_tuned() -> None:
@@ -96,10 +96,10 @@ def test_a_group_that_cannot_be_tuned_says_why_and_others_are_tuned() -> None:
 
     done = tuned("--trials", "20", "--json")
 
-    told = {each["group"]: each for each in map(json.loads, done.stdout.splitlines())}
+    by_group = {each["group"]: each for each in map(json.loads, done.stdout.splitlines())}
     assert done.exit_code == 1
-    assert "it is not known what backlog would have been at another size" in told["api"]["refused"]
-    assert told["web"]["proposals"]
+    assert "it is not known what backlog would have been at another size" in by_group["api"]["refused"]
+    assert by_group["web"]["proposals"]
 
 
 @pytest.mark.parametrize(

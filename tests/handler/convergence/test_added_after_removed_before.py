@@ -85,11 +85,11 @@ WAYS_OUT = [(name, "leave") for name in GOING] + [(name, "drain") for name in GO
 
 def steps_of(bed: Bed, *names: str) -> dict[str, list[str]]:
     """What was done to each member, in order, of these steps."""
-    told: dict[str, list[str]] = {}
+    steps: dict[str, list[str]] = {}
     for event in bed.store.events.values():
         if event.name in names:
-            told.setdefault(event.by, []).append(event.name)
-    return told
+            steps.setdefault(event.by, []).append(event.name)
+    return steps
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -196,8 +196,8 @@ def test_eight_become_six_once_the_balancer_is_proved_missing() -> None:
     assert "is missing, and counts as not found from" in early.retries[0]
     late = look_for(bed, 10.0)
     assert bed.cloud.destroyed == [name_of(1), name_of(2)]
-    said = "balancer edge is not found: no backend web; until it is back its members leave without draining there"
-    assert late.failures == (f"{said}, and policies do not scale in",)
+    message = "balancer edge is not found: no backend web; until it is back its members leave without draining there"
+    assert late.failures == (f"{message}, and policies do not scale in",)
 
     bed.edge.faults.clear()
     bed.edge.reload()

@@ -194,13 +194,13 @@ def test_a_claim_that_cannot_be_written_is_reported_and_stops_nothing(first: Bed
     started(first)
     first.cloud.faults.always["claim"] = Permanent("policy does not allow it")
     done = first.run()
-    assert any("policy does not allow it" in said for said in done.retries)
+    assert any("policy does not allow it" in message for message in done.retries)
     assert acts(first)
     first.cloud.die(name_of(1))
     first.settle()
     first.expect(5)
     first.cloud.faults.clear()
-    assert not [said for said in first.run().retries if "policy" in said]
+    assert not [message for message in first.run().retries if "policy" in message]
 
 
 def test_a_cloud_that_does_not_answer_is_met_when_it_does(first: Bed) -> None:

@@ -68,9 +68,9 @@ def test_a_group_with_an_unreadable_quota_is_refused_reports_it_and_leaves_nothi
     bed.wire.quota = 3
     bed.desire(5)
 
-    said = [failure for _ in range(3) for failure in bed.run().failures]
+    failures = [failure for _ in range(3) for failure in bed.run().failures]
 
-    assert any("quota" in failure for failure in said)
+    assert any("quota" in failure for failure in failures)
     assert len(bed.wire.alive) == 3
 
 

@@ -39,7 +39,7 @@ def forgotten(done: Pass) -> int:
     return sum(isinstance(outcome.step, Forget) and outcome.result is StepResult.DONE for outcome in done.outcomes)
 
 
-def steps_told(bed: Bed) -> list[tuple[str, str]]:
+def steps_stored(bed: Bed) -> list[tuple[str, str]]:
     return [(event.name, event.by) for event in bed.store.events.values()]
 
 
@@ -65,7 +65,7 @@ def test_a_step_is_written_down_before_its_call_and_after_its_answer() -> None:
     bed = grown(1)
     bed.desire(0)
     bed.settle()
-    assert steps_told(bed) == [
+    assert steps_stored(bed) == [
         (name, ONE)
         for name in ("create", "join", "enable", "enter_service", "mark_leaving", "drain", "leave", "destroy", "forget")
     ]
@@ -139,8 +139,8 @@ def test_the_group_chooses_and_history_has_the_reason() -> None:
     bed.desire(2)
     bed.settle()
     assert bed.machines == {THREE, name_of(4)}
-    said = [event.message for event in bed.store.events.values() if event.name == "mark_leaving"]
-    assert said == ["replaced", "surplus: it uses an old profile"]
+    messages = [event.message for event in bed.store.events.values() if event.name == "mark_leaving"]
+    assert messages == ["replaced", "surplus: it uses an old profile"]
 
 
 # Answers that are lost, calls that fail.
@@ -339,15 +339,15 @@ def test_records_that_cannot_be_read_end_the_pass() -> None:
 def test_three_failed_builds_in_a_row_hold_creation_back_ever_longer() -> None:
     bed = Bed(size=1)
     bed.cloud.faults.script("create", *[Permanent("no such image")] * 5)
-    told = []
+    builds = []
     for _ in range(5):
         done = bed.run()
         until = done.back_off_until
-        told.append((done.failed_builds, None if until is None else until - bed.clock()))
+        builds.append((done.failed_builds, None if until is None else until - bed.clock()))
         if until is not None:
             assert waits(bed.run()) == {Wait.BUILD_BACK_OFF}
             bed.clock.now = until
-    assert told == [(1, None), (2, None), (3, 30.0), (4, 60.0), (5, 120.0)]
+    assert builds == [(1, None), (2, None), (3, 30.0), (4, 60.0), (5, 120.0)]
 
 
 def backing_off(bed: Bed) -> Bed:

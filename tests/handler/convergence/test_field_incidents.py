@@ -49,11 +49,11 @@ def answers_again(cloud: FakeCloud) -> None:
 
 def passes(bed: Bed, count: int, seconds: float) -> list[Pass]:
     """So many passes in that time."""
-    told = []
+    done = []
     for _ in range(count):
-        told.append(bed.run())
+        done.append(bed.run())
         bed.clock.advance(seconds / count)
-    return told
+    return done
 
 
 # kubernetes/autoscaler#5829, #6911, #10147: a count that lags behind; "one fewer" then removes a machine that serves.
@@ -96,9 +96,9 @@ def test_an_empty_cache_neither_empties_nor_doubles_the_fleet() -> None:
     bed = grown(10)
     before = bed.machines
     lists(bed.cloud)
-    told = passes(bed, _HOURS_OF_PASSES, 7200)
-    assert grounds(told[0]) == {Ground.SHRUNK, Ground.CONTRADICTED}
-    assert grounds(told[-1]) == {Ground.HEARD}
+    every = passes(bed, _HOURS_OF_PASSES, 7200)
+    assert grounds(every[0]) == {Ground.SHRUNK, Ground.CONTRADICTED}
+    assert grounds(every[-1]) == {Ground.HEARD}
     assert (bed.machines, bed.cloud.destroyed, len(bed.cloud.created)) == (before, [], 10)
     answers_again(bed.cloud)
     assert bed.settle().plan.doubts == ()
@@ -130,9 +130,9 @@ def test_names_left_in_a_balancer_hold_a_new_fleet_up_no_longer_than_three_listi
     bed = Bed(size=2)
     bed.edge.states[name_of(7)] = RegistrationState.SERVING
     bed.cloud.faults.always["find"] = Transient("not supported")
-    told = passes(bed, 4, 40)
-    assert [grounds(done) for done in told[:3]] == [{Ground.CONTRADICTED}] * 3
-    assert (grounds(told[3]), len(bed.cloud.created)) == (set(), 2)
+    every = passes(bed, 4, 40)
+    assert [grounds(done) for done in every[:3]] == [{Ground.CONTRADICTED}] * 3
+    assert (grounds(every[3]), len(bed.cloud.created)) == (set(), 2)
 
 
 # nomad-autoscaler#376 and its like: half of the nodes on the list, and it drains until none is left.

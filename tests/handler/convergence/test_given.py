@@ -164,20 +164,20 @@ def test_a_member_that_still_bears_its_mark_is_waited_for() -> None:
 
 
 def test_deleting_the_group_destroys_no_evicted_machine() -> None:
-    told = plan(desired(0, deleting=True), a_world(leaving()), a_definition(), limits(), NOW)
-    assert told.steps == (Unmark(member=ONE),)
+    planned = plan(desired(0, deleting=True), a_world(leaving()), a_definition(), limits(), NOW)
+    assert planned.steps == (Unmark(member=ONE),)
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"phase": Phase.INTENDED}, "has not been found in the cloud yet"),
         ({"phase": Phase.LEAVING}, "leaving already"),
         ({"protected": True}, "is protected"),
     ],
 )
-def test_members_that_cannot_be_evicted(fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_members_that_cannot_be_evicted(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
         evicted(a_record(1, **fields), NOW, force=False)
 
 

@@ -45,8 +45,8 @@ def step(call: str) -> OpenStep:
 def test_what_a_look_shows_of_a_call_that_was_left_open(
     call: str, member: Member | None, expected: tuple[StepResult, str] | None
 ) -> None:
-    told = closing(step(call), a_world(*filter(None, [member])))
-    assert (None if told is None else (told[0], told[1].partition(":")[0])) == expected
+    closed = closing(step(call), a_world(*filter(None, [member])))
+    assert (None if closed is None else (closed[0], closed[1].partition(":")[0])) == expected
 
 
 def test_a_partial_listing_disproves_nothing() -> None:
@@ -70,7 +70,7 @@ def creations(bed: Bed) -> list[tuple[StepResult | None, str]]:
 
 
 def test_whenever_it_was_killed_every_line_of_a_creation_ends_with_a_result() -> None:
-    said: set[str] = set()
+    messages: set[str] = set()
     for at in range(1, 99):
         try:
             bed = killed_while_creating(at)
@@ -78,10 +78,10 @@ def test_whenever_it_was_killed_every_line_of_a_creation_ends_with_a_result() ->
             break
         bed.settle()
         bed.expect(1)
-        told = creations(bed)
-        assert None not in {result for result, _ in told}
-        said.update(message for _, message in told)
-    assert said >= {"found", "disproved"}
+        lines = creations(bed)
+        assert None not in {result for result, _ in lines}
+        messages.update(message for _, message in lines)
+    assert messages >= {"found", "disproved"}
 
 
 def test_while_the_cloud_cannot_tell_the_line_stays_open() -> None:

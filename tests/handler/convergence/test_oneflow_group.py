@@ -160,10 +160,10 @@ def test_where_machines_are_called_otherwise_than_declared_they_are_members_all_
     assert nodes(bed) == 3
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["that is read before", "that may not be read"])
-def test_a_group_that_a_quota_stops_grows_on_when_there_is_room(bed: CloudBed, told: bool) -> None:
+@pytest.mark.parametrize("shown", [True, False], ids=["that is read before", "that may not be read"])
+def test_a_group_that_a_quota_stops_grows_on_when_there_is_room(bed: CloudBed, shown: bool) -> None:
     bed.wire.quota = 2
-    bed.wire.forbidden = set() if told else {"user.info"}
+    bed.wire.forbidden = set() if shown else {"user.info"}
     bed.desire(3)
     for _ in range(3):
         done = bed.run()
@@ -234,9 +234,9 @@ def test_a_role_that_counts_other_nodes_than_it_has_is_never_scaled(bed: CloudBe
     bed.stage.flow.role(3, "node")["cardinality"] = 5
     bed.desire(3)
 
-    said = [message for _ in range(3) for message in bed.run().messages]
+    messages = [message for _ in range(3) for message in bed.run().messages]
 
-    assert any("counts 5 nodes and has 2" in message for message in said)
+    assert any("counts 5 nodes and has 2" in message for message in messages)
     assert bed.stage.flow.count("scale") == scaled
 
 
@@ -283,10 +283,10 @@ def test_a_group_at_rest_says_what_its_service_waits_for_until_it_scales_again(b
     (node,) = flow.nodes(3, "db")
     bed.wire.vms[node].state, bed.wire.vms[node].lcm, service["state"] = POWEROFF, 0, WARNING
 
-    (said,) = trouble(bed)
+    (message,) = trouble(bed)
 
-    assert said.startswith("prod: service web (3): it is WARNING, and scales only after all its nodes run")
-    assert f"it waits for node {node} (POWEROFF). Members are replaced; start those that are not members: " in said
+    assert message.startswith("prod: service web (3): it is WARNING, and scales only after all its nodes run")
+    assert f"it waits for node {node} (POWEROFF). Members are replaced; start those that are not members: " in message
     bed.desire(3)
     bed.run()
     bed.clock.advance(31.0)
@@ -304,10 +304,10 @@ def test_a_group_at_rest_says_that_its_service_has_failed(bed: CloudBed) -> None
     bed.stage.flow.services[3]["state"] = FAILED_SCALING
     bed.stage.flow._log(bed.stage.flow.services[3], "no host has room", severity="E")
 
-    (said,) = trouble(bed)
+    (message,) = trouble(bed)
 
-    assert "it is FAILED_SCALING, and does not scale: no host has room: the next creation has it recover" in said
-    assert said.endswith("oneflow recover 3")
+    assert "it is FAILED_SCALING, and does not scale: no host has room: the next creation has it recover" in message
+    assert message.endswith("oneflow recover 3")
 
 
 @pytest.mark.parametrize("key", ["elasticity_policies", "scheduled_policies"])
@@ -315,10 +315,10 @@ def test_a_group_reports_what_else_scales_its_role_unless_it_only_advises(bed: C
     settled(bed, 2)
     bed.stage.flow.role(3, "node")[key] = [{"type": "CHANGE"}]
 
-    (said,) = trouble(bed)
+    (message,) = trouble(bed)
 
-    assert "OneFlow scales role node as well, by 1 policies of its own" in said
-    assert said.endswith("oneflow update 3")
+    assert "OneFlow scales role node as well, by 1 policies of its own" in message
+    assert message.endswith("oneflow update 3")
     group = replace(bed.definition.group, mode=Mode.ADVISE)
     bed.redefine(replace(bed.definition, group=group))
     assert trouble(bed) == []

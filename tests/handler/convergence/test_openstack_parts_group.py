@@ -127,13 +127,13 @@ def test_killed_at_any_call_that_changes_anything_no_part_is_lost_or_doubled(
 def test_a_member_waits_for_room_where_a_quota_stops_one_of_its_parts(bed: CloudBed) -> None:
     bed.stage.neutron.quota = {"floatingips": 2}
     bed.desire(3)
-    said = []
+    failures = []
     for _ in range(4):
         done = bed.run()
-        said += done.failures
+        failures += done.failures
         assert done.failed_builds == 0
         bed.clock.advance(30.0)
-    assert any("quota" in failure for failure in said)
+    assert any("quota" in failure for failure in failures)
     assert len(bed.stage.nova.alive) == 2
     bed.stage.neutron.quota = {}
     bed.settle()

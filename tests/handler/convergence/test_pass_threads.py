@@ -23,12 +23,12 @@ def results(*futures: Future[str]) -> list[str]:
     return [future.result(PATIENT) for future in futures]
 
 
-def calling(over: threading.Event, begun: Callable[[], None] = lambda: None, said: str = "done") -> Callable[[], str]:
+def calling(over: threading.Event, begun: Callable[[], None] = lambda: None, answer: str = "done") -> Callable[[], str]:
     def work() -> str:
         with waiting():
             begun()
             assert over.wait(PATIENT)
-        return said
+        return answer
 
     return work
 

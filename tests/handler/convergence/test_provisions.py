@@ -67,8 +67,8 @@ def test_each_call_stands_between_two_lines_of_the_journal() -> None:
     bed, made = a_bed(0)
     made.faults.script("create", Transient("timed out"))
     settle(bed)
-    told = [(event.name, event.result, event.message) for event in bed.store.events.values()]
-    assert told == [
+    events = [(event.name, event.result, event.message) for event in bed.store.events.values()]
+    assert events == [
         ("make_part", StepResult.RETRY, "made: loadbalancer: timed out"),
         *(("make_part", StepResult.DONE, f"made: {part.value}") for part in (LB, LISTENER, POOL, MONITOR)),
     ]
@@ -264,7 +264,7 @@ def notes(bed: Bed) -> list[str]:
     return [event.message for event in bed.store.events.values() if event.name == "balancer_remade"]
 
 
-SAID = "balancer made: its load balancer loadbalancer-1 does not exist any more: it is made anew, "
+VANISHED = "balancer made: its load balancer loadbalancer-1 does not exist any more: it is made anew, "
 PERHAPS = "perhaps with another address: see that clients find it, and declare vip.address to keep one"
 
 
@@ -273,12 +273,12 @@ def test_a_vanished_balancer_is_reported_and_created_again_after_three_intervals
     vanish(made)
     done = look_for(bed, 85.0)
     assert parts(made) == []
-    assert done.failures == (f"{SAID}{PERHAPS}, once it has been missing for three intervals",)
+    assert done.failures == (f"{VANISHED}{PERHAPS}, once it has been missing for three intervals",)
     assert notes(bed) == []
 
     look_for(bed, 15.0)
     settle(bed)
-    assert notes(bed) == [SAID + PERHAPS]
+    assert notes(bed) == [VANISHED + PERHAPS]
     assert parts(made) == ["loadbalancer", "listener", "pool", "healthmonitor"]
     assert serving(made) == bed.machines
     (binding,) = bed.store.bindings(WEB)
@@ -289,7 +289,7 @@ def test_a_pinned_address_is_named() -> None:
     bed, made = grown(1, vip=Vip(subnet="public", address="192.0.2.10"))
     vanish(made)
     look_for(bed, 100.0)
-    assert notes(bed) == [f"{SAID}with the address 192.0.2.10"]
+    assert notes(bed) == [f"{VANISHED}with the address 192.0.2.10"]
 
 
 def test_a_restart_begins_the_three_intervals_anew() -> None:
@@ -308,8 +308,8 @@ def test_a_listing_that_wrongly_lacks_a_balancer_creates_no_second_one_and_remov
     made.hidden = True
     bed.desire(2)
     done = look_for(bed, 300.0)
-    said = "its load balancer loadbalancer-1 exists, and is not found by the name or tag that Trimtab gave it"
-    assert done.failures[0].startswith(f"balancer made: {said}")
+    message = "its load balancer loadbalancer-1 exists, and is not found by the name or tag that Trimtab gave it"
+    assert done.failures[0].startswith(f"balancer made: {message}")
     assert (made.scene.made, len(bed.machines), notes(bed)) == (4, 3, [])
 
     made.hidden = False

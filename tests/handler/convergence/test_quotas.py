@@ -130,25 +130,25 @@ def test_a_refusal_after_all_is_classified_as_before() -> None:
 @pytest.mark.parametrize(
     "error", [Transient("timed out"), Permanent("limits: forbidden")], ids=["transient", "for good"]
 )
-def test_a_quota_that_cannot_be_read_is_in_no_ones_way_and_said_once(error: DriverError) -> None:
+def test_a_quota_that_cannot_be_read_is_in_no_ones_way_and_reported_once(error: DriverError) -> None:
     bed = a_bed(3, servers=9)
     bed.cloud.faults.always["quotas"] = error
-    said = []
+    unread = []
     for size in (3, 4, 5):
         bed.desire(size)
-        said += [bed.run().unread]
+        unread += [bed.run().unread]
         bed.settle()
         bed.clock.advance(60.0)
     bed.expect(5)
-    assert said == [str(error), "", ""]
+    assert unread == [str(error), "", ""]
     bed.cloud.faults.clear()
     for size, wrong in ((6, None), (7, error)):
         bed.clock.advance(60.0)
         bed.desire(size)
         bed.cloud.faults.always.update({} if wrong is None else {"quotas": wrong})
-        said += [bed.run().unread]
+        unread += [bed.run().unread]
         bed.settle()
-    assert said[3:] == ["", str(error)]
+    assert unread[3:] == ["", str(error)]
 
 
 def test_a_cloud_that_asked_for_time_is_not_asked_for_its_quota() -> None:

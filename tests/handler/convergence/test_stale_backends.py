@@ -36,7 +36,7 @@ def reverted(kind: type[FakeBalancer] = Template, state: RegistrationState = Reg
     return bed
 
 
-def told(bed: Bed) -> list[str]:
+def messages(bed: Bed) -> list[str]:
     return [event.message for event in bed.store.events.values() if (event.name, event.by) == ("leave", GONE)][1:]
 
 
@@ -47,7 +47,7 @@ def test_a_gone_member_is_deregistered_and_history_has_the_reason() -> None:
 
     assert GONE not in bed.edge.states
     assert OTHER in bed.edge.states, "it is no member of this installation"
-    assert told(bed) == ["edge: it is gone, and the balancer came back with an earlier state"]
+    assert messages(bed) == ["edge: it is gone, and the balancer came back with an earlier state"]
     assert bed.machines == {name_of(2), name_of(3)}
 
 
@@ -123,7 +123,7 @@ def test_a_failed_part_is_reported_and_tried_again() -> None:
     assert done.retries == (f"balancer edge: {GONE} is gone, and is still registered: no answer",)
     bed.run()
     assert GONE not in bed.edge.states
-    assert len(told(bed)) == 2
+    assert len(messages(bed)) == 2
 
 
 def test_what_cannot_be_written_down_is_not_done() -> None:

@@ -23,8 +23,8 @@ def admitted(traffic: CloudTraffic, clock: FakeClock, wanted: int, cloud: Cloud 
     """How many of so many calls may be made, one after the other."""
     may = 0
     for _ in range(wanted):
-        with traffic.call(cloud, clock, asks=asks) as told:
-            may += told
+        with traffic.call(cloud, clock, asks=asks) as admits:
+            may += admits
     return may
 
 

@@ -75,18 +75,18 @@ def test_a_fleet_shrinks_though_its_backend_is_gone_and_is_registered_again_once
         assert time.monotonic() - begun > 3 * INTERVAL
         await up.passed()
         assert up.status.condition is GroupCondition.ERROR
-        (said,) = up.status.messages
-        assert "balancer edge is not found: HAProxy at" in said
-        assert "has no backend web, and lists 1 other" in said
-        assert "trimtab detach GROUP BALANCER" in said
+        (message,) = up.status.messages
+        assert "balancer edge is not found: HAProxy at" in message
+        assert "has no backend web, and lists 1 other" in message
+        assert "trimtab detach GROUP BALANCER" in message
 
         put_back()
         await up.grown(6)
         assert await asyncio.to_thread(scene.serving) == scene.bed.machines
         assert up.status.condition is not GroupCondition.ERROR
         events = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
-        told = [event.name for event in reversed(events) if event.name.startswith("balancer")]
-        assert told == ["balancer_not_found", "balancer_not_found_ended"]
+        names = [event.name for event in reversed(events) if event.name.startswith("balancer")]
+        assert names == ["balancer_not_found", "balancer_not_found_ended"]
 
     scene.bed.run(play)
 

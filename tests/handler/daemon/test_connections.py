@@ -12,5 +12,5 @@ def test_all_that_is_allowed_is_taken() -> None:
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)); print(take());"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
-    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
-    assert said == [str(resource.getrlimit(resource.RLIMIT_NOFILE)[1])] * 2
+    printed = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    assert printed == [str(resource.getrlimit(resource.RLIMIT_NOFILE)[1])] * 2

@@ -65,7 +65,7 @@ def test_members_outlive_the_daemon_and_the_next_one_adopts_them(daemon: Daemon,
     assert daemon.json("status", "web")["revision"] == revision
 
 
-def test_a_second_daemon_is_refused_and_told_which_process_holds_the_state_directory(daemon: Daemon) -> None:
+def test_a_second_daemon_is_refused_with_the_process_that_holds_the_state_directory(daemon: Daemon) -> None:
     second = trimtab("run", str(daemon.file), "--state", str(daemon.state), "--port", "0")
     assert second.code == 1
     assert f"process {daemon.pid}" in second.err
@@ -121,7 +121,7 @@ def test_killed_between_a_decision_and_its_end_the_next_daemon_finishes_it_once(
     assert len(bearing(f"TRIMTAB_INSTALLATION={daemon.installation}")) == 6
 
 
-def test_hup_reloads_and_a_bad_file_is_told_line_by_line_and_changes_nothing(daemon: Daemon) -> None:
+def test_hup_reloads_and_a_bad_file_is_reported_line_by_line_and_changes_nothing(daemon: Daemon) -> None:
     daemon.declare(MODEL.replace("min: 2", "min: 3"))
     os.kill(daemon.pid, signal.SIGHUP)
     daemon.settled(3)
@@ -129,19 +129,19 @@ def test_hup_reloads_and_a_bad_file_is_told_line_by_line_and_changes_nothing(dae
     os.kill(daemon.pid, signal.SIGHUP)
     until(lambda: len(daemon.lines("reload_problem")) == 2, log=daemon.log)  # by no other test
     assert daemon.json("status", "web")["minimum"] == 3
-    said = daemon.trimtab("reload")
-    assert said.code == 1
-    assert [line.split(":")[1] for line in said.out.splitlines()] == ["4", "4"]
+    result = daemon.trimtab("reload")
+    assert result.code == 1
+    assert [line.split(":")[1] for line in result.out.splitlines()] == ["4", "4"]
 
 
-def test_a_disk_without_room_costs_no_member_and_is_told(daemon: Daemon) -> None:
+def test_a_disk_without_room_costs_no_member_and_is_reported(daemon: Daemon) -> None:
     """No file of the daemon may grow, its write-ahead log neither: as on a full disk, every write fails."""
     before = births(daemon)
     grown = (daemon.state / "trimtab.sqlite-wal").stat().st_size
     free = resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, (grown, resource.RLIM_INFINITY))
-    said = daemon.trimtab("scale", "web", "4", "--json")
-    assert said.code == 1
-    assert "store" in said.json["error"]
+    result = daemon.trimtab("scale", "web", "4", "--json")
+    assert result.code == 1
+    assert "store" in result.json["error"]
     first, pid = sorted(daemon.pids().items())[0]
     os.kill(pid, signal.SIGKILL)
     until(lambda: first not in daemon.serving() and daemon.group()["condition"] == "error", every=0.05, log=daemon.log)

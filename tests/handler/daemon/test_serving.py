@@ -422,7 +422,7 @@ def test_a_request_is_answered_on_both_sockets_whatever_the_number_of_idle_conne
         assert len(list(Path(f"/proc/{daemon.pid}/fd").iterdir())) < connections.CONNECTIONS + 150
 
 
-def test_a_crowd_is_told_of_once_when_it_comes_and_once_when_it_has_gone(
+def test_a_crowd_is_logged_once_when_it_comes_and_once_when_it_has_gone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(connections, "CONNECTIONS", 40)

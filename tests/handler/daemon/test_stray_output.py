@@ -32,7 +32,7 @@ logs.say("after")
 """
 
 
-def told(script: str) -> tuple[list[dict[str, object]], str]:
+def logged(script: str) -> tuple[list[dict[str, object]], str]:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=scaled(PATIENT)
     )
@@ -40,7 +40,7 @@ def told(script: str) -> tuple[list[dict[str, object]], str]:
 
 
 def test_a_panic_of_gufo_is_one_line_of_a_log_that_stays_json() -> None:
-    lines, _ = told(_PANIC)
+    lines, _ = logged(_PANIC)
 
     events = [line["event"] for line in lines]
     assert sorted(events) == ["after", "caught", "listening", "stopped", "stray_output"]
@@ -63,7 +63,7 @@ with stray_output.caught(logs.warn) as stream:
         except BlockingIOError:
             pass
 """
-    lines, _ = told(script)
+    lines, _ = logged(script)
 
     assert 1 <= len(lines) <= 5
     assert all(line["event"] == "stray_output" and len(str(line["text"])) <= 300 for line in lines)

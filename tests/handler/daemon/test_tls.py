@@ -53,19 +53,21 @@ async def curl(daemon: Running, *words: str | Path, url: str = "https://127.0.0.
 def test_requests_come_encrypted_and_answers_forbid_anything_else(tmp_path: Path, authority: Authority) -> None:
     async def scene(daemon: Running) -> None:
         trusting = ("--cacert", authority.pair.certificate)
-        code, told = await curl(daemon, *trusting)
+        code, answer = await curl(daemon, *trusting)
         assert code == 0
-        assert told.startswith("HTTP/1.1 200")
+        assert answer.startswith("HTTP/1.1 200")
         for header in (
             "strict-transport-security: max-age=",
             "x-content-type-options: nosniff",
             "x-frame-options: DENY",
         ):
-            assert header in told
+            assert header in answer
         assert (await curl(daemon))[0] != 0, "curl does not trust the authority by itself"
         assert (await curl(daemon, url="http://127.0.0.1:{port}/healthz"))[0] != 0
-        _, told = await curl(daemon, *trusting, url="https://127.0.0.1:{port}/metrics")
-        assert f"trimtab_tls_certificate_expiry_timestamp_seconds {facts_of(str(pair.certificate)).expires_at}" in told
+        _, answer = await curl(daemon, *trusting, url="https://127.0.0.1:{port}/metrics")
+        assert (
+            f"trimtab_tls_certificate_expiry_timestamp_seconds {facts_of(str(pair.certificate)).expires_at}" in answer
+        )
 
     pair = authority.sign("server")
     play(tmp_path, pair, scene)
@@ -80,8 +82,8 @@ def test_names_of_the_certificate_and_of_the_file_are_served_and_no_others(
             ("other.test", 200), ("evil.test", 421),
         ):  # fmt: skip
             there = ("--insecure", "--resolve", f"{name}:{daemon.port}:127.0.0.1")
-            _, told = await curl(daemon, *there, url=f"https://{name}:{{port}}/healthz")
-            assert told.startswith(f"HTTP/1.1 {status}"), name
+            _, answer = await curl(daemon, *there, url=f"https://{name}:{{port}}/healthz")
+            assert answer.startswith(f"HTTP/1.1 {status}"), name
 
     pair = authority.sign("server", alternatives="DNS:trimtab.test,DNS:*.wild.test")
     play(tmp_path, pair, scene, more=", names: [Other.test]")
@@ -112,8 +114,8 @@ def test_only_clients_with_a_certificate_of_the_authority_connect(tmp_path: Path
         trusting = ("--cacert", authority.pair.certificate)
         assert (await curl(daemon, *trusting))[0] != 0
         mine, foreign = authority.sign("client"), Authority(tmp_path, "another").sign("stranger")
-        code, told = await curl(daemon, *trusting, "--cert", mine.certificate, "--key", mine.key)
-        assert (code, told[:12]) == (0, "HTTP/1.1 200")
+        code, answer = await curl(daemon, *trusting, "--cert", mine.certificate, "--key", mine.key)
+        assert (code, answer[:12]) == (0, "HTTP/1.1 200")
         assert (await curl(daemon, *trusting, "--cert", foreign.certificate, "--key", foreign.key))[0] != 0
 
     play(tmp_path, authority.sign("server"), scene, more=f", clients: {{authority: {authority.pair.certificate}}}")

@@ -63,7 +63,7 @@ def test_values_are_typed_and_asked_for_each_time() -> None:
     play(scene)
 
 
-def test_an_unknown_object_is_said_to_be_unknown() -> None:
+def test_an_unknown_object_is_answered_with_no_such_instance() -> None:
     async def scene(agent: SnmpSession) -> None:
         with pytest.raises(NoSuchInstance):
             await agent.get("1.3.6.1.4.1.8072.9999.9999.1.9.0")
@@ -92,7 +92,7 @@ def test_a_wrong_community_is_not_answered() -> None:
     play(scene, community="private", patience=0.5)
 
 
-def test_an_address_that_is_taken_is_said_at_once() -> None:
+def test_an_address_that_is_taken_is_reported_at_once() -> None:
     async def scene() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", 0))

@@ -99,7 +99,7 @@ def test_a_port_without_a_listener_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("answer", "why"),
     [
         pytest.param(b"", "cut short", id="nothing"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "cut short", id="half a head"),
@@ -108,11 +108,11 @@ def test_a_port_without_a_listener_is_refused() -> None:
         pytest.param(b"nonsense\r\n\r\n", "status ?", id="nonsense"),
     ],
 )
-def test_anything_but_a_whole_answer_has_failed(said: bytes, why: str) -> None:
+def test_anything_but_a_whole_answer_has_failed(answer: bytes, why: str) -> None:
     async def play() -> LoadTally:
         async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
-            writer.write(said)
+            writer.write(answer)
             await writer.drain()
             writer.close()
 

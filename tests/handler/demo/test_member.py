@@ -32,7 +32,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessStage]:
         yield stage
 
 
-def told(server: Server, community: str = "public") -> dict[str, object]:
+def snmp_values(server: Server, community: str = "public") -> dict[str, object]:
     async def ask() -> dict[str, object]:
         async with SnmpSession(str(server.address), port=SNMP, community=community, timeout=PATIENT) as agent:
             return dict(await agent.get_many([BUSY, REQUESTS, CPU, UP_TIME, DESCRIPTION]))
@@ -58,7 +58,7 @@ def test_members_serve_answer_snmp_and_go(stage: ProcessStage) -> None:
     assert get(servers[0].address, HTTP, "/healthz") == (200, "ok\n")
     assert get(servers[0].address, HTTP, "/nowhere")[0] == 404
     for server in servers:
-        values = told(server, community="hush")
+        values = snmp_values(server, community="hush")
         assert values[REQUESTS] == 3
         assert 0 <= int(str(values[BUSY])) <= 100
         assert 0 <= int(str(values[CPU])) <= 200
@@ -79,7 +79,7 @@ def test_a_member_that_stops_finishes_its_requests(stage: ProcessStage) -> None:
 
     with ThreadPoolExecutor(max_workers=3) as pool:
         answers = [pool.submit(get, server.address, HTTP) for _ in range(3)]
-        until(lambda: told(server)[BUSY] != 0)
+        until(lambda: snmp_values(server)[BUSY] != 0)
         os.kill(pid_of(server), signal.SIGTERM)
 
     assert [answer.result() for answer in answers] == [(200, "done\n")] * 3
@@ -92,11 +92,11 @@ def test_busy_slots_show(stage: ProcessStage) -> None:
     recipe = member_recipe("--slots", "1", "--service-time", "30s", "--listen", str(HTTP))
     server = box.create(stage.launch(recipe=recipe))
     until(lambda: ready(server))
-    assert told(server)[BUSY] == 0
+    assert snmp_values(server)[BUSY] == 0
 
     with ThreadPoolExecutor(max_workers=1) as pool:
         pool.submit(get, server.address, HTTP)
-        until(lambda: int(str(told(server)[BUSY])) >= 50)
+        until(lambda: int(str(snmp_values(server)[BUSY])) >= 50)
         stage.kill(server)
 
 
@@ -139,7 +139,7 @@ def test_a_shared_listener_loses_no_request_while_members_come_and_go(stage: Pro
 
         assert tally.failures == {}
         assert tally.ok == tally.sent > 100
-        stays, left = (int(str(told(server)[REQUESTS])) for server in servers)
+        stays, left = (int(str(snmp_values(server)[REQUESTS])) for server in servers)
         assert stays + left == tally.ok
         assert 0 < left < stays
     finally:

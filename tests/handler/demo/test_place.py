@@ -17,7 +17,7 @@ def test_two_demos_with_consoles_on_different_ports_share_nothing() -> None:
     assert {one.state, one.console, one.load}.isdisjoint({other.state, other.console, other.load})
 
 
-def test_what_a_demo_is_told_is_taken() -> None:
+def test_a_demo_uses_the_ports_and_the_directory_that_it_is_given() -> None:
     place = place_of(console=9000, load=9500, state=Path("/srv/demo"))
 
     assert place == DemoPlace(state=Path("/srv/demo"), console=9000, load=9500)

@@ -20,7 +20,7 @@ WORDS = (
 
 
 def a_member(number: int) -> dict[str, Any]:
-    told = {
+    fields = {
         "address": f"127.101.0.{number}",
         "since": NOON,
         "state_since": NOON,
@@ -28,12 +28,12 @@ def a_member(number: int) -> dict[str, Any]:
         "unheard_since": None,
         "unready": "",
     }
-    return {"name": f"web-abcdef-{number}", "state": "in_service", "protected": False, "warming": False, **told}
+    return {"name": f"web-abcdef-{number}", "state": "in_service", "protected": False, "warming": False, **fields}
 
 
 def an_event(number: int, *, kind: str = "decision", name: str = "scaled_out") -> dict[str, Any]:
-    told = {"by": "policy out", "message": "", "desired_from": number, "desired_to": number + 2}
-    return {"at": NOON + number, "kind": kind, "name": name, **told}
+    fields = {"by": "policy out", "message": "", "desired_from": number, "desired_to": number + 2}
+    return {"at": NOON + number, "kind": kind, "name": name, **fields}
 
 
 def a_frame(
@@ -130,6 +130,6 @@ def test_lines_tell_each_decision_once_and_the_state_with_its_numbers(capsys: py
 def test_lines_in_json_are_objects(capsys: pytest.CaptureFixture[str]) -> None:
     DecisionLines(as_json=True).show(a_frame(events=[an_event(1)]))
 
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["event"] for line in told] == ["scaled_out", "state"]
-    assert told[1]["members"] == 8
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["event"] for line in lines] == ["scaled_out", "state"]
+    assert lines[1]["members"] == 8

@@ -22,23 +22,23 @@ def a_day(target: tuple[str, int], length: str) -> tuple[str, ...]:
 
 async def until_answered(traffic: DemoTraffic, *options: str) -> dict[str, Any]:
     """Listen until something has been sent, then listen no more: what a daemon that is killed leaves."""
-    async for told in traffic.day(*options):
-        if told["ok"]:
-            return told
+    async for report in traffic.day(*options):
+        if report["ok"]:
+            return report
     raise AssertionError("the day ended before any request")
 
 
 def test_a_day_is_reported_from_its_beginning_to_its_end(tmp_path: Path) -> None:
-    traffic, told = DemoTraffic(tmp_path / "load.jsonl"), []
+    traffic, reports = DemoTraffic(tmp_path / "load.jsonl"), []
 
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
-        told.extend([line async for line in traffic.day(*a_day(target, "500ms"))])
+        reports.extend([line async for line in traffic.day(*a_day(target, "500ms"))])
         await traffic.stop()
 
     asyncio.run(with_door(done, scene))
 
-    assert told[0]["sent"] == 0 < told[-1]["sent"] == told[-1]["ok"]
-    assert told[-1]["rate"] == 0.0
+    assert reports[0]["sent"] == 0 < reports[-1]["sent"] == reports[-1]["ok"]
+    assert reports[-1]["rate"] == 0.0
     assert not traffic.under_way
 
 
@@ -61,8 +61,8 @@ def test_a_load_that_outlived_its_daemon_is_joined_and_can_be_stopped(tmp_path: 
 def test_the_next_day_starts_a_report_of_its_own(tmp_path: Path) -> None:
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         traffic = DemoTraffic(tmp_path / "load.jsonl")
-        first = [told async for told in traffic.day(*a_day(target, "300ms"))]
-        second = [told async for told in traffic.day(*a_day(target, "300ms"))]
+        first = [report async for report in traffic.day(*a_day(target, "300ms"))]
+        second = [report async for report in traffic.day(*a_day(target, "300ms"))]
         await traffic.stop()
         assert (first[0]["sent"], second[0]["sent"]) == (0, 0)
 

@@ -415,24 +415,24 @@ def test_a_group_that_is_only_advised_writes_no_line_for_every_tick(bed: EngineB
 def test_the_beginning_of_a_members_state_outlives_the_daemon(bed: EngineBed) -> None:
     """Of a state whose beginning no record has: a machine that has stopped."""
 
-    def told(up: Up) -> dict[str, tuple[MemberState, float]]:
+    def states(up: Up) -> dict[str, tuple[MemberState, float]]:
         return {member.name: (member.state, member.state_since) for member in up.status.members}
 
     async def stop_one(up: Up) -> dict[str, tuple[MemberState, float]]:
         await up.grown(2)
-        serving = told(up)
+        serving = states(up)
         assert {state for state, _ in serving.values()} == {MemberState.IN_SERVICE}
         await up.operations.pause(WEB, decisions_only=False, by="ada")
         bed.cloud.say(min(bed.machines), ServerState.STOPPED)
         up.runtime.wake.set()
-        await up.until(lambda: MemberState.BROKEN in {state for state, _ in told(up).values()})
-        assert told(up)[min(serving)][1] > serving[min(serving)][1]
-        assert told(up)[max(serving)] == serving[max(serving)]
-        return told(up)
+        await up.until(lambda: MemberState.BROKEN in {state for state, _ in states(up).values()})
+        assert states(up)[min(serving)][1] > serving[min(serving)][1]
+        assert states(up)[max(serving)] == serving[max(serving)]
+        return states(up)
 
     async def later(up: Up) -> dict[str, tuple[MemberState, float]]:
         await up.passed()
-        return told(up)
+        return states(up)
 
     assert bed.run(stop_one) == bed.run(later)
 
@@ -445,8 +445,8 @@ def test_a_file_with_problems_changes_nothing_and_every_problem_is_reported(bed:
         await up.grown(2)
         before = up.engine.catalogue()
         bed.declare(model(maximum=9, colour="blue", policies="[up]"))
-        told = await up.operations.reload()
-        words = [str(problem).removeprefix(f"{bed.file}:") for problem in told.problems]
+        reloaded = await up.operations.reload()
+        words = [str(problem).removeprefix(f"{bed.file}:") for problem in reloaded.problems]
         assert len(words) == 2
         assert any("colour" in word for word in words)
         assert any("up" in word for word in words)
@@ -468,12 +468,12 @@ def test_an_edited_threshold_is_shown_by_the_reload_by_history_and_by_the_defini
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.declare(bed.text.replace("above: 80", "above: 85"))
-        told = await up.operations.reload(by="ada")
-        assert [(edit.words, edit.groups) for edit in told.edits] == [("conditions.high.above: 80 → 85", ("web",))]
-        assert told.changed == (WEB,)
-        ((by, said),) = edited(up)
+        reloaded = await up.operations.reload(by="ada")
+        assert [(edit.words, edit.groups) for edit in reloaded.edits] == [("conditions.high.above: 80 → 85", ("web",))]
+        assert reloaded.changed == (WEB,)
+        ((by, message),) = edited(up)
         assert by == "ada"
-        assert said.startswith(f"conditions.high.above: 80 → 85 ({bed.file}:")
+        assert message.startswith(f"conditions.high.above: 80 → 85 ({bed.file}:")
         (revision,) = await up.operations.rolling.revisions(WEB)
         assert [(each.by, [edit.words for edit in each.edits]) for each in revision.edits] == [
             ("ada", ["conditions.high.above: 80 → 85"])
@@ -490,7 +490,7 @@ def test_an_edit_of_the_file_while_the_daemon_is_down_is_reported_at_the_start(b
         assert edited(up) == []
 
     async def after(up: Up) -> None:
-        assert [(by, said.partition(" (")[0]) for by, said in edited(up)] == [("start", "groups.web.max: 4 → 6")]
+        assert [(by, message.partition(" (")[0]) for by, message in edited(up)] == [("start", "groups.web.max: 4 → 6")]
         assert up.runtime.edited_at is not None
 
     bed.run(nothing)
@@ -503,9 +503,9 @@ def test_a_reload_tells_what_was_edited_in_every_section(bed: EngineBed) -> None
 
     async def scene(up: Up) -> None:
         bed.declare(f"{bed.text}{alert}record: {{budget: 1GiB}}\n")
-        told = await up.operations.reload()
-        assert [edit.words for edit in told.edits] == ["alerts.slow: added", "record: added"]
-        assert told.changed == (WEB,)
+        reloaded = await up.operations.reload()
+        assert [edit.words for edit in reloaded.edits] == ["alerts.slow: added", "record: added"]
+        assert reloaded.changed == (WEB,)
 
     bed.run(scene)
 
@@ -519,8 +519,8 @@ def test_no_file_ends_a_reload_otherwise_than_with_problems(bed: EngineBed, odd:
     async def scene(up: Up) -> None:
         before = up.engine.catalogue()
         bed.declare(odd if odd.startswith("[") else odd + bed.text)
-        told = await up.operations.reload()
-        assert told.problems
+        reloaded = await up.operations.reload()
+        assert reloaded.problems
         assert up.engine.catalogue() is before
 
     bed.run(scene)
@@ -532,8 +532,8 @@ def test_members_are_never_left_behind_on_another_cloud(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.declare(moved)
-        told = await up.operations.reload()
-        assert "has members on cloud box" in " ".join(problem.message for problem in told.problems)
+        reloaded = await up.operations.reload()
+        assert "has members on cloud box" in " ".join(problem.message for problem in reloaded.problems)
         assert up.runtime.definition.cloud.id == "box"
         await up.ticked(2)
 
@@ -557,8 +557,8 @@ def test_changed_bounds_clamp_at_once(bed: EngineBed, bounds: dict[str, int], si
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.declare(model(**bounds))
-        told = await up.operations.reload()
-        assert told.changed == (WEB,)
+        reloaded = await up.operations.reload()
+        assert reloaded.changed == (WEB,)
         assert up.status.desired == size
         assert up.status.reason is Reason.BOUNDS or up.status.desired == size
         await up.grown(size)
@@ -580,8 +580,8 @@ def test_a_changed_policy_keeps_quiet_times_and_begins_its_hold_anew(bed: Engine
         since = up.runtime.holds[PolicyId("out")].true_since
         await up.ticked()
         bed.declare(slow.replace("add: 1,", "add: 2,"))
-        told = await up.operations.reload()
-        assert told.changed == (WEB,)
+        reloaded = await up.operations.reload()
+        assert reloaded.changed == (WEB,)
         await up.until(lambda: PolicyId("out") in up.runtime.holds)
         assert up.runtime.holds[PolicyId("out")].true_since > since
         assert up.status.quiets == quiets
@@ -622,8 +622,8 @@ def test_a_reload_that_cannot_be_written_down_leaves_the_old_catalogue_deciding(
             await up.operations.reload()
         assert up.engine.catalogue() is before
         await up.ticked(3)
-        told = await up.operations.reload()
-        assert told.changed == (WEB,)
+        reloaded = await up.operations.reload()
+        assert reloaded.changed == (WEB,)
         assert up.status.maximum == 9
 
     bed.run(scene)
@@ -705,8 +705,8 @@ def test_a_group_that_leaves_the_file_is_kept_and_comes_back_as_it_was(bed: Engi
         await up.grown(3)
         quiets = up.status.quiets
         bed.declare("groups: {}\n")
-        told = await up.operations.reload()
-        assert told.orphaned == (WEB,)
+        reloaded = await up.operations.reload()
+        assert reloaded.orphaned == (WEB,)
         assert up.status.condition is GroupCondition.ORPHANED
         assert up.status.reason is Reason.ORPHANED
         decided = up.runtime.decided_at

@@ -47,16 +47,16 @@ def test_an_altered_row_is_found_and_named(place: int) -> None:
     whole = rows()
     bad = [*whole]
     bad[place] = replace(bad[place], line=bad[place].line.replace("ada", "eve"))
-    told = found(bad, whole)
-    assert f"row {place + 1} was altered, or it or the row before stood elsewhere" in told
-    assert f"row {place + 1} is not the same in the store and in the copy" in told
+    fault = found(bad, whole)
+    assert f"row {place + 1} was altered, or it or the row before stood elsewhere" in fault
+    assert f"row {place + 1} is not the same in the store and in the copy" in fault
 
 
 @given(st.integers(min_value=0, max_value=8))
 def test_a_removed_row_is_found_and_named(place: int) -> None:
     whole = rows()
-    told = found([row for row in whole if row.number != place + 1], whole)
-    assert any(line.startswith(f"row {place + 1} is in the copy only") for line in told)
+    fault = found([row for row in whole if row.number != place + 1], whole)
+    assert any(line.startswith(f"row {place + 1} is in the copy only") for line in fault)
 
 
 @given(st.integers(min_value=0, max_value=8), st.integers(min_value=0, max_value=8))
@@ -72,9 +72,9 @@ def test_rows_that_changed_places_are_found(one: int, other: int) -> None:
 @given(st.integers(min_value=1, max_value=9))
 def test_a_tail_that_was_cut_off_is_found_by_the_copy(kept: int) -> None:
     whole = rows()
-    told = found(whole[: kept - 1], whole)
+    fault = found(whole[: kept - 1], whole)
     last = f"rows {kept} to 9 are" if kept < 9 else "row 9 is"
-    assert told == [f"{last} in the copy only: removed from the store, or the store was put back"]
+    assert fault == [f"{last} in the copy only: removed from the store, or the store was put back"]
     assert found(whole, whole[: kept - 1]) == [f"{last} in the store only: removed from the copy"]
 
 

@@ -112,21 +112,21 @@ def test_times_of_the_last_decision_and_of_rest_are_exported(bed: EngineBed) -> 
 
 
 def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(bed: EngineBed) -> None:
-    def told(up: Up) -> float | None:
+    def edited_at(up: Up) -> float | None:
         return the(up.engine.reports.metrics, "trimtab_group_edited_timestamp_seconds", group="web")
 
     async def edit(up: Up) -> float | None:
-        assert told(up) == 0.0
+        assert edited_at(up) == 0.0
         bed.declare(MODEL.replace("above: 80", "above: 85"))
         await up.engine.reload()
-        return told(up)
+        return edited_at(up)
 
     async def later(up: Up) -> float | None:
-        return told(up)
+        return edited_at(up)
 
-    edited_at = bed.run(edit)
-    assert edited_at
-    assert bed.run(later) == edited_at
+    edited = bed.run(edit)
+    assert edited
+    assert bed.run(later) == edited
 
 
 def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(bed: EngineBed) -> None:
@@ -142,14 +142,14 @@ def test_a_group_that_is_not_judged_has_no_interval_to_be_late_for(bed: EngineBe
 def test_what_a_condition_compares_is_shown_beside_its_value(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.ticked()
-        told = {"group": "web", "policy": "out", "condition": "high"}
+        labels = {"group": "web", "policy": "out", "condition": "high"}
         metrics = up.engine.reports.metrics
         await up.until(
             lambda: (
-                the(metrics, "trimtab_condition_info", **told, counter="load", unit="sessions", compare="above") == 1
+                the(metrics, "trimtab_condition_info", **labels, counter="load", unit="sessions", compare="above") == 1
             )
         )
-        assert the(metrics, "trimtab_condition_threshold", **told) == 80
+        assert the(metrics, "trimtab_condition_threshold", **labels) == 80
         assert the(metrics, "trimtab_policy_held_seconds", group="web", policy="out") is not None
         assert the(metrics, "trimtab_policy_duration_seconds", group="web", policy="out") == 0
 

@@ -30,10 +30,10 @@ def as_event(notice: News) -> dict[str, Any]:
     ],
 )
 def test_a_notice_is_a_cloud_event_with_its_own_id_and_its_group_as_subject(notice: News, kind: str) -> None:
-    told = as_event(notice)
-    assert (told["type"], told["id"], told["source"], told["subject"]) == (kind, notice.id, SOURCE, "web")
-    assert told["time"] == "2023-11-14T22:13:20.000Z"
-    assert told["data"]["group"] == "web"
+    event = as_event(notice)
+    assert (event["type"], event["id"], event["source"], event["subject"]) == (kind, notice.id, SOURCE, "web")
+    assert event["time"] == "2023-11-14T22:13:20.000Z"
+    assert event["data"]["group"] == "web"
 
 
 def test_trimtab_itself_reads_the_events_that_it_sends() -> None:

@@ -22,7 +22,7 @@ WEB = GroupId("web")
 PAGE = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))\n"
 MEMBER = "#!{python}\nimport os, signal\nopen({pids!r}, 'a').write(f'{{os.getpid()}} ')\nsignal.pause()\n"
 FILE = """\
-notify: {{command: [{python}, {page}, {told}]}}
+notify: {{command: [{python}, {page}, {sent}]}}
 clouds:
   local: {{process: {{}}}}
 profiles:
@@ -37,19 +37,19 @@ class Bench:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.file, self.told_file, self.member, self.pids = (
-            path / name for name in ("trimtab.yaml", "told", "member", "pids")
+        self.file, self.sent_file, self.member, self.pids = (
+            path / name for name in ("trimtab.yaml", "sent", "member", "pids")
         )
         (path / "page.py").write_text(PAGE)
         self.file.write_text(
-            FILE.format(python=sys.executable, page=path / "page.py", told=self.told_file, member=self.member)
+            FILE.format(python=sys.executable, page=path / "page.py", sent=self.sent_file, member=self.member)
         )
 
-    def told(self) -> list[dict[str, str]]:
-        return [json.loads(line) for line in self.told_file.read_text().splitlines()] if self.told_file.exists() else []
+    def sent(self) -> list[dict[str, str]]:
+        return [json.loads(line) for line in self.sent_file.read_text().splitlines()] if self.sent_file.exists() else []
 
     def events(self) -> list[str]:
-        return [told["event"] for told in self.told()]
+        return [sent["event"] for sent in self.sent()]
 
     def correct(self) -> None:
         draft = self.path / "draft"
@@ -80,7 +80,7 @@ def condition(daemon: Running) -> GroupCondition:
 
 def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_it_is_over(bench: Bench) -> None:
     asyncio.run(bench.run(lambda _: bench.events() == ["entered"]))
-    (entered,) = bench.told()
+    (entered,) = bench.sent()
     assert (entered["group"], entered["severity"], entered["condition"]) == ("web", "error", "error")
     assert "not found" in entered["messages"][0]
 
@@ -97,5 +97,5 @@ def test_trouble_of_a_real_group_gives_one_notice_across_a_restart_and_one_when_
             recorded,
         )
     )
-    assert [told["outage"] for told in bench.told()] == [entered["outage"]] * 2
+    assert [notice["outage"] for notice in bench.sent()] == [entered["outage"]] * 2
     assert 'trimtab_notices_total{kind="url",result="given_up"} 0.0' in daemon.operations.metrics().decode()

@@ -51,7 +51,7 @@ class ScriptedSender:
 
     @property
     def ids(self) -> list[str]:
-        return [told for _, told in self.tried]
+        return [notice for _, notice in self.tried]
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Daemon:
             await self.notifier.round()
             await self.notifier.idle()
 
-    def told(self, group: str = "web") -> list[str]:
+    def notes(self, group: str = "web") -> list[str]:
         events = self.store.history(GroupId(group), before=None, limit=100)
         return [f"{event.name} {event.message}" for event in reversed(events) if event.name not in {"declared"}]
 
@@ -148,7 +148,7 @@ def test_trouble_gives_one_notice_and_its_end_another(daemon: Daemon) -> None:
 
     asyncio.run(run())
     assert daemon.notification_sender.ids == [ENTERED, LEFT]
-    assert daemon.told() == ["notified entered error", "notified left error"]
+    assert daemon.notes() == ["notified entered error", "notified left error"]
     assert daemon.counts == [("command", "delivered")] * 2
 
 
@@ -215,7 +215,7 @@ def test_while_the_disk_is_full_nothing_is_sent_twice(daemon: Daemon, monkeypatc
 
     asyncio.run(run())
     assert daemon.notification_sender.ids == [ENTERED]
-    assert daemon.told() == ["notified entered error"]
+    assert daemon.notes() == ["notified entered error"]
 
 
 def test_news_that_cannot_be_filed_is_kept(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +235,9 @@ def test_news_that_cannot_be_filed_is_kept(daemon: Daemon, monkeypatch: pytest.M
 def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = io.StringIO()
+    output = io.StringIO()
     log = logging.getLogger("trimtab")
-    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(said)])
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(output)])
     monkeypatch.setattr(log, "isEnabledFor", lambda _: True)
 
     async def run() -> None:
@@ -252,7 +252,7 @@ def test_what_fails_is_tried_again_later_and_only_the_first_failure_is_logged(
     asyncio.run(run())
     assert daemon.notification_sender.ids == [ENTERED] * 3
     assert daemon.counts == [("command", "failed")] * 2 + [("command", "delivered")]
-    assert said.getvalue().splitlines() == [
+    assert output.getvalue().splitlines() == [
         'event=notice_failed group=web news="entered error" by=command because="Connection refused"',
         'event=notified group=web news="entered error" by=command attempts=3',
     ]
@@ -267,7 +267,7 @@ def test_after_a_day_it_is_given_up_and_history_says_why(daemon: Daemon) -> None
             daemon.clock.advance(900)
 
     asyncio.run(run())
-    assert daemon.told() == ["notice_given_up entered error: Connection refused"]
+    assert daemon.notes() == ["notice_given_up entered error: Connection refused"]
     assert daemon.counts[-1] == ("command", "given_up")
     assert 90 < len(daemon.notification_sender.tried) < 110
 
@@ -322,14 +322,14 @@ def test_a_target_that_hangs_delays_no_other_target(daemon: Daemon) -> None:
         daemon.saw(GroupCondition.ERROR, "worker")
         async with asyncio.timeout(PATIENT):
             await daemon.notifier.round()
-            while not daemon.told("worker"):  # noqa: ASYNC110 the other one's lane is still under way
+            while not daemon.notes("worker"):  # noqa: ASYNC110 the other one's lane is still under way
                 await asyncio.sleep(0.001)
-        assert daemon.told() == []
+        assert daemon.notes() == []
         daemon.notification_sender.hold.set()
         await daemon.notifier.idle()
 
     asyncio.run(run())
-    assert daemon.told() == ["notified entered error"]
+    assert daemon.notes() == ["notified entered error"]
 
 
 def test_many_notices_for_a_dead_target_delay_no_other_target(daemon: Daemon) -> None:
@@ -342,7 +342,7 @@ def test_many_notices_for_a_dead_target_delay_no_other_target(daemon: Daemon) ->
         await daemon.rounds(1)
 
     asyncio.run(run())
-    assert daemon.told("worker") == ["notified entered error"]
+    assert daemon.notes("worker") == ["notified entered error"]
     assert len(daemon.notification_sender.tried) == 2
 
 
@@ -426,7 +426,7 @@ def test_a_server_that_fails_twice_gets_it_the_third_time_with_the_same_id(tmp_p
     assert [got.headers["X-Trimtab-Id"] for got in receiver.got] == [ENTERED] * 3
     assert len({got.body for got in receiver.got}) == 1
     assert len({got.headers["X-Trimtab-Signature"] for got in receiver.got}) == 3
-    assert daemon.told() == ["notified entered error"]
+    assert daemon.notes() == ["notified entered error"]
     daemon.store.close()
 
 
@@ -463,14 +463,14 @@ def sends_decisions(daemon: Daemon, *, on: bool = True) -> None:
     runtime.definition = replace(runtime.definition, group=replace(group, notify=notify))
 
 
-def decides(daemon: Daemon, sizes: tuple[int, int], *, later: float = 1.0, told: bool = True) -> None:
+def decides(daemon: Daemon, sizes: tuple[int, int], *, later: float = 1.0, notified: bool = True) -> None:
     """A decision is written down; unless the daemon is killed right then, the notifier hears of it."""
     daemon.clock.advance(later)
     now = daemon.clock()
     answers = (an_answer(request=f"r{sizes[1]}"),)
     explanation = an_explanation(now, reason=Reason.SCALED_OUT, sizes=sizes, answers=answers)
     daemon.store.record((a_tick(explanation, state=full_state()),))
-    if told:
+    if notified:
         daemon.notifier.decided(
             Decision(
                 group=WEB, at=Moment(wall=now, steady=Monotonic(now)), reason=Reason.SCALED_OUT, desired_from=sizes[0],
@@ -508,7 +508,7 @@ def test_a_decision_that_a_killed_daemon_made_is_sent_by_the_next_one(daemon: Da
         sends_decisions(daemon)
         decides(daemon, (3, 5))
         await daemon.rounds()
-        decides(daemon, (5, 6), told=False)
+        decides(daemon, (5, 6), notified=False)
         again = daemon.restarted()
         await again.notifier.recall()
         await again.rounds()

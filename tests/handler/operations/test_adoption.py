@@ -44,15 +44,15 @@ def test_an_adopted_machine_joins_and_the_size_follows(bed: EngineBed, by_id: bo
         assert bed.edge.states[THREE] is RegistrationState.SERVING
         (record,) = [record for record in up.store.members(WEB) if record.name == THREE]
         assert (record.given, record.server_id, record.phase) == (True, own, Phase.IN_SERVICE)
-        told = await up.operations.history(WEB, before=None, limit=99)
-        assert ("adopt", "ada", f"database ({own}) as {THREE}") in {(one.name, one.by, one.message) for one in told}
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert ("adopt", "ada", f"database ({own}) as {THREE}") in {(one.name, one.by, one.message) for one in events}
 
     bed.run(scene)
     assert len(bed.cloud.created) == 2
 
 
 @pytest.mark.parametrize(
-    ("named", "error", "said"),
+    ("named", "error", "message"),
     [
         ("missing", NoSuch, "cloud box has no machine missing"),
         (name_of(1), Refused, "bears the mark"),
@@ -60,13 +60,13 @@ def test_an_adopted_machine_joins_and_the_size_follows(bed: EngineBed, by_id: bo
     ],
 )
 def test_a_machine_that_cannot_be_adopted_is_refused_by_name(
-    bed: EngineBed, named: str, error: type[Exception], said: str
+    bed: EngineBed, named: str, error: type[Exception], message: str
 ) -> None:
     async def scene(up: Up) -> None:
         await grown(up)
         bed.cloud.add(MemberName("asleep"))
         bed.cloud.say(MemberName("asleep"), ServerState.STOPPED)
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             await up.operations.adoption.adopt(WEB, named, force=False, by="ada")
         assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
 
@@ -147,9 +147,9 @@ def test_an_evicted_member_leaves_its_balancer_and_is_kept_without_a_mark(bed: E
         await up.grown(2)
         assert THREE not in bed.edge.states
         assert [machine.id for machine in bed.cloud.machines.values() if machine.name == own] == [own]
-        told = await up.operations.history(WEB, before=None, limit=99)
-        assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in told if one.by == THREE}
-        assert ("evict", "ada") in {(one.name, one.by) for one in told}
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert {"drain", "leave", "unmark", "forget"} <= {one.name for one in events if one.by == THREE}
+        assert ("evict", "ada") in {(one.name, one.by) for one in events}
         again = await up.operations.adoption.adopt(WEB, own, force=False, by="ada")
         assert again.desired_to == 3
         await up.grown(3)

@@ -46,7 +46,7 @@ def play(place: Path, scene: Callable[[Up], Coroutine[Any, Any, None]]) -> None:
     EngineBed(place, model(interval="1h")).run(scene)
 
 
-def asked_and_told(place: Path, operation: Operation, by: Actor) -> list[dict[str, Any]]:
+def audited_rows(place: Path, operation: Operation, by: Actor) -> list[dict[str, Any]]:
     """The rows of one operation."""
     found: list[dict[str, Any]] = []
 
@@ -60,7 +60,7 @@ def asked_and_told(place: Path, operation: Operation, by: Actor) -> list[dict[st
 
 
 def test_an_operation_has_a_row_before_and_one_with_what_it_changed(tmp_path: Path) -> None:
-    asked, done = asked_and_told(tmp_path, ScaleGroup(group=WEB, size=3), ADA)
+    asked, done = audited_rows(tmp_path, ScaleGroup(group=WEB, size=3), ADA)
     assert (asked["who"], asked["way"], asked["peer"]) == ("ada", "socket", "uid 1000")
     assert (asked["on"], asked["given"], asked["result"]) == ("PUT /groups/web/size", '{"size": 3}', "asked")
     assert (done["of"], done["result"], done["groups"]) == (asked["number"], "done", ["web"])
@@ -75,9 +75,9 @@ def test_an_operation_has_a_row_before_and_one_with_what_it_changed(tmp_path: Pa
 def test_what_the_daemon_would_not_do_is_there_with_the_reason(
     tmp_path: Path, operation: Operation, outcome: str
 ) -> None:
-    told = asked_and_told(tmp_path, operation, ADA)
-    assert [row["result"] for row in told] == ["asked", "refused"]
-    assert outcome in told[1]["outcome"]
+    rows = audited_rows(tmp_path, operation, ADA)
+    assert [row["result"] for row in rows] == ["asked", "refused"]
+    assert outcome in rows[1]["outcome"]
 
 
 def test_an_attempt_without_the_right_is_there_with_the_token_that_was_shown(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_attempt_without_the_right_is_there_with_the_token_that_was_shown(tmp
 
 @pytest.mark.parametrize("operation", [ObserveGroup(group=WEB), ConvergeGroup(group=WEB, dry_run=True)])
 def test_what_only_looks_has_no_row(tmp_path: Path, operation: Operation) -> None:
-    assert asked_and_told(tmp_path, operation, ADA) == []
+    assert audited_rows(tmp_path, operation, ADA) == []
 
 
 def test_a_failure_is_there_and_a_process_that_ends_in_between_leaves_the_row_that_asked(tmp_path: Path) -> None:
@@ -124,26 +124,26 @@ def test_a_failure_is_there_and_a_process_that_ends_in_between_leaves_the_row_th
     play(tmp_path, scene)
 
 
-def test_users_and_tokens_are_told_with_before_and_after_and_without_a_secret(tmp_path: Path) -> None:
+def test_users_and_tokens_are_reported_with_before_and_after_and_without_a_secret(tmp_path: Path) -> None:
     async def scene(up: Up) -> None:
         await perform(up.operations, BeginUsers(name="ada", anonymous=Anonymous.NONE), ADA)
         made: Any = await perform(up.operations, NewToken(user="ada", name="laptop"), ADA)
         hook: Any = await perform(up.operations, MakeHook(name="alerts"), ADA)
         await up.operations.users.add("bob", UserRole.VIEWER, None, ROOT_ACCOUNT)
         await perform(up.operations, GiveRole(user="bob", role=UserRole.OPERATOR, groups=(WEB,)), ADA)
-        told = rows_of(up)
-        assert json.loads(told[-1]["outcome"]) == {
+        rows = rows_of(up)
+        assert json.loads(rows[-1]["outcome"]) == {
             "before": {"groups": None, "role": "viewer"},
             "groups": ["web"],
             "role": "operator",
         }
-        text = json.dumps(told)
+        text = json.dumps(rows)
         assert not [secret for secret in (made["token"], hook["token"]) if secret in text]
 
     play(tmp_path, scene)
 
 
-def test_a_reload_is_told_with_every_edit_and_a_start_with_what_was_edited_before(tmp_path: Path) -> None:
+def test_a_reload_is_reported_with_every_edit_and_a_start_with_what_was_edited_before(tmp_path: Path) -> None:
     house = EngineBed(tmp_path, model(interval="1h"))
 
     async def scene(up: Up) -> None:

@@ -177,8 +177,10 @@ def test_force_detaches_from_a_balancer_that_cannot_be_read_and_warns(bed: Engin
         assert all(name in done.warning for name in registered(up, SIDE))
         await up.grown(2)
         assert len(registered(up, SIDE)) == 3, "nothing is changed there"
-        (said,) = [event for event in await up.operations.history(WEB, before=None, limit=99) if event.name == "detach"]
-        assert said.message.startswith("side, by force: side could not be asked")
+        (event,) = [
+            event for event in await up.operations.history(WEB, before=None, limit=99) if event.name == "detach"
+        ]
+        assert event.message.startswith("side, by force: side could not be asked")
 
     bed.run(scene)
 

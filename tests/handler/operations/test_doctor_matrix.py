@@ -174,11 +174,11 @@ def test_exactly_the_checks_of_the_matrix_are_made(tmp_path: Path) -> None:
     for check in checks(catalogue, tmp_path):
         found[kinds(catalogue)[check.about, check.name]].add(check.what)
 
-    said = {
+    expected = {
         kind: {what for cell in row.cells.values() if not isinstance(cell, str) for what in cell}
         for kind, row in MATRIX.items()
     }
-    assert dict(found) == said
+    assert dict(found) == expected
 
 
 @pytest.mark.parametrize("kind", MATRIX, ids=lambda kind: kind.__name__)

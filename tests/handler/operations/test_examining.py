@@ -152,8 +152,8 @@ def test_a_missing_library_is_reported_once_for_its_cloud(tmp_path: Path, monkey
         raise AssertionError("there is none")
 
     findings = examined(parse(declared, "far.yaml"), Drivers(cloud=cloud, balancer=balancer), 20.0)
-    said = [(each.what, each.remedy) for each in findings if each.verdict is CheckVerdict.PROBLEM]
-    assert said == [("access", REMEDIES[FailureCause.LIBRARY])]
+    problems = [(each.what, each.remedy) for each in findings if each.verdict is CheckVerdict.PROBLEM]
+    assert problems == [("access", REMEDIES[FailureCause.LIBRARY])]
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_a_haproxy_that_refuses_members_is_reported_with_its_fix(tmp_path: Path)
         able = found_in(a_model(str(running.socket)), tmp_path / "state")
         astray = found_in(a_model(str(running.socket), "nowhere"), tmp_path / "state")
 
-    said = {each.what: each for each in able if each.about is About.BALANCER and each.name == "edge"}
-    assert {each.verdict for each in said.values()} == {CheckVerdict.OK}
-    assert "forgets the members" in said["settings"].words
+    findings = {each.what: each for each in able if each.about is About.BALANCER and each.name == "edge"}
+    assert {each.verdict for each in findings.values()} == {CheckVerdict.OK}
+    assert "forgets the members" in findings["settings"].words
     (problem,) = [each for each in astray if each.name == "edge" and each.verdict is CheckVerdict.PROBLEM]
     assert "nowhere" in problem.words
     assert problem.remedy == PUT_BACK

@@ -256,8 +256,8 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(bed: Eng
         assert up.status.pause is Pause.IN
         await up.grown(3)
         acts = [(event.name, event.message) for event in await up.operations.history(WEB, before=None, limit=99)]
-        told = [act for act in acts if act[0] in {"pause", "resume"}]
-        assert told == [("resume", "scale-out only"), ("pause", "scale-in only"), ("pause", "scale-out only")]
+        pauses = [act for act in acts if act[0] in {"pause", "resume"}]
+        assert pauses == [("resume", "scale-out only"), ("pause", "scale-in only"), ("pause", "scale-out only")]
 
     bed.run(before)
     bed.run(after)
@@ -383,8 +383,10 @@ def test_a_doubted_listing_is_reported_by_status_why_history_and_a_metric(bed: E
         await up.until(lambda: not up.operations.doubts(WEB))
         assert 'trimtab_inventory_distrust{group="web"} 0.0' in up.operations.metrics().decode()
         await up.passed(2)  # a pass's report is stored after the pass
-        told = [event for event in await up.operations.history(WEB, before=None, limit=99) if "listing_" in event.name]
-        assert [(event.name, event.message[:55]) for event in told] == [
+        events = [
+            event for event in await up.operations.history(WEB, before=None, limit=99) if "listing_" in event.name
+        ]
+        assert [(event.name, event.message[:55]) for event in events] == [
             ("listing_believed", ""),
             ("listing_doubted", "the listing is not believed: it lacks 2 of 2 members, m"),
         ]
@@ -433,9 +435,9 @@ def test_a_member_that_is_named_leaves_and_the_size_follows(bed: EngineBed) -> N
         await up.grown(3)
         assert bed.machines == {name_of(1), name_of(2), name_of(4)}
         assert bed.cloud.destroyed == [name_of(3)]
-        told = await up.operations.history(WEB, before=None, limit=99)
-        assert [(event.by, event.desired_to) for event in told if event.desired_from == 4] == [("person ada", 3)]
-        assert "drain" in {event.name for event in told if event.by == name_of(3)}
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert [(event.by, event.desired_to) for event in events if event.desired_from == 4] == [("person ada", 3)]
+        assert "drain" in {event.name for event in events if event.by == name_of(3)}
         with pytest.raises(NoSuch, match="has no member"):
             await up.operations.members.dismiss(WEB, name_of(3), force=True, by="ada")
 
@@ -708,8 +710,8 @@ def test_a_budget_that_holds_growth_back_is_reported_and_so_is_its_end(bed: Engi
         assert any(words in message for message in up.status.messages)
         await up.grown(5)
         notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
-        told = [note.name for note in reversed(notes) if note.name.startswith("budget")]
-        assert told[:2] == ["budget_reached", "budget_leaves_room"]
+        events = [note.name for note in reversed(notes) if note.name.startswith("budget")]
+        assert events[:2] == ["budget_reached", "budget_leaves_room"]
         assert up.status.condition is not GroupCondition.WARNING
 
     bed.run(scene)

@@ -53,7 +53,7 @@ def test_a_stuck_member_is_reported_and_the_group_goes_on(bed: EngineBed) -> Non
     async def scene(up: Up) -> None:
         await stuck(up, bed)
         assert {member.name: member.state for member in up.status.members}[ONE] is MemberState.STUCK
-        assert any(f"{ONE} cannot be removed" in said for said in up.status.messages)
+        assert any(f"{ONE} cannot be removed" in message for message in up.status.messages)
         assert b'trimtab_group_members{group="web",state="stuck"} 1.0' in up.operations.metrics()
         assert await kinds(up) == {ONE: GarbageKind.STUCK}
         await up.operations.scale(WEB, 4, force=False, by="ada")
@@ -68,8 +68,8 @@ def test_abandoned_garbage_is_listed_and_never_touched_again(bed: EngineBed) -> 
         await up.operations.garbage.abandon(ONE, by="ada")
         await up.until(lambda: ONE not in {member.name for member in up.status.members})
         assert await kinds(up) == {ONE: GarbageKind.ABANDONED}
-        told = await up.operations.history(WEB, before=None, limit=99)
-        assert ("abandon", "ada", ONE) in {(one.name, one.by, one.message) for one in told}
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert ("abandon", "ada", ONE) in {(one.name, one.by, one.message) for one in events}
         with pytest.raises(Refused, match="abandoned already"):
             await up.operations.garbage.abandon(ONE, by="ada")
 

@@ -141,7 +141,7 @@ def test_operations_whose_bodies_have_one_name_have_the_same_fields_in_them() ->
         ]
         bodies.setdefault(address.body, set()).add(tuple(inside))
     del bodies[""]
-    assert {name for name, told in bodies.items() if len(told) > 1} == set()
+    assert {name for name, variants in bodies.items() if len(variants) > 1} == set()
 
 
 @pytest.mark.parametrize("kind", OPERATIONS)

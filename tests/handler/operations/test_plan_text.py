@@ -6,7 +6,7 @@ from handler.operations.plan_text import plan_lines
 
 
 @pytest.mark.parametrize(
-    ("waits", "said"),
+    ("waits", "text"),
     [
         ({"building": 2}, "waiting: 2 building"),
         ({"no_desired": 0}, "waiting: a first desired size"),
@@ -16,13 +16,13 @@ from handler.operations.plan_text import plan_lines
     ],
     ids=["members", "no size yet", "a person", "without a number", "both"],
 )
-def test_a_plan_says_what_it_waits_for(waits: dict[str, int], said: str) -> None:
-    assert list(plan_lines({"steps": [], "waits": waits})) == [said]
+def test_a_plan_says_what_it_waits_for(waits: dict[str, int], text: str) -> None:
+    assert list(plan_lines({"steps": [], "waits": waits})) == [text]
 
 
 def test_a_plan_names_the_members_that_are_stuck() -> None:
-    said = list(plan_lines({"group": "web", "steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
-    assert said == [
+    lines = list(plan_lines({"group": "web", "steps": [], "waits": {}, "stuck": ["web-k3f9ab-1"]}))
+    assert lines == [
         "stuck: web-k3f9ab-1 cannot be removed; trimtab converge web tries it again at once",
         "converged but for web-k3f9ab-1: nothing else to do",
     ]

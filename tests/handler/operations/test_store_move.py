@@ -187,12 +187,12 @@ def test_copies_are_left_to_the_tools_of_postgresql(state, file, tmp_path):
 
 
 def test_the_command_says_what_it_moved_and_no_password_is_written(state, file):
-    said = typed("store", "move", str(file), "--state", str(state), "--json")
-    assert said.code == 0, said
-    told = json.loads(said.out)
-    assert told["before"] == str(state / "trimtab.sqlite")
-    assert told["rows"]["groups"] > 0
-    assert SECRET not in said.out
+    result = typed("store", "move", str(file), "--state", str(state), "--json")
+    assert result.code == 0, result
+    answer = json.loads(result.out)
+    assert answer["before"] == str(state / "trimtab.sqlite")
+    assert answer["rows"]["groups"] > 0
+    assert SECRET not in result.out
     assert SECRET not in (state / "store.json").read_text()
     assert len(json.loads(typed("audit", "list", "--state", str(state), "--json").out)) > 0
 

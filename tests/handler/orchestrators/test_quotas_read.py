@@ -30,7 +30,7 @@ NOVAS = b'{"limits": {"absolute": {"maxTotalInstances": 5, "totalInstancesUsed":
 TEXTS = b'{"limits": {"absolute": {"maxTotalInstances": "10", "totalInstancesUsed": null}}}'
 
 
-def told(quotas: Any) -> dict[str, float]:
+def each_takes(quotas: Any) -> dict[str, float]:
     """What a member takes, by the limit as it is shown."""
     return {str(quota.limit): quota.each for quota in quotas}
 
@@ -66,14 +66,14 @@ def test_a_server_takes_what_its_flavor_has_which_is_asked_for_once(openstack: O
     driver, profile = openstack.driver(), a_profile(a_server_recipe(flavor="odd one"))
     expected = {"machines 0 of 10": 1, "cores 0 without a limit": 8, "MiB of memory 0 without a limit": 512}
     expected |= {"ports 0 without a limit": 1}
-    assert [told(driver.quotas(profile)) for _ in range(3)] == [expected] * 3
+    assert [each_takes(driver.quotas(profile)) for _ in range(3)] == [expected] * 3
     assert openstack.wire.count("GET /limits") == 3
     assert sum(label.startswith("GET /flavors/") for label in openstack.wire.calls) == 1
 
 
 def test_a_server_that_starts_from_a_volume_takes_of_cinders_limits_too(openstack: OpenstackStage) -> None:
     recipe = a_server_recipe(boot_volume=BootVolume(size=20))
-    assert {"volumes 0 of 1000": 1, "GiB of volumes 0 without a limit": 20}.items() <= told(
+    assert {"volumes 0 of 1000": 1, "GiB of volumes 0 without a limit": 20}.items() <= each_takes(
         openstack.driver().quotas(a_profile(recipe))
     ).items()
 
@@ -99,7 +99,7 @@ def test_a_server_takes_the_ports_that_nova_makes_for_it(
 ) -> None:
     openstack.neutron.quota["ports"] = 7
     profile = replace(a_profile(a_server_recipe(**fields)), parts=parts)
-    assert told(openstack.driver().quotas(profile)).get("ports 0 of 7") == expected
+    assert each_takes(openstack.driver().quotas(profile)).get("ports 0 of 7") == expected
 
 
 def test_a_cloud_that_does_not_tell_of_ports_limits_by_all_else(openstack: OpenstackStage) -> None:
@@ -118,10 +118,10 @@ def test_a_flavor_that_says_nothing_takes_of_machines_alone(flavor: dict[str, ob
     assert found.by == "machines 5 of 5"
 
 
-def test_volumes_whose_limits_are_not_told_are_left_out(openstack: OpenstackStage) -> None:
+def test_volumes_whose_limits_are_not_known_are_left_out(openstack: OpenstackStage) -> None:
     openstack.wire.script("GET /limits", answered(NOVAS), error(403, "disallowed by policy"))
     recipe = a_server_recipe(boot_volume=BootVolume(size=20), no_network=True, networks=())
-    assert told(openstack.driver().quotas(a_profile(recipe))) == {"machines 1 of 5": 1}
+    assert each_takes(openstack.driver().quotas(a_profile(recipe))) == {"machines 1 of 5": 1}
 
 
 # CloudStack
@@ -147,8 +147,8 @@ def test_a_machine_takes_what_its_offering_or_its_profile_says(
 
 def test_the_limits_of_a_project_count_where_one_is_declared(cloudstack: CloudstackStage) -> None:
     profile = a_profile(a_machine_recipe())
-    assert "machines 2 of 10" in told(cloudstack.driver(project="fleet").quotas(profile))
-    assert "machines 0 of 1000" in told(cloudstack.driver().quotas(profile))
+    assert "machines 2 of 10" in each_takes(cloudstack.driver(project="fleet").quotas(profile))
+    assert "machines 0 of 1000" in each_takes(cloudstack.driver().quotas(profile))
 
 
 def test_whose_limits_count_is_not_guessed(cloudstack: CloudstackStage) -> None:
@@ -157,7 +157,7 @@ def test_whose_limits_count_is_not_guessed(cloudstack: CloudstackStage) -> None:
         cloudstack.driver().quotas(a_profile(a_machine_recipe()))
 
 
-def test_an_offering_that_is_not_there_is_said(cloudstack: CloudstackStage) -> None:
+def test_an_offering_that_is_not_there_is_reported(cloudstack: CloudstackStage) -> None:
     with pytest.raises(Permanent, match="nix"):
         cloudstack.driver().quotas(a_profile(a_machine_recipe(offering="nix")))
 
@@ -169,7 +169,7 @@ def test_user_and_group_limit_by_names_of_their_own(opennebula: OpennebulaStage)
     opennebula.wire.quota, opennebula.wire.group_quota = 20, 3
     opennebula.foreign_member("by-hand")
     quotas: list[Quota] = list(opennebula.driver().quotas(a_profile(a_template_recipe())))
-    assert {"machines 1 of 20": 1, "machines of the group 1 of 3": 1}.items() <= told(quotas).items()
+    assert {"machines 1 of 20": 1, "machines of the group 1 of 3": 1}.items() <= each_takes(quotas).items()
     found = headroom_of(quotas, {})
     assert found is not None
     assert (found.members, found.by) == (2, "machines of the group 1 of 3")

@@ -52,8 +52,8 @@ def after(step: Step, failures: int, error: DriverError = BUSY) -> Record:
 def test_what_becomes_of_a_failure(
     step: Step, failures: int, error: DriverError, result: StepResult, again_in: float, attempt: int | None
 ) -> None:
-    told = judged(step, after(step, failures), error)
-    assert (told.result, told.again_in, told.attempt) == (result, again_in, attempt)
+    outcome = judged(step, after(step, failures), error)
+    assert (outcome.result, outcome.again_in, outcome.attempt) == (result, again_in, attempt)
 
 
 def test_each_call_at_each_balancer_has_attempts_of_its_own() -> None:

@@ -140,7 +140,7 @@ def held(words: str, *, cause: FailureCause | None = None, failed: bool = True) 
     return Attempts(call="create", count=1, again_at=Instant(NOW + 9), failed=failed, because=words, cause=cause)
 
 
-def test_the_same_cause_of_many_members_is_said_once_with_their_names() -> None:
+def test_the_same_cause_of_many_members_is_reported_once_with_their_names() -> None:
     outcomes = [failed(number, f"{name_of(number)}: refused", FailureCause.IMAGE) for number in range(1, 8)]
     (message,) = failure_messages(outcomes, (), a_fleet(7), failed=True)
     assert message == (
@@ -155,7 +155,7 @@ def test_the_same_words_with_other_names_are_the_same() -> None:
     assert message == "create: web-k3f9ab-1 is locked (2 members: web-k3f9ab-1, web-k3f9ab-2)"
 
 
-def test_other_causes_and_other_calls_are_said_apart() -> None:
+def test_other_causes_and_other_calls_are_reported_apart() -> None:
     other = replace(failed(3, "no image", FailureCause.IMAGE), step=Leave(member=name_of(3), balancer=EDGE))
     outcomes = [failed(1, "no image", FailureCause.IMAGE), failed(2, "no key", FailureCause.KEY), other]
     assert failure_messages(outcomes, (), a_fleet(3), failed=True) == (
@@ -171,7 +171,7 @@ def test_a_name_that_is_in_the_words_is_not_repeated() -> None:
     )
 
 
-def test_what_is_held_back_is_said_with_what_fails_now() -> None:
+def test_what_is_held_back_is_reported_with_what_fails_now() -> None:
     waiting = held("no image", cause=FailureCause.IMAGE)
     world = a_world(a_member(1, attempts=(waiting,)), a_member(2))
     assert failure_messages([failed(2, "there is no image", FailureCause.IMAGE)], (waiting,), world, failed=True) == (

@@ -72,7 +72,7 @@ def test_a_member_is_no_garbage_listed_or_not() -> None:
     assert found(known(a_record(1), a_record(2), a_record(3, Phase.LEAVING)), a_machine(), registered=[ONE]) == ()
 
 
-def test_a_member_that_cannot_be_removed_is_with_its_age_and_what_the_cloud_said() -> None:
+def test_a_member_that_cannot_be_removed_is_listed_with_its_age_and_the_message_of_the_cloud() -> None:
     (item,) = found(known(STUCK), a_machine())
     assert (item.kind, item.since, item.server_id, item.where) == (GarbageKind.STUCK, ago(900), "id-1", BOX)
     assert item.because == "cannot be removed: locked"

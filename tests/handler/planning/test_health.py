@@ -138,7 +138,7 @@ def test_more_than_a_few_at_once_are_not_replaced(failing: int, of: int, rule: H
     assert bool(answer.repair_stopped) is stops
 
 
-def test_what_stops_repair_is_said_with_names_and_what_to_do() -> None:
+def test_what_stops_repair_is_reported_with_names_and_what_to_do() -> None:
     assert planned(a_fleet(*[FAILING] * 7, *[HEALTHY] * 7)).repair_stopped == (
         "web-k3f9ab-1, web-k3f9ab-2, web-k3f9ab-3, web-k3f9ab-4, web-k3f9ab-5 and 2 more fail the health check, more "
         "than 2 at once (repair.unhealthy.at_most): none is replaced until fewer fail, or until trimtab converge"

@@ -141,18 +141,18 @@ def test_no_member_is_created_while_a_balancer_sends_work_to_an_unknown_name() -
 
 def test_the_message_names_missing_members_and_what_would_confirm_the_listing() -> None:
     missing = [a_member(n, Phase.IN_SERVICE, None, absent_listings=1, absent_at=NOW - 9) for n in (1, 2)]
-    told = doubts(a_world(*missing, *HERE[:2], registrations=[a_registration(1)]))
-    assert told[SHRUNK].words == (
+    doubt = doubts(a_world(*missing, *HERE[:2], registrations=[a_registration(1)]))
+    assert doubt[SHRUNK].words == (
         "the listing is not believed: it lacks 2 of 4 members, more than 30% (web-k3f9ab-1, web-k3f9ab-2); "
         "to confirm it: a definite answer about each of them, 3 complete listings in a row with the same result over "
         "30 s (so far 2), or trimtab converge"
     )
-    assert "lacks web-k3f9ab-1, which a balancer sends work to" in told[CONTRADICTED].words
+    assert "lacks web-k3f9ab-1, which a balancer sends work to" in doubt[CONTRADICTED].words
 
 
 def test_many_names_are_cut_short() -> None:
-    told = doubts(lacking(*range(1, 9), of=10))
-    assert "web-k3f9ab-5 and 3 more" in told[SHRUNK].words
+    doubt = doubts(lacking(*range(1, 9), of=10))
+    assert "web-k3f9ab-5 and 3 more" in doubt[SHRUNK].words
 
 
 def test_those_that_only_a_person_can_tell_of_are_not_waited_for_twice() -> None:

@@ -55,7 +55,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize(
-    ("told_now", "lines"),
+    ("lines_now", "lines"),
     [
         # Roles: what a state means for a group of one.
         pytest.param(lines_of(1, of_state("running")), ["converged: nothing to do"], id="roles: available"),
@@ -198,8 +198,8 @@ MIXED = {
         pytest.param(lines_of(12, {}), ["create"] * 10 + ["waiting: 2 budget"], id="12: ten creates a pass"),
     ],
 )
-def test_a_rule_of_otters_planner(told_now: list[str], lines: list[str]) -> None:
-    assert told_now == lines
+def test_a_rule_of_otters_planner(lines_now: list[str], lines: list[str]) -> None:
+    assert lines_now == lines
 
 
 def test_a_person_moves_the_parked_by_having_it_replaced() -> None:

@@ -568,7 +568,7 @@ def test_vanished_and_broken_members_are_doubted_together() -> None:
     assert steps_of(5, world) == ([], {Wait.MANY_VANISHED: 3})
 
 
-def test_members_that_are_said_to_be_deleted_are_doubted_together_too_whether_they_served_or_not() -> None:
+def test_members_that_are_listed_as_deleted_are_doubted_together_too_whether_they_served_or_not() -> None:
     world = a_world(
         a_member(1, SERVED, DELETING), a_member(2, MADE, DELETING), a_member(3, SERVED, None, disproved=True)
     )

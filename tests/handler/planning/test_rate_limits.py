@@ -77,8 +77,8 @@ def test_a_call_that_failed_waits_with_all_that_must_not_come_before_it(steps, a
 @pytest.mark.parametrize(("again_in", "left"), [(5.0, ()), (0.0, (DESTROY,))])
 def test_a_removal_that_was_accepted_is_waited_for_and_then_asked_for_again(again_in: float, left) -> None:
     limiter, moves = RateLimiter(limits(), NOW), Moves((DESTROY,), frozenset({Wait.DELETING}))
-    told = limiter.limited(moves, a_record(attempts=(accepted(again_in=again_in),)))
-    assert (told, limiter.held) == (Moves(left, frozenset({Wait.DELETING})), [])
+    limited = limiter.limited(moves, a_record(attempts=(accepted(again_in=again_in),)))
+    assert (limited, limiter.held) == (Moves(left, frozenset({Wait.DELETING})), [])
 
 
 def test_ordered_convergence_waits_for_no_back_off() -> None:
@@ -111,5 +111,5 @@ def test_removals_and_then_creations_share_what_the_cloud_may_be_asked_for() -> 
 )
 def test_a_pass_does_so_much_of_a_kind_and_leaves_the_rest_to_the_next(limit, line, rest) -> None:
     limiter = RateLimiter(limits(**limit), NOW)
-    told = [limiter.limited(Moves(tuple(line)), a_record()) for _ in range(4)]
-    assert told == [Moves(tuple(line))] * 2 + [Moves(tuple(rest), frozenset({Wait.ENOUGH}))] * 2
+    limited = [limiter.limited(Moves(tuple(line)), a_record()) for _ in range(4)]
+    assert limited == [Moves(tuple(line))] * 2 + [Moves(tuple(rest), frozenset({Wait.ENOUGH}))] * 2

@@ -94,20 +94,20 @@ def test_a_group_with_nothing_but_a_stuck_member_beside_its_size_is_converged(st
         *fleet.members, stuck_member(9, state), registrations=[a_registration(number) for number in (1, 2, 3)]
     )
 
-    told = planned(world, 3)
+    plan = planned(world, 3)
 
-    assert told.converged
-    assert told.stuck == (name_of(9),)
+    assert plan.converged
+    assert plan.stuck == (name_of(9),)
     assert state_of(world.members[-1], world, a_definition(), NOW) is MemberState.STUCK
 
 
 def test_a_stuck_member_is_no_size_and_holds_up_no_growth() -> None:
     world = a_world(stuck_member(1), stuck_member(2), a_member(3), registrations=[a_registration(3)])
 
-    told = planned(world, 3)
+    plan = planned(world, 3)
 
-    assert told.steps == (Create(member=None), Create(member=None))
-    assert told.stuck == (name_of(1), name_of(2))
+    assert plan.steps == (Create(member=None), Create(member=None))
+    assert plan.stuck == (name_of(1), name_of(2))
 
 
 def test_a_stuck_member_is_removed_again_when_that_is_due() -> None:

@@ -142,9 +142,9 @@ def test_those_with_the_least_connections_leave_first() -> None:
 
 def test_an_unknown_number_of_connections_is_not_zero() -> None:
     candidates, world = registered(5, 3, None, 0)
-    told = turns(candidates, 2, Victims.LEAST_CONNECTIONS, world)
-    assert [member.name for member, _ in told] == [name_of(1), name_of(2)]
-    assert {words for _, words in told} == {"the oldest, since the connections of web-k3f9ab-3 are not known"}
+    victims = turns(candidates, 2, Victims.LEAST_CONNECTIONS, world)
+    assert [member.name for member, _ in victims] == [name_of(1), name_of(2)]
+    assert {words for _, words in victims} == {"the oldest, since the connections of web-k3f9ab-3 are not known"}
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_what_is_not_known_of_builds_does_not_matter_among_those_in_service() ->
 
 def test_the_reason_says_that_a_member_leaves_early_because_it_does_not_serve() -> None:
     young: list[MemberRole] = [(a_member(9, Phase.MADE, ServerState.BUILDING), Role.BUILDING)]
-    told = turns([*serving(a_member(1), a_member(2)), *young], 2, Victims.OLDEST)
-    assert [(member.name, words) for member, words in told] == [
+    victims = turns([*serving(a_member(1), a_member(2)), *young], 2, Victims.OLDEST)
+    assert [(member.name, words) for member, words in victims] == [
         (name_of(9), "not in service; the oldest"),
         (name_of(1), "the oldest"),
     ]
@@ -217,8 +217,10 @@ def test_members_that_stay_count_in_their_zones() -> None:
 
 
 def test_where_a_zone_is_not_known_the_oldest_leave() -> None:
-    told = turns(serving(in_zone(1, "a"), in_zone(2, "b"), in_zone(3, "b"), in_zone(4, None)), 1, Victims.ZONE_BALANCE)
-    assert [(member.name, words) for member, words in told] == [
+    victims = turns(
+        serving(in_zone(1, "a"), in_zone(2, "b"), in_zone(3, "b"), in_zone(4, None)), 1, Victims.ZONE_BALANCE
+    )
+    assert [(member.name, words) for member, words in victims] == [
         (name_of(1), "the oldest, since the zone of web-k3f9ab-4 is not known")
     ]
 

@@ -26,7 +26,7 @@ INTERVAL = 30.0
 Sequel = Sequence[tuple[float, GroupCondition]]
 
 
-def told(sequel: Sequel, group: Group | None = None, *, restarts: frozenset[int] = frozenset()) -> list[Notice]:
+def notices_of(sequel: Sequel, group: Group | None = None, *, restarts: frozenset[int] = frozenset()) -> list[Notice]:
     """Look at a group at these instants; before the looks in ``restarts`` only the sent notices are still known."""
     watch, notices = Watch(), list[Notice]()
     for number, (seconds, condition) in enumerate(sequel):
@@ -94,14 +94,14 @@ def words(notices: Sequence[Notice]) -> list[tuple[str, str, float]]:
 def test_trouble_gives_one_notice_when_it_begins_and_one_when_it_is_over(
     sequel: Sequel, expected: list[tuple[str, str, float]]
 ) -> None:
-    assert words(told(sequel)) == expected
+    assert words(notices_of(sequel)) == expected
 
 
 def test_a_target_for_errors_only_gets_no_warnings() -> None:
     sequel = [(0, C.WARNING), (30, C.WARNING), (60, C.ERROR), (90, C.WARNING), (120, C.WARNING)]
     only = a_watched_group(on=(Severity.ERROR,))
-    assert words(told(sequel, only)) == [("entered", "error", 60), ("left", "error", 120)]
-    assert told(sequel, a_watched_group(on=())) == []
+    assert words(notices_of(sequel, only)) == [("entered", "error", 60), ("left", "error", 120)]
+    assert notices_of(sequel, a_watched_group(on=())) == []
 
 
 def test_without_notify_no_notice_is_sent_or_stored() -> None:
@@ -111,7 +111,7 @@ def test_without_notify_no_notice_is_sent_or_stored() -> None:
 
 def test_what_belongs_together_shares_its_outage_and_no_two_share_an_id() -> None:
     sequel = [(0, C.WARNING), (30, C.WARNING), (31, C.ERROR), (60, C.RUNNING), (90, C.RUNNING), (120, C.ERROR)]
-    notices = told(sequel)
+    notices = notices_of(sequel)
     assert [notice.outage for notice in notices] == ["web.1700000000000"] * 3 + ["web.1700000120000"]
     assert [notice.id for notice in notices] == [
         "web.1700000000000.warning.entered",
@@ -132,7 +132,7 @@ sequels = st.lists(st.tuples(st.integers(0, 60), st.sampled_from(C)), max_size=4
 def test_whatever_happens_entered_and_left_alternate_but_for_what_becomes_worse(
     sequel: Sequel, on: tuple[Severity, ...], restarts: frozenset[int]
 ) -> None:
-    notices = told(sequel, a_watched_group(on=on), restarts=restarts)
+    notices = notices_of(sequel, a_watched_group(on=on), restarts=restarts)
     assert len({notice.id for notice in notices}) == len(notices)
     assert not notices or notices[0].turn is StateTurn.ENTERED
     for first, second in pairwise(notices):
@@ -151,8 +151,8 @@ def test_whatever_happens_entered_and_left_alternate_but_for_what_becomes_worse(
 @given(sequels, st.integers(0, 40))
 def test_a_restart_neither_repeats_nor_forgets_an_error(sequel: Sequel, restart: int) -> None:
     only = a_watched_group(on=(Severity.ERROR,))
-    entered = [n.at for n in told(sequel, only) if n.turn is StateTurn.ENTERED]
-    again = [n.at for n in told(sequel, only, restarts=frozenset({restart})) if n.turn is StateTurn.ENTERED]
+    entered = [n.at for n in notices_of(sequel, only) if n.turn is StateTurn.ENTERED]
+    again = [n.at for n in notices_of(sequel, only, restarts=frozenset({restart})) if n.turn is StateTurn.ENTERED]
     assert set(again) <= set(entered)  # an end may be noticed later, so two outages may become one
     assert again[:1] == entered[:1]
 

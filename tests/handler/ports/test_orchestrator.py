@@ -8,7 +8,7 @@ from tests.support.worlds import name_of
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "words"),
     [
         (0, "ended by itself with status 0"),
         (-9, "ended by signal 9 (SIGKILL): from outside, for want of memory, or at the end of its grace"),
@@ -17,8 +17,8 @@ from tests.support.worlds import name_of
         (-40, "ended by signal 40"),
     ],
 )
-def test_an_ending_is_described_in_words(status: int, said: str) -> None:
-    assert ending_of(status) == said
+def test_an_ending_is_described_in_words(status: int, words: str) -> None:
+    assert ending_of(status) == words
 
 
 @pytest.mark.parametrize("tells", [True, False])

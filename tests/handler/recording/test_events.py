@@ -105,7 +105,7 @@ def test_reading_changes_nothing_and_needs_no_daemon(store: Path) -> None:
     assert store.read_bytes() == before
 
 
-def test_where_there_is_no_store_that_is_said(tmp_path: Path) -> None:
+def test_where_there_is_no_store_that_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no store"):
         list(read_timeline(tmp_path / "trimtab.sqlite"))
 

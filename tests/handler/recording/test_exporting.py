@@ -152,7 +152,7 @@ def test_a_stretch_is_wanted_if_any_part_of_it_is(tmp_path: Path) -> None:
     assert exported(recorded, RecordingSelection(since=NINE + 299, until=NINE + 301))[1].rows == 2
 
 
-def test_what_cannot_be_read_is_said(recorded: Recorded) -> None:
+def test_what_cannot_be_read_is_reported(recorded: Recorded) -> None:
     (name,) = recorded.files
     path = recorded.folder / name
     whole = path.read_bytes()

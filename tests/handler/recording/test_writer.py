@@ -218,7 +218,7 @@ def test_what_a_crash_left_half_done_is_done_or_undone(recorded: Recorded) -> No
     assert recorded.rows() == expected(written)
 
 
-def test_a_torn_tick_is_left_out_and_said(recorded: Recorded) -> None:
+def test_a_torn_tick_is_left_out_and_reported(recorded: Recorded) -> None:
     written = ticks(0, 15)
     recorded.write(*written, finish=False)
     path = recorded.folder / recorded.files[0]
@@ -408,7 +408,7 @@ def test_the_last_of_a_disk_is_left_to_others(recorded: Recorded, monkeypatch: p
     assert recorded.events == ["recording_failed"]
 
 
-def test_a_folder_that_cannot_be_used_is_said_and_waited_for(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_is_reported_and_waited_for(tmp_path: Path) -> None:
     (tmp_path / "recording").write_text("in the way")
     recorded = Recorded(tmp_path / "recording")
 

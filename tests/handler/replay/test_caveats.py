@@ -33,7 +33,7 @@ def test_a_gap_of_a_series_is_reported_once(rows: list[Row], beginning: str, tmp
     assert caveat.startswith(beginning)
 
 
-def test_nothing_is_said_of_a_series_that_has_everything(tmp_path: Path) -> None:
+def test_a_series_that_has_everything_has_no_caveat(tmp_path: Path) -> None:
     assert caveats(written(tmp_path / "s.csv", flat(5, 3)), WEB) == []
 
 

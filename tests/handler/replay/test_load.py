@@ -101,7 +101,7 @@ def test_a_counter_that_rises_cannot_be_fed() -> None:
         under(load_of((0, 1), (60, 1)), rising)
 
 
-def test_percent_is_a_utilisation_unless_something_else_is_said() -> None:
+def test_percent_is_a_utilisation_unless_something_else_is_reported() -> None:
     assert feeds_for(declared(), (WEB,)) == {CPU: Feed.UTILISATION}
 
 

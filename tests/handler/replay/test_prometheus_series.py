@@ -188,7 +188,7 @@ def replayed(series: str, *words: str) -> Result:
         pytest.param('load{job="$group"}', "vector(1)", "", id="no-label"),
     ],
 )
-def test_what_is_wrong_with_a_query_is_said(
+def test_what_is_wrong_with_a_query_is_reported(
     before: str, after: str, message: str, prometheus: Prometheus, start: int
 ) -> None:
     model = MODEL.replace(before, after)

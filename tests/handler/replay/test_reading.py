@@ -62,7 +62,7 @@ def test_garbage_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unreplayable, match="cannot be read: No such file"):
         read(tmp_path / "none.csv")
 

@@ -150,7 +150,7 @@ def test_boot_times_are_those_of_history(tmp_path: Path) -> None:
     assert "cpu is scaled by recorded / simulated members in service" in caveat
 
 
-def test_what_is_taken_for_granted_is_said(tmp_path: Path) -> None:
+def test_what_is_taken_for_granted_is_reported(tmp_path: Path) -> None:
     run = replayed(written(tmp_path / "s.csv", flat(90, 20)), declared())
 
     (caveat,) = caveats_of_shares(declared(), run, None, 60.0)

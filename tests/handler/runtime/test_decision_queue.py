@@ -57,9 +57,9 @@ class Entrance:
 
     def __init__(self, store: Store, catalogue: Catalogue = CATALOGUE) -> None:
         self.catalogue = catalogue
-        self.said: list[Decision] = []
+        self.decided: list[Decision] = []
         self.store = store
-        self.queue = DecisionQueue(store, lambda: self.catalogue, self.said.append)
+        self.queue = DecisionQueue(store, lambda: self.catalogue, self.decided.append)
         definition = definition_of(catalogue, WEB)
         store.declare((definition,), clock.wall())
         fleet = Fleet(listed=True, marked=2, in_service=2, creates_left=10, back_off_until=None)
@@ -187,7 +187,7 @@ def test_a_decision_counts_only_once_it_is_written() -> None:
         asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
         await written(store)
         assert entrance.runtime.state.desired == 2
-        assert not entrance.said
+        assert not entrance.decided
         store.open.set()
         await asking
         assert entrance.runtime.state.desired == 3
@@ -206,7 +206,7 @@ def test_nothing_counts_if_the_write_fails_and_the_queue_works_again_afterwards(
         answers = await asyncio.gather(*asked, return_exceptions=True)
         assert [type(answer) for answer in answers] == [StoreError, StoreError]
         assert entrance.runtime.state == before == GroupState(desired=2, revision=1)
-        assert not entrance.said
+        assert not entrance.decided
         assert not entrance.runtime.wake.is_set()
         assert entrance.runtime.unrecorded is not None
         store.full = False
@@ -294,7 +294,7 @@ def test_a_question_taken_back_before_its_turn_is_not_decided() -> None:
         await first
         decision = await kept
         assert (decision.desired_from, decision.desired_to) == (2, 3)
-        assert len(entrance.said) == 2
+        assert len(entrance.decided) == 2
 
     play(store, scene)
 

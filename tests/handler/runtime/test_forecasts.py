@@ -125,10 +125,10 @@ def test_a_long_history_is_learned_while_the_slot_goes_on(tmp_path: Path) -> Non
             await asyncio.sleep(0.01)
         return (await life.lives([12.0]))[-1]
 
-    told = asyncio.run(scene())
+    state = asyncio.run(scene())
 
-    assert told is not None
-    assert told.days > 0.2
+    assert state is not None
+    assert state.days > 0.2
 
 
 def test_loads_of_before_are_learned_while_the_forecast_goes_on(tmp_path: Path) -> None:

@@ -135,8 +135,8 @@ def test_the_second_of_a_service_waits_its_turn_over_a_restart_and_gets_it(bed: 
         await up.until(lambda: len(bed.cloud.ours(INSTALLATION, OTHER)) == 3)
         assert len(bed.machines) == 3
         assert up.operations.group(OTHER).queued is None
-        told = [(event.name, event.by) for event in await up.operations.history(OTHER, before=None, limit=99)]
-        mine = [name for name, by in told if by == "alarm nagios"]
+        events = [(event.name, event.by) for event in await up.operations.history(OTHER, before=None, limit=99)]
+        mine = [name for name, by in events if by == "alarm nagios"]
         assert mine == ["scaled_out", "waiting_turn"]
 
     bed.run(before)

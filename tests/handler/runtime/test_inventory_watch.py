@@ -33,11 +33,11 @@ class Scene:
         self.steady = 0.0
         self.what = what
         self.compared: list[set[GroupId]] = []
-        self.told: list[GroupId] = []
+        self.unchanged: list[GroupId] = []
         self.gate = threading.Event()
         self.gate.set()
         self.watch = InventoryWatch(
-            compare=self._compare, clock=self.moment, same=lambda runtime: self.told.append(runtime.id)
+            compare=self._compare, clock=self.moment, same=lambda runtime: self.unchanged.append(runtime.id)
         )
         self.runtimes = [self._runtime(GroupId(name), interval) for name, interval in zip("ab", intervals, strict=True)]
 
@@ -95,7 +95,7 @@ def test_one_inventory_vouches_for_all_groups_for_an_interval_and_a_half() -> No
         await scene.reading(30.0)
         scene.steady += 44.0
         assert all(scene.watch.vouches(runtime) for runtime in scene.runtimes)
-        assert scene.told[:2] == ["a", "b"]
+        assert scene.unchanged[:2] == ["a", "b"]
         assert scene.runtimes[0].converged_at is not None
 
     scene.play(play)
@@ -139,7 +139,7 @@ def test_a_decision_during_a_reading_is_not_covered_by_it() -> None:
         runtime.state = replace(runtime.state, desired=2, revision=8)
         scene.gate.set()
         await scene.reading(0.0)
-        assert scene.told == ["b"]
+        assert scene.unchanged == ["b"]
         assert not scene.watch.vouches(runtime)
 
     scene.play(play)

@@ -42,9 +42,9 @@ def test_a_round_that_fails_does_not_stop_the_loop(log: io.StringIO) -> None:
 
 def test_trouble_is_logged_when_it_begins_and_when_it_ends_and_not_in_between(log: io.StringIO) -> None:
     rounds(None, *[StoreError("no room")] * 5, None, None, StoreError("no room"))
-    told = [line.split(" ", 2)[2] for line in log.getvalue().splitlines()]
+    lines = [line.split(" ", 2)[2] for line in log.getvalue().splitlines()]
     began = 'event=tick_not_recorded error="no room" group=web'
-    assert told == [began, "event=tick_works_again group=web", began]
+    assert lines == [began, "event=tick_works_again group=web", began]
 
 
 def test_other_trouble_is_reported_too(log: io.StringIO) -> None:
@@ -141,31 +141,31 @@ def _as_before() -> Iterator[None]:
 
 def _settled(monkeypatch: pytest.MonkeyPatch, pauses: int, busy: int = 0) -> list[str]:
     """The calls to the collector, until so many pauses are over; ``busy``: how many looks find a waiting request."""
-    told: list[str] = []
+    events: list[str] = []
     looks = iter([True] * busy)
-    monkeypatch.setattr(gc, "collect", lambda generation=2: told.append(f"collect {generation}"))
-    monkeypatch.setattr(gc, "freeze", lambda: told.append("freeze"))
-    monkeypatch.setattr(gc, "unfreeze", lambda: told.append("unfreeze"))
+    monkeypatch.setattr(gc, "collect", lambda generation=2: events.append(f"collect {generation}"))
+    monkeypatch.setattr(gc, "freeze", lambda: events.append("freeze"))
+    monkeypatch.setattr(gc, "unfreeze", lambda: events.append("unfreeze"))
 
     async def pause(seconds: float) -> None:
-        if sum(line.startswith("pause") for line in told) == pauses:
+        if sum(line.startswith("pause") for line in events) == pauses:
             raise Stopped
-        told.append(f"pause {seconds:.0f}")
+        events.append(f"pause {seconds:.0f}")
 
     with pytest.raises(Stopped):
         asyncio.run(loops.keep_settled(lambda: next(looks, False), pause))
     monkeypatch.undo()
-    return told
+    return events
 
 
 def test_what_came_since_the_start_settles_without_a_search_of_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = _settled(monkeypatch, pauses=1)
-    assert told == ["unfreeze", "collect 2", "freeze", "pause 30", "collect 1", "freeze"]
+    events = _settled(monkeypatch, pauses=1)
+    assert events == ["unfreeze", "collect 2", "freeze", "pause 30", "collect 1", "freeze"]
 
 
 def test_every_few_hours_all_of_it_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = _settled(monkeypatch, pauses=3)
-    assert told[6:] == [
+    events = _settled(monkeypatch, pauses=3)
+    assert events[6:] == [
         "pause 21600",
         "unfreeze",
         "collect 2",
@@ -178,8 +178,8 @@ def test_every_few_hours_all_of_it_is_searched(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_full_collection_waits_until_it_delays_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = _settled(monkeypatch, pauses=4, busy=2)
-    assert told[6:] == ["pause 21600", "pause 1", "pause 1", "unfreeze", "collect 2", "freeze"]
+    events = _settled(monkeypatch, pauses=4, busy=2)
+    assert events[6:] == ["pause 21600", "pause 1", "pause 1", "unfreeze", "collect 2", "freeze"]
 
 
 def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

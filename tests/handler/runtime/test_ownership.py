@@ -27,6 +27,6 @@ def test_a_daemon_does_not_start_with_a_token_that_others_could_have(
     state.mkdir()
     (state / "token").write_text(content)
     (state / "token").chmod(mode)
-    said = typed("run", str(tmp_path / "model.yaml"), "--port", "0", "--state", str(state))
-    assert (said.code, words in said.err, f"{state}/token" in said.err) == (1, True, True)
+    result = typed("run", str(tmp_path / "model.yaml"), "--port", "0", "--state", str(state))
+    assert (result.code, words in result.err, f"{state}/token" in result.err) == (1, True, True)
     assert not (state / "trimtab.sqlite").exists()

@@ -16,13 +16,13 @@ FOREVER = Instant(math.inf)
 
 
 def a_span(first: float, last: float, low: float = 40.0, high: float = 60.0, desired: int = 3) -> TickSpan:
-    told = an_explanation(at(first), values=(50.0,), sizes=(desired, desired))
+    explanation = an_explanation(at(first), values=(50.0,), sizes=(desired, desired))
     return TickSpan(
-        group=told.group,
+        group=explanation.group,
         first_at=at(first),
         last_at=at(last),
         ticks=2,
-        first=told,
+        first=explanation,
         least=(low,),
         greatest=(high,),
     )

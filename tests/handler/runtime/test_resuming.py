@@ -35,7 +35,7 @@ def test_the_first_checkpoint_of_a_slot_has_all_that_its_rings_have(tmp_path: Pa
     assert sorted(slot.rows[0]) == [2, 3, 4]
 
 
-def test_a_disk_that_refuses_is_told_once_and_what_it_missed_is_written_later(
+def test_a_disk_that_refuses_is_reported_once_and_what_it_missed_is_written_later(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = CheckpointFolder(tmp_path / "checkpoints")

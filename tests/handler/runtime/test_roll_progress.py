@@ -49,7 +49,7 @@ DONE = a_roll(state=RollState.DONE, ended_at=LATER)
 
 
 @pytest.mark.parametrize(
-    ("roll", "told", "expected"),
+    ("roll", "view", "expected"),
     [
         pytest.param(a_roll(), seen(made_of(OLD, NEW), serving=(1, 2)), a_roll(), id="goes on"),
         pytest.param(a_roll(), seen(made_of(NEW, NEW), serving=(1, 2)), DONE, id="done"),
@@ -107,8 +107,8 @@ DONE = a_roll(state=RollState.DONE, ended_at=LATER)
         ),
     ],
 )
-def test_how_a_roll_stands_after_a_pass(roll: Roll, told: RollView, expected: Roll) -> None:
-    assert after(roll, told, LATER) == expected
+def test_how_a_roll_stands_after_a_pass(roll: Roll, view: RollView, expected: Roll) -> None:
+    assert after(roll, view, LATER) == expected
 
 
 def test_an_old_member_that_times_out_is_no_failure_of_the_new_profile() -> None:

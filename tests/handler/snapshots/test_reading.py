@@ -41,12 +41,12 @@ def refused(document: object) -> list[str]:
 
 def test_the_example_of_the_document_plans_to_what_the_document_says() -> None:
     (example,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (said,) = re.findall(r"^```console\n\$ .*?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert [*plan_lines(planned(read(example).plan()))] == said.splitlines()
+    (output,) = re.findall(r"^```console\n\$ .*?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert [*plan_lines(planned(read(example).plan()))] == output.splitlines()
 
 
 def test_the_document_names_every_field() -> None:
-    told = {"group", "member", "claim"}  # by what holds them; planning reads no claim
+    elsewhere = {"group", "member", "claim"}  # by what holds them; planning reads no claim
     kinds = (
         DesiredState,
         Limits,
@@ -61,7 +61,7 @@ def test_the_document_names_every_field() -> None:
         Loss,
         Testimony,
     )
-    names = {name_of(field) for kind in kinds for field in fields(kind)} - told
+    names = {name_of(field) for kind in kinds for field in fields(kind)} - elsewhere
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 
 
@@ -82,7 +82,7 @@ def test_one_word_stands_for_an_object() -> None:
     assert found == read(text_of(snapshot)).world.members[0]
 
 
-def test_moments_may_be_told_from_the_moment_of_planning() -> None:
+def test_moments_may_be_given_as_spans_before_the_moment_of_planning() -> None:
     member = {"name": "a", "record": {"phase": "made", "intended_at": "1h30m ago", "made_at": 3}}
     snapshot = read({**a_world_of(member), "limits": {"back_off_until": "in 30s", "absent_for": "1m"}})
     record = snapshot.world.members[0].record
@@ -96,7 +96,7 @@ def test_a_paused_world_is_planned_as_a_paused_group_is() -> None:
     assert (answer.steps, dict(answer.waits)) == ((), {Wait.PAUSED: 0})
 
 
-def test_every_problem_is_told_with_its_line_its_field_and_what_was_expected() -> None:
+def test_every_problem_is_reported_with_its_line_its_field_and_what_was_expected() -> None:
     assert refused(
         """{
           "desired": -1,
@@ -140,13 +140,13 @@ def test_every_problem_is_told_with_its_line_its_field_and_what_was_expected() -
     ]  # fmt: skip
 
 
-def test_a_name_is_told_once_by_what_holds_it() -> None:
-    (said,) = refused(a_world_of({"name": "a", "record": {"phase": "made", "name": "b"}}))
-    assert said.startswith("world.json:1: world.members[1].record.name: unknown key")
+def test_a_name_is_reported_once_by_what_holds_it() -> None:
+    (message,) = refused(a_world_of({"name": "a", "record": {"phase": "made", "name": "b"}}))
+    assert message.startswith("world.json:1: world.members[1].record.name: unknown key")
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         pytest.param(b"", "w:1: column 1: not JSON: Expecting value", id="empty"),
         pytest.param(
@@ -177,13 +177,13 @@ def test_a_name_is_told_once_by_what_holds_it() -> None:
         ),
     ],
 )
-def test_a_text_that_is_no_world_is_refused_in_one_sentence(content: bytes, said: str) -> None:
+def test_a_text_that_is_no_world_is_refused_in_one_sentence(content: bytes, message: str) -> None:
     with pytest.raises(DeclarationError) as refusal:
         read_snapshot(content, "w")
-    assert str(refusal.value) == said
+    assert str(refusal.value) == message
 
 
-def test_of_a_file_that_is_wrong_all_over_only_some_is_told() -> None:
+def test_of_a_file_that_is_wrong_all_over_only_some_is_reported() -> None:
     assert len(refused(a_world_of(*[{"name": f"m{n}", "record": "?"} for n in range(20_000)]))) == MOST_PROBLEMS
 
 
@@ -211,11 +211,11 @@ def planned_or_refused(content: bytes) -> None:
     try:
         snapshot = read_snapshot(content, "w")
     except DeclarationError as error:
-        told = error.problems
+        problems = error.problems
     else:
-        told = ()
+        problems = ()
         assert snapshot.plan() == read(text_of(snapshot)).plan()
-    assert all(str(problem).startswith("w:") for problem in told)
+    assert all(str(problem).startswith("w:") for problem in problems)
 
 
 @given(

@@ -99,7 +99,7 @@ def test_no_salt_and_no_digest_is_ever_shown():
 # Deliveries
 
 
-def test_what_is_told_first_is_what_it_led_to_for_ever(any_store):
+def test_the_first_delivery_of_an_alert_stays_the_answer(any_store):
     first, again = a_delivery(at(1), decision="d1"), a_delivery(at(2), decision="d2")
     assert any_store.deliver((first,)) == (first,)
     assert any_store.deliver((again,)) == (first,)
@@ -116,30 +116,30 @@ def test_what_is_told_first_is_what_it_led_to_for_ever(any_store):
     ],
     ids=["another-group", "another-alert-of-the-rule", "another-start", "another-status"],
 )
-def test_what_differs_is_told_for_the_first_time(any_store, other):
+def test_what_differs_is_reported_for_the_first_time(any_store, other):
     any_store.deliver((a_delivery(),))
     assert any_store.deliver((other,)) == (other,)
 
 
-def test_several_are_told_at_once_in_their_order_and_twins_among_them_once(any_store):
+def test_several_deliveries_are_written_at_once_in_their_order_and_equal_ones_once(any_store):
     known, new = a_delivery(at(1)), a_delivery(at(5), fingerprint="f2", decision="d2")
     any_store.deliver((known,))
-    told = (new, a_delivery(at(5), decision="d3"), replace(new, at=at(6), decision="d4"))
-    assert any_store.deliver(told) == (new, known, new)
+    deliveries = (new, a_delivery(at(5), decision="d3"), replace(new, at=at(6), decision="d4"))
+    assert any_store.deliver(deliveries) == (new, known, new)
 
 
 def test_of_one_alert_the_latest_start_comes_first(any_store):
-    told = (
+    deliveries = (
         a_delivery(starts_at=at(5)),
         a_delivery(starts_at=at(5), status=RESOLVED),
         a_delivery(starts_at=at(1)),
         a_delivery(starts_at=at(1), status=RESOLVED),
     )
-    any_store.deliver((told[3], told[0], told[2], told[1], a_delivery(fingerprint="f2")))
-    assert any_store.delivered(WEB, SLOW, "f1") == told
+    any_store.deliver((deliveries[3], deliveries[0], deliveries[2], deliveries[1], a_delivery(fingerprint="f2")))
+    assert any_store.delivered(WEB, SLOW, "f1") == deliveries
 
 
-def test_nothing_told_is_nothing_written(any_store):
+def test_no_deliveries_write_nothing(any_store):
     assert any_store.deliver(()) == ()
     assert any_store.delivered(WEB, SLOW, "f1") == ()
 

@@ -71,7 +71,7 @@ def test_an_older_backup_of_the_same_name_is_replaced_whole(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("spoil", "error", "said"),
+    ("spoil", "error", "message"),
     [
         pytest.param(lambda path: path.unlink(), StoreError, "does not exist", id="missing"),
         pytest.param(lambda path: path.write_text("no database\n" * 100), StoreError, "not an SQLite", id="text"),
@@ -88,12 +88,12 @@ def test_an_older_backup_of_the_same_name_is_replaced_whole(tmp_path: Path) -> N
         pytest.param(lambda path: path.write_bytes(path.read_bytes()[:40000]), StoreError, "damaged|image", id="cut"),
     ],
 )
-def test_what_is_no_sound_backup_is_refused_and_the_store_stays(tmp_path: Path, spoil, error, said) -> None:
+def test_what_is_no_sound_backup_is_refused_and_the_store_stays(tmp_path: Path, spoil, error, message) -> None:
     store = a_store(tmp_path / "trimtab.sqlite")
     write_backup(store, tmp_path / "copy", {})
     spoil(tmp_path / "copy")
     before = store.read_bytes()
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         put_back(tmp_path / "copy", store, at(10))
     assert store.read_bytes() == before
     assert not list(tmp_path.glob("trimtab.sqlite.*"))

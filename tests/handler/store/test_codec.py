@@ -80,7 +80,7 @@ def test_an_infinite_number_is_refused_where_a_text_may_stand():
         to_text((math.inf,), tuple[str | float | bool, ...])
 
 
-def test_what_is_wrong_in_a_mapping_is_told_with_its_key():
+def test_what_is_wrong_in_a_mapping_is_reported_with_its_key():
     with pytest.raises(StoreError, match=r"cannot be read: edge\.1: expected a whole number, found '2'"):
         from_text('{"edge":[1,"2"]}', Mapping[str, tuple[int, ...]])
 

@@ -45,7 +45,7 @@ def test_the_decision_of_a_time_is_the_one_that_history_tells_of(
     assert found.began is (shown is not BEFORE)
 
 
-def test_a_request_that_was_refused_between_two_ticks_is_told_by_its_line_of_history() -> None:
+def test_a_request_that_was_refused_between_two_ticks_is_reported_by_its_line_of_history() -> None:
     asked, act = an_event(7.2), an_event(7.1, EventKind.NOTE)
     assert recalled([], BEFORE, [asked, act]) == Recalled(span=BEFORE, began=False, others=(), events=(act, asked))
 

@@ -68,7 +68,7 @@ def test_a_change_that_the_floor_of_an_alert_makes_names_the_alert():
 
 
 @pytest.mark.parametrize("cause", [RequestCause.ALARM, RequestCause.PERSON])
-def test_every_request_from_outside_is_told_and_its_answer_kept(cause):
+def test_every_request_from_outside_is_reported_and_its_answer_kept(cause):
     refused = an_answer(Reason.QUIET, cause=cause, by="ada", request="r9")
     history = history_of(an_explanation(reason=Reason.QUIET, answers=(refused,)), {"ada": Reason.QUIET})
     assert [(event.name, event.by) for event in history.events] == [("quiet", f"{cause.value} ada")]
@@ -81,25 +81,25 @@ def test_an_answer_to_a_policy_is_not_kept_by_request():
     assert history_of(an_explanation(answers=(an_answer(Reason.QUIET),)), {}).answers == ()
 
 
-def test_the_same_refusal_of_a_policy_is_told_once():
+def test_the_same_refusal_of_a_policy_is_reported_once():
     refused = an_explanation(reason=Reason.AT_MAX, answers=(an_answer(Reason.AT_MAX),))
     first = history_of(refused, {})
     again = history_of(refused, first.refusals)
     assert [len(first.events), len(again.events)] == [1, 0]
 
 
-def test_another_reason_is_told_again():
+def test_another_reason_is_reported_again():
     assert names(an_explanation(answers=(an_answer(Reason.QUIET),)), {"out": Reason.AT_MAX}) == [
         ("quiet", "policy out")
     ]
 
 
-def test_a_policy_that_stopped_asking_is_told_again_when_it_is_refused_anew():
+def test_a_policy_that_stopped_asking_is_reported_again_when_it_is_refused_anew():
     silent = history_of(an_explanation(), {"out": Reason.AT_MAX})
     assert names(an_explanation(answers=(an_answer(Reason.AT_MAX),)), silent.refusals) == [("at_max", "policy out")]
 
 
-def test_a_schedule_that_is_refused_again_and_again_is_told_once_and_keeps_no_promise():
+def test_a_schedule_that_is_refused_again_and_again_is_reported_once_and_keeps_no_promise():
     refused = an_answer(Reason.QUIET, cause=RequestCause.SCHEDULE, by="night")
     first = history_of(an_explanation(answers=(refused,)), {})
     assert [(event.name, event.by) for event in first.events] == [("quiet", "schedule night")]
@@ -112,7 +112,7 @@ def test_a_request_between_two_ticks_does_not_make_policies_forgotten():
     assert history_of(alone, {"out": Reason.AT_MAX}, evaluated=False).refusals == {"out": Reason.AT_MAX}
 
 
-def test_a_loser_is_told_with_the_size_that_it_did_not_change():
+def test_a_loser_is_reported_with_the_size_that_it_did_not_change():
     won, lost = (
         an_answer(Reason.SCALED_OUT),
         an_answer(Reason.OUTBID, cause=RequestCause.ALARM, by="nagios", request="r2"),

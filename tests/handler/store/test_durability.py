@@ -139,8 +139,8 @@ def test_a_decision_that_was_not_written_leaves_the_last_span_as_it_was(store, f
 def test_a_commit_that_the_disk_refuses_is_a_store_error_and_leaves_nothing(file):
     process = python(LIMITED, file)
     with stopped(process):
-        said, _ = process.communicate(timeout=PATIENT)
-    lines = said.decode().splitlines()
+        output, _ = process.communicate(timeout=PATIENT)
+    lines = output.decode().splitlines()
     assert lines[0].startswith("refused")
     assert "disk" in lines[0]
     assert lines[1:] == ["read 1 0", "written web-k3f9ab-1"]

@@ -16,7 +16,7 @@ FRESH = itertools.count()
 
 
 @pytest.fixture
-def told(empty):
+def store(empty):
     """Decisions at 0, 10 and 20, steps at 1, 11 and 21, notes at 2, 12 and 22; and another group's note."""
     for ten in (0, 10, 20):
         empty.record((a_tick(an_explanation(at(ten), reason=Reason.SCALED_OUT, sizes=(ten, ten + 1))),))
@@ -31,27 +31,27 @@ def instants(events):
     return [event.at for event in events]
 
 
-def test_events_of_all_kinds_come_newest_first(told):
-    events = told.history(WEB, before=None, limit=100)
+def test_events_of_all_kinds_come_newest_first(store):
+    events = store.history(WEB, before=None, limit=100)
     assert instants(events) == [at(s) for s in (22, 21, 20, 12, 11, 10, 2, 1, 0)]
     assert [event.kind for event in events[:3]] == [EventKind.NOTE, EventKind.STEP, EventKind.DECISION]
 
 
-def test_a_page_holds_as_many_as_asked_and_goes_on_before_its_last(told):
-    first = told.history(WEB, before=None, limit=4)
-    second = told.history(WEB, before=first[-1].at, limit=4)
+def test_a_page_holds_as_many_as_asked_and_goes_on_before_its_last(store):
+    first = store.history(WEB, before=None, limit=4)
+    second = store.history(WEB, before=first[-1].at, limit=4)
     assert instants(first + second) == [at(s) for s in (22, 21, 20, 12, 11, 10, 2, 1)]
 
 
-def test_only_the_kinds_that_are_asked_count(told):
+def test_only_the_kinds_that_are_asked_count(store):
     wanted = {EventKind.DECISION, EventKind.NOTE}
-    assert instants(told.history(WEB, before=None, limit=3, kinds=wanted)) == [at(s) for s in (22, 20, 12)]
-    assert told.history(WEB, before=None, limit=3, kinds=()) == ()
+    assert instants(store.history(WEB, before=None, limit=3, kinds=wanted)) == [at(s) for s in (22, 20, 12)]
+    assert store.history(WEB, before=None, limit=3, kinds=()) == ()
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_no_lines_asked_none_given(told, limit):
-    assert told.history(WEB, before=None, limit=limit) == ()
+def test_no_lines_asked_none_given(store, limit):
+    assert store.history(WEB, before=None, limit=limit) == ()
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

@@ -16,7 +16,7 @@ from tests.support.store import WEB, a_definition
 DAY = 86400.0
 HOOK = NotifyUrl(url="https://pager.example.org/t", secret=SecretRef(env="KEY"))
 FIRST = a_filed(a_notice(since=0))
-OVER = a_filed(a_notice(turn=StateTurn.LEFT, since=0, told=60))
+OVER = a_filed(a_notice(turn=StateTurn.LEFT, since=0, sent=60))
 OTHER = a_filed(a_notice("worker", since=5), target=HOOK)
 
 
@@ -28,7 +28,7 @@ def kept(store) -> set[str]:
     return {row.id for row in store._writer.do(lambda connection: connection.execute(select(notices.c.id)).all())}
 
 
-def test_what_is_to_be_told_survives_with_where_it_goes(store, reopened):
+def test_a_notice_to_send_survives_with_its_target(store, reopened):
     for filed in (FIRST, OTHER, OVER):
         store.file_notices((filed,))
     again = reopened()
@@ -71,7 +71,7 @@ def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
 
 def test_filing_decides_the_order_though_the_clock_went_back(store):
     store.file_notices((FIRST,))
-    earlier = a_filed(a_notice(turn=StateTurn.LEFT, since=0, told=-50))
+    earlier = a_filed(a_notice(turn=StateTurn.LEFT, since=0, sent=-50))
     store.file_notices((earlier,))
     assert store.due_notices(at(0), 10) == (FIRST, earlier)
     assert store.last_notices() == (earlier.notice,)
@@ -84,12 +84,12 @@ def test_the_end_of_the_matter_is_history(store):
     store.notice_tried(FIRST.notice.id, delivered(at(6)))
     store.file_notices((OTHER,))
     store.notice_tried(OTHER.notice.id, Tried(at=at(DAY), delivered=False, because="no answer"))
-    told = [
+    notes = [
         (event.kind, event.at, event.name, event.by, event.message)
         for group in (WEB, GroupId("worker"))
         for event in store.history(group, before=None, limit=1)
     ]
-    assert told == [
+    assert notes == [
         (EventKind.NOTE, at(6), "notified", "command", "entered error"),
         (EventKind.NOTE, at(DAY), "notice_given_up", "url", "entered error: no answer"),
     ]
@@ -101,7 +101,7 @@ def test_an_attempt_at_what_retention_took_changes_nothing(store):
     assert [event.name for event in store.history(WEB, before=None, limit=9)] == ["declared"]
 
 
-def test_retention_keeps_what_was_told_last_and_what_is_to_be_told(store):
+def test_retention_keeps_the_last_sent_notice_and_those_to_send(store):
     warning = a_filed(a_notice(severity=Severity.WARNING, since=0))
     for filed in (warning, FIRST, OTHER):
         store.file_notices((filed,))
@@ -114,7 +114,7 @@ def test_retention_keeps_what_was_told_last_and_what_is_to_be_told(store):
     assert store.last_notices() == (FIRST.notice, OTHER.notice)
 
 
-def test_a_dropped_group_is_forgotten_but_what_is_to_be_told_of_it_goes_out(store):
+def test_a_dropped_group_is_forgotten_but_its_notices_to_send_go_out(store):
     for filed in (FIRST, OVER):
         store.file_notices((filed,))
     store.notice_tried(FIRST.notice.id, delivered(at(1)))
@@ -144,7 +144,7 @@ def test_a_closed_store_files_nothing(store):
 
 
 def test_decisions_are_kept_apart_from_trouble(store):
-    decided, later = a_filed(a_decision(told=5)), a_filed(a_decision("worker", told=7))
+    decided, later = a_filed(a_decision(sent=5)), a_filed(a_decision("worker", sent=7))
     for filed in (FIRST, decided, later):
         store.file_notices((filed,))
     assert store.last_notices() == (FIRST.notice,)
@@ -153,9 +153,9 @@ def test_decisions_are_kept_apart_from_trouble(store):
 
 
 def test_a_decision_that_is_delivered_is_no_second_line_of_history_and_one_that_is_not_is(store):
-    first, second = a_filed(a_decision(told=5)), a_filed(a_decision(told=6, to=7))
+    first, second = a_filed(a_decision(sent=5)), a_filed(a_decision(sent=6, to=7))
     store.file_notices((first, second))
     store.notice_tried(first.notice.id, delivered(at(8)))
     store.notice_tried(second.notice.id, Tried(at=at(9), delivered=False, because="no answer"))
-    told = store.history(WEB, before=None, limit=10, kinds={EventKind.NOTE})
-    assert [event.message for event in told if event.name != "declared"] == ["decided 4 → 7: no answer"]
+    notes = store.history(WEB, before=None, limit=10, kinds={EventKind.NOTE})
+    assert [event.message for event in notes if event.name != "declared"] == ["decided 4 → 7: no answer"]

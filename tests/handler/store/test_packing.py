@@ -34,11 +34,11 @@ ROWS = st.lists(st.builds(SpanRow, FINITE, FINITE, st.integers(0, 10**6), TEXTS,
 
 def tell(store, times: Sequence[float], group: GroupId = WEB) -> None:
     """One span that begins at each of these seconds."""
-    told = [
+    explanations = [
         an_explanation(at(seconds), group=group, reason=REASONS[number % 3], values=(seconds / 7, None))
         for number, seconds in enumerate(times)
     ]
-    store.record([a_tick(each) for each in told])
+    store.record([a_tick(each) for each in explanations])
 
 
 def prune(store, before: float = -100 * DAY, bytes_at_most: int = PLENTY) -> int:

@@ -55,7 +55,7 @@ def test_the_migrations_lead_to_the_tables_that_the_code_uses(database):
         assert connection.exec_driver_sql(narrow).all() == []
 
 
-def test_a_second_daemon_is_told_who_holds_the_store(place):
+def test_a_second_daemon_is_refused_with_the_holder_of_the_store(place):
     first = opened(place)
     with pytest.raises(StoreError, match=r"held by another daemon \(this machine, session \d+\): one daemon at a time"):
         opened(place)
@@ -115,7 +115,7 @@ def test_after_a_failure_nothing_is_tried_until_the_pause_is_over():
     assert attempts == [0.0, 0.11, 0.32, 100.0, 104.0]
 
 
-def test_a_server_that_is_away_is_said_to_be_away(monkeypatch):
+def test_a_server_that_is_away_is_reported(monkeypatch):
     monkeypatch.setenv("PASSWORD", "s3cret")
     away = PostgresqlPlace(url="postgresql:///trimtab?host=/nowhere", password=SecretRef(env="PASSWORD"))
     with pytest.raises(StoreError, match=r"store postgresql:///trimtab\?host=/nowhere cannot be reached: ") as caught:

@@ -123,11 +123,11 @@ def test_beyond_the_budget_the_oldest_goes_first_and_the_file_shrinks(file_store
     assert len(left) > 2000
 
 
-def test_what_was_told_goes_once_it_has_not_been_told_again_for_long(store):
+def test_a_delivery_goes_once_it_has_not_been_repeated_for_long(store):
     store.deliver((a_delivery(at(-9 * DAY)), a_delivery(at(-9 * DAY), fingerprint="f2")))
     store.deliver((a_delivery(at(0), fingerprint="f2", decision="d2"),))
     assert store.prune(before=at(-DAY), bytes_at_most=PLENTY) == 1
-    assert [told.decision for told in store.delivered(WEB, a_delivery().alert, "f2")] == ["d1"]
+    assert [delivery.decision for delivery in store.delivered(WEB, a_delivery().alert, "f2")] == ["d1"]
     assert store.delivered(WEB, a_delivery().alert, "f1") == ()
 
 
@@ -154,4 +154,4 @@ def test_the_last_edit_of_the_file_that_touched_a_group_stays(store):
         edited = Edited(by="ada", statement=Statement(values={}, used={}), edits=(edit,))
         store.declare(definitions, at(-days * DAY), edited)
     store.prune(before=at(0), bytes_at_most=0)
-    assert [(told.at, told.edits) for told in store.edits(WEB, 10)] == [(at(-9 * DAY), (replace(edit, groups=()),))]
+    assert [(edits.at, edits.edits) for edits in store.edits(WEB, 10)] == [(at(-9 * DAY), (replace(edit, groups=()),))]

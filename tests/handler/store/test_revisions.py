@@ -168,8 +168,8 @@ def test_state_of_schema_0001_is_all_there(first):
 
 def test_history_of_schema_0001_is_all_there(first):
     store = opened(first)
-    told = [(event.kind, event.name, event.by) for event in store.history(WEB, before=None, limit=10)]
-    assert told == [
+    events = [(event.kind, event.name, event.by) for event in store.history(WEB, before=None, limit=10)]
+    assert events == [
         (EventKind.DECISION, "quiet", "person ada"),
         (EventKind.NOTE, "pause", "ada"),
         (EventKind.STEP, "create", "web-k3f9ab-2"),
@@ -200,8 +200,8 @@ def test_schema_0002_is_all_there(second):
         (),
     )
     assert store.hooks() == (a_hook(), full_hook())
-    told = (a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2"))
-    assert store.delivered(WEB, told[0].alert, "f1") == told
+    deliveries = (a_delivery(at(9)), a_delivery(at(10), AlertStatus.RESOLVED, decision="d2"))
+    assert store.delivered(WEB, deliveries[0].alert, "f1") == deliveries
     assert store.answered(WEB, "alarm-1").reason is Reason.SCALED_OUT
     assert len(store.members(WEB)) == 3
     store.close()
@@ -432,7 +432,7 @@ def test_what_schema_0010_had_declared_is_the_first_revision_once_the_file_says_
     store.close()
 
 
-def test_a_change_while_schema_0010_was_left_is_told_from_what_it_had(tenth):
+def test_a_change_just_after_schema_0010_is_a_second_revision(tenth):
     store = opened(tenth)
     before, after = store.groups()[0].definition, a_definition(maximum=99)
     store.declare((after,), at(100))

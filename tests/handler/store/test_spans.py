@@ -30,13 +30,17 @@ def test_ticks_of_one_shape_are_one_span_with_least_and_greatest():
     assert (span.first_at, span.last_at, span.ticks, span.least, span.greatest) == (at(0), at(2), 3, (20.0,), (70.0,))
 
 
-def test_what_moved_in_a_span_is_told_once_for_each_aggregate_terms_of_expressions_included():
+def test_what_moved_in_a_span_is_reported_once_for_each_aggregate_terms_of_expressions_included():
     first = replace(an_explanation(at(0), values=(50.0,)), policies=())
     policy = an_explanation(at(0), values=(50.0,)).policies[0]
-    told = policy.conditions[0]
-    term = TermExplanation(**{each.name: getattr(told, each.name, "cpu.p95") for each in fields(TermExplanation)})
+    condition = policy.conditions[0]
+    term = TermExplanation(**{each.name: getattr(condition, each.name, "cpu.p95") for each in fields(TermExplanation)})
     judged = ExpressionExplanation(
-        condition=told.condition, expression="cpu.p95 > 80", dialect=Dialect.NATIVE, truth=told.truth, terms=(term,)
+        condition=condition.condition,
+        expression="cpu.p95 > 80",
+        dialect=Dialect.NATIVE,
+        truth=condition.truth,
+        terms=(term,),
     )
 
     def tick(second, value):
@@ -123,7 +127,7 @@ def test_no_tick_is_lost_or_counted_twice_however_they_are_cut_into_calls(story,
         rows |= {span.id: span.span for span in (*entry.new, *entry.ended)}
         book.confirm(entry.last, frozenset({WEB}) if entry.new else frozenset())
         rows[book.last(WEB).id] = book.last(WEB).span
-    told = [reason for _, span in sorted(rows.items()) for reason in [span.first.reason] * span.ticks]
-    assert told == [reason for reason, _ in story]
+    reasons = [reason for _, span in sorted(rows.items()) for reason in [span.first.reason] * span.ticks]
+    assert reasons == [reason for reason, _ in story]
     assert min(min(span.least) for span in rows.values()) == min(value for _, value in story)
     assert max(max(span.greatest) for span in rows.values()) == max(value for _, value in story)

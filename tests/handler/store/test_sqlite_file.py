@@ -67,7 +67,7 @@ def test_reading_waits_for_no_writer_and_sees_the_last_commit(store):
 def test_an_error_says_what_to_do(file, code, advice):
     cause = sqlite3.OperationalError("as SQLite says it")
     cause.sqlite_errorname = code
-    said = str(explained(OperationalError("INSERT …", {"secret": "s3cret"}, cause), file))
-    assert said.startswith(f"store {file}: ")
-    assert advice in said
-    assert said.endswith(f"({code}: as SQLite says it)")
+    message = str(explained(OperationalError("INSERT …", {"secret": "s3cret"}, cause), file))
+    assert message.startswith(f"store {file}: ")
+    assert advice in message
+    assert message.endswith(f"({code}: as SQLite says it)")

@@ -118,8 +118,8 @@ def test_the_table_has_every_setting_with_its_choice(tmp_path: Path) -> None:
         found = by_sweep({WEB: parameters}, tried, untold)[WEB]
     tuning = tuning_of(WEB, parameters, found, limit="", span=there.load.span, goal=None, against=None)
 
-    told = table([tuning])
+    settings = table([tuning])
 
-    assert list(told["member_hours"]) == sorted(told["member_hours"])
-    assert sorted(told[ABOVE]) == ["70", "80", "90"]
-    assert told[told[ABOVE] == "80"]["choice"].item().startswith("today")
+    assert list(settings["member_hours"]) == sorted(settings["member_hours"])
+    assert sorted(settings[ABOVE]) == ["70", "80", "90"]
+    assert settings[settings[ABOVE] == "80"]["choice"].item().startswith("today")

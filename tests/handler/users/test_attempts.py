@@ -13,7 +13,7 @@ from handler.users.trail import AuditTrail
 from tests.support.memory_users import MemoryUsers
 
 
-def told(*requests: tuple[float, str, str]) -> list[dict[str, Any]]:
+def trail_of(*requests: tuple[float, str, str]) -> list[dict[str, Any]]:
     """The rows of requests, each an instant, an address and a path."""
     store, now = MemoryUsers(), [0.0]
 
@@ -31,7 +31,7 @@ def told(*requests: tuple[float, str, str]) -> list[dict[str, Any]]:
 
 
 def test_a_caller_has_a_row_a_minute_that_counts_what_was_left_out() -> None:
-    rows = told(*((float(second), "10.0.0.7", "GET /") for second in range(61)))
+    rows = trail_of(*((float(second), "10.0.0.7", "GET /") for second in range(61)))
     assert [(row["at"], row["outcome"]) for row in rows] == [
         (0.0, "not accepted"),
         (60.0, "not accepted (59 more attempts before)"),
@@ -39,12 +39,12 @@ def test_a_caller_has_a_row_a_minute_that_counts_what_was_left_out() -> None:
 
 
 def test_callers_are_told_apart_and_a_clock_that_is_set_back_begins_anew() -> None:
-    rows = told((5.0, "10.0.0.7", "GET /"), (6.0, "10.0.0.8", "GET /"), (1.0, "10.0.0.7", "GET /"))
+    rows = trail_of((5.0, "10.0.0.7", "GET /"), (6.0, "10.0.0.8", "GET /"), (1.0, "10.0.0.7", "GET /"))
     assert [row["peer"] for row in rows] == ["10.0.0.7", "10.0.0.8", "10.0.0.7"]
 
 
 def test_many_callers_cannot_fill_the_trail_and_a_long_path_is_cut() -> None:
     many = [(1.0, f"10.0.{number // 256}.{number % 256}", "GET /" + "x" * 5000) for number in range(3000)]
-    rows = told(*many, (100.0, "10.9.9.9", "GET /"))
+    rows = trail_of(*many, (100.0, "10.9.9.9", "GET /"))
     assert len(rows) == attempts._CALLERS_AT_MOST + 1
     assert max(len(row["on"]) for row in rows) == 200

@@ -27,9 +27,9 @@ async def execute(outside: Outside, sent: bytes = b"", **headers: str) -> tuple[
 
 def test_an_empty_post_executes_the_policy_and_says_what_became_of_it(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        status, told = await execute(outside)
-        assert (status, told["reason"], told["repeated"]) == (202, "advised", False)
-        assert told["clamps"] == []
+        status, answer = await execute(outside)
+        assert (status, answer["reason"], answer["repeated"]) == (202, "advised", False)
+        assert answer["clamps"] == []
         history = await outside.daemon.operations.history(WEB, before=None, limit=10)
         assert "alarm otter" in [event.by for event in history]
         assert outside.counted("execute", "accepted") == 1
@@ -59,8 +59,8 @@ def test_aodhs_notification_executes_at_the_alarm_and_not_at_its_end(tmp_path: P
         given = {"Content_Type": "application/json", "x-openstack-request-id": "req-1"}
         assert (await execute(outside, json.dumps(aodh).encode(), **given))[0] == 202
         assert (await execute(outside, json.dumps(aodh).encode(), **given))[1]["repeated"] is True
-        status, told = await execute(outside, json.dumps({**aodh, "current": "ok"}).encode(), **given)
-        assert (status, told) == (200, {"executed": False, "state": "ok"})
+        status, answer = await execute(outside, json.dumps({**aodh, "current": "ok"}).encode(), **given)
+        assert (status, answer) == (200, {"executed": False, "state": "ok"})
 
     play(tmp_path, scene, wanted=EXECUTES)
 
@@ -68,8 +68,8 @@ def test_aodhs_notification_executes_at_the_alarm_and_not_at_its_end(tmp_path: P
 def test_a_refused_execution_is_403_with_the_reason(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
         await outside.daemon.operations.pause(WEB, decisions_only=True, by="test")
-        status, told = await execute(outside)
-        assert (status, told["reason"]) == (403, "paused")
+        status, answer = await execute(outside)
+        assert (status, answer["reason"]) == (403, "paused")
         assert outside.counted("execute", "refused") == 1
 
     play(tmp_path, scene, wanted=EXECUTES)
@@ -81,9 +81,9 @@ def test_a_policy_that_is_no_longer_declared_is_refused_and_the_history_says_so(
         without = file.read_text().replace("mode: advise, policies: [out]", "mode: advise")
         file.write_text("".join(line for line in without.splitlines(keepends=True) if "fire: out" not in line))
         assert not (await outside.daemon.operations.reload()).problems
-        status, told = await execute(outside)
+        status, answer = await execute(outside)
         assert status == 403
-        assert "has no policy out" in told["error"]
+        assert "has no policy out" in answer["error"]
         await execute(outside)
         history = await outside.daemon.operations.history(WEB, before=None, limit=50)
         assert sum("has no policy out" in event.message for event in history) == 1

@@ -79,7 +79,7 @@ def actor_of(access: Access, headers: dict[str, str], client: tuple[str, int] | 
         (TCP, {**HERE, "authorization": "Bearer wrong"}, ("::1", 4), Origin(way=Way.NONE, peer="::1")),
     ],
 )
-def test_the_application_is_told_where_a_request_came_from(
+def test_the_application_learns_where_a_request_came_from(
     access: Access, headers: dict[str, str], client: tuple[str, int] | None, origin: Origin
 ) -> None:
     assert actor_of(access, headers, client).origin == origin

@@ -142,25 +142,25 @@ def test_each_role_of_an_account_reads_and_acts_on_what_is_its_own_alone(tmp_pat
 def test_what_is_answered_does_not_depend_on_what_another_account_has(tmp_path: Path) -> None:
     """The same requests to two daemons: in one the other account has all these names, in the other none."""
     of_paper: list[Target] = []
-    told: list[list[tuple[str, int, str]]] = []
+    answers: list[list[tuple[str, int, str]]] = []
 
     async def with_it(it: Scene) -> None:
         taken = await it.declare(it.paper.users[UserRole.TUNER], "policies", "Shrink", A_POLICY)
         assert taken.status == 201
         of_paper.append(it.paper.has)
-        told.append([each async for each in _answers(it.app, it.books, it.paper.has)])
+        answers.append([each async for each in _answers(it.app, it.books, it.paper.has)])
 
     async def without_it(up: Up) -> None:
         app = build(up.operations)
         books = await _settled(up, app, "books", "shops")
-        told.append([each async for each in _answers(app, books, of_paper[0])])
+        answers.append([each async for each in _answers(app, books, of_paper[0])])
 
     with_paper, without = tmp_path / "with", tmp_path / "without"
     with_paper.mkdir()
     without.mkdir()
     play(with_paper, with_it)
     EngineBed(without, MODEL).run(lambda up: _begun(up, without_it))
-    for there, nowhere in zip(*told, strict=True):
+    for there, nowhere in zip(*answers, strict=True):
         assert there == nowhere
 
 

@@ -135,7 +135,7 @@ def test_a_token_has_a_limited_number_of_streams_and_gets_them_back(tmp_path: Pa
     EngineBed(tmp_path).run(scene)
 
 
-def test_a_token_that_asks_too_often_is_told_when_to_ask_again_also_when_it_reads(tmp_path: Path) -> None:
+def test_the_answer_to_a_token_that_asks_too_often_says_when_to_ask_again_also_when_it_reads(tmp_path: Path) -> None:
     asked: list[object] = []
 
     def wait(token: object) -> int | None:

@@ -46,11 +46,11 @@ def test_every_refusal_has_its_type_beside_the_error_that_it_always_had(tmp_path
     async def scene(up: Up, app: FastAPI) -> None:
         for problem, method, path, actor, body in cases:
             reply = await asked(app, method, path, actor, body, "group=wev" if path == "/events" else "")
-            told, found = reply.json, TYPES[problem]
+            answer, found = reply.json, TYPES[problem]
             assert reply.headers["content-type"] == MEDIA, path
-            assert (reply.status, told["type"], told["title"]) == (found.status, uri_of(problem), found.title), path
-            assert told["status"] == reply.status
-            assert told["detail"] == told["error"] != ""
+            assert (reply.status, answer["type"], answer["title"]) == (found.status, uri_of(problem), found.title), path
+            assert answer["status"] == reply.status
+            assert answer["detail"] == answer["error"] != ""
 
     play(tmp_path, scene)
 
@@ -64,7 +64,7 @@ def test_a_size_that_the_guards_refuse_keeps_its_answer(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_a_store_that_fails_is_told_with_the_time_of_the_next_try(tmp_path: Path) -> None:
+def test_a_store_that_fails_is_reported_with_the_time_of_the_next_try(tmp_path: Path) -> None:
     async def scene(up: Up, app: FastAPI) -> None:
         def broken(*_: object, **__: object) -> None:
             raise StoreError("the disk is full")

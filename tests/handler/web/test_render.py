@@ -45,7 +45,7 @@ def an_outer(**changed: Any) -> Outer:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (None, None),
         (True, True),
@@ -64,12 +64,12 @@ def an_outer(**changed: Any) -> Outer:
     ],
     ids=repr,
 )
-def test_a_value_is_shown_by_what_it_is(value: object, said: object) -> None:
-    assert plain(value) == said
+def test_a_value_is_shown_by_what_it_is(value: object, expected: object) -> None:
+    assert plain(value) == expected
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         ({"anything": Inner(level=2)}, {"anything": {"level": 2}}),
         ({"anything": (Colour.RED, math.nan)}, {"anything": ["red", None]}),
@@ -80,9 +80,9 @@ def test_a_value_is_shown_by_what_it_is(value: object, said: object) -> None:
     ],
     ids=repr,
 )
-def test_a_field_is_shown_by_its_type_and_by_what_it_holds(changed: dict[str, Any], said: dict[str, Any]) -> None:
+def test_a_field_is_shown_by_its_type_and_by_what_it_holds(changed: dict[str, Any], expected: dict[str, Any]) -> None:
     least = {"name": "web", "anything": None, "one_of": 1, "by_colour": {}, "pairs": [], "kept": 7}
-    assert plain(an_outer(**changed)) == {**least, **said}
+    assert plain(an_outer(**changed)) == {**least, **expected}
 
 
 @pytest.mark.parametrize(

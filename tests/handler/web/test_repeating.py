@@ -55,15 +55,15 @@ def test_another_request_under_the_key_is_refused_and_another_caller_s_key_is_it
 
 
 def test_a_repetition_after_a_restart_is_answered_like_the_first(tmp_path: Path) -> None:
-    bed, told = EngineBed(tmp_path), list[Reply]()
+    bed, replies = EngineBed(tmp_path), list[Reply]()
 
     async def scene(up: Up) -> None:
-        told.append(await post(build(up.operations), PAUSE))
+        replies.append(await post(build(up.operations), PAUSE))
         assert await acts(up, "pause") == 1
 
     bed.run(scene)
     bed.run(scene)
-    assert told[0].text == told[1].text
+    assert replies[0].text == replies[1].text
 
 
 def test_what_was_interrupted_is_never_done_again(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_refusal_is_kept_too(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_while_the_first_is_carried_out_a_repetition_is_told_to_wait(tmp_path: Path) -> None:
+def test_while_the_first_is_carried_out_a_repetition_is_asked_to_wait(tmp_path: Path) -> None:
     async def scene(up: Up, app: FastAPI) -> None:
         begun, go_on, whole = asyncio.Event(), asyncio.Event(), up.operations.pause
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from trigger.explain.forecast_words import say_foreseen
 from trigger.verdicts import Foreseen
 
-TOLD = Foreseen(
+FORESEEN = Foreseen(
     needed=17,
     may_shrink_to=21,
     load=14.0,
@@ -19,7 +19,7 @@ TOLD = Foreseen(
 
 
 def test_what_is_needed_comes_first_then_how_sure_it_is_and_by_which_headroom() -> None:
-    assert list(say_foreseen(TOLD)) == [
+    assert list(say_foreseen(FORESEEN)) == [
         "at most 16.2 members needed in 3m, ± 4 %",
         "17 members needed now, 21 enough for a while",
         "of 63 headrooms the cheapest of the last 5 days within its promise: 0.012 % of the load missed",
@@ -27,20 +27,20 @@ def test_what_is_needed_comes_first_then_how_sure_it_is_and_by_which_headroom() 
 
 
 def test_without_data_it_says_that_nothing_leaves() -> None:
-    told = list(say_foreseen(replace(TOLD, may_shrink_to=None, load=None)))
+    lines = list(say_foreseen(replace(FORESEEN, may_shrink_to=None, load=None)))
 
-    assert told[1] == "there is no data now, so no member leaves; at least 17 members needed by how it usually goes on"
+    assert lines[1] == "there is no data now, so no member leaves; at least 17 members needed by how it usually goes on"
 
 
 def test_after_a_long_silence_nothing_is_known() -> None:
-    told = list(say_foreseen(replace(TOLD, needed=0, may_shrink_to=None, load=None)))
+    lines = list(say_foreseen(replace(FORESEEN, needed=0, may_shrink_to=None, load=None)))
 
-    assert told[0] == "there is no data now, so no member leaves; what is needed is not known"
+    assert lines[0] == "there is no data now, so no member leaves; what is needed is not known"
 
 
 def test_with_little_history_it_says_so() -> None:
-    assert "little is known yet" in list(say_foreseen(replace(TOLD, days=0.1)))[-1]
-    assert "the last 12 hours" in list(say_foreseen(replace(TOLD, days=0.5)))[-1]
+    assert "little is known yet" in list(say_foreseen(replace(FORESEEN, days=0.1)))[-1]
+    assert "the last 12 hours" in list(say_foreseen(replace(FORESEEN, days=0.5)))[-1]
 
 
 def test_before_the_first_load_it_says_that_nothing_is_foreseen() -> None:

@@ -16,7 +16,7 @@ _ANY = st.one_of(st.just(NAN), st.just(0.0), st.floats(0, 100), st.sampled_from(
 
 
 def needed(found: list[Foreseen | None]) -> list[int | None]:
-    return [None if told is None else told.needed for told in found]
+    return [None if foreseen is None else foreseen.needed for foreseen in found]
 
 
 def test_nothing_is_foreseen_before_the_first_load() -> None:
@@ -24,22 +24,22 @@ def test_nothing_is_foreseen_before_the_first_load() -> None:
 
 
 def test_what_is_measured_is_needed() -> None:
-    told = fed().ticks([12.0] * 5)[-1]
+    foreseen = fed().ticks([12.0] * 5)[-1]
 
-    assert told is not None
-    assert told.needed >= 12
-    assert told.load == pytest.approx(12.0)
-    assert told.may_shrink_to is not None
-    assert told.may_shrink_to >= told.needed
+    assert foreseen is not None
+    assert foreseen.needed >= 12
+    assert foreseen.load == pytest.approx(12.0)
+    assert foreseen.may_shrink_to is not None
+    assert foreseen.may_shrink_to >= foreseen.needed
 
 
 def test_without_data_it_keeps_what_is_needed_and_does_not_shrink() -> None:
-    told = fed().ticks([12.0] * 30 + [NAN] * 10)[-1]
+    foreseen = fed().ticks([12.0] * 30 + [NAN] * 10)[-1]
 
-    assert told is not None
-    assert told.needed >= 12
-    assert told.may_shrink_to is None
-    assert told.load is None
+    assert foreseen is not None
+    assert foreseen.needed >= 12
+    assert foreseen.may_shrink_to is None
+    assert foreseen.load is None
 
 
 @given(cut=st.integers(3, 50), future=st.lists(_ANY, min_size=20, max_size=20))
@@ -61,8 +61,8 @@ def test_the_size_is_within_the_cap_whatever_is_forecast() -> None:
 
     found = fed(", cap: 1x").ticks(loads)
 
-    for told in found:
-        assert told is None or told.load is None or told.needed <= math.ceil(1.25 * told.load + 1e-6)
+    for foreseen in found:
+        assert foreseen is None or foreseen.load is None or foreseen.needed <= math.ceil(1.25 * foreseen.load + 1e-6)
 
 
 def test_two_ticks_in_one_step_count_once() -> None:

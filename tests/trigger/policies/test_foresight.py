@@ -43,7 +43,7 @@ def cell(value: float, *, heard: int = 10, expected: int = 10, left_out: int = 0
 
 
 @pytest.mark.parametrize(
-    ("told", "size", "truth"),
+    ("forecast", "size", "truth"),
     [
         (None, 5, Truth.UNKNOWN),
         (foreseen(6, 7), None, Truth.UNKNOWN),
@@ -57,9 +57,9 @@ def cell(value: float, *, heard: int = 10, expected: int = 10, left_out: int = 0
     ],
 )
 def test_a_forecast_asks_for_another_size_outside_of_its_two_sizes(
-    told: Foreseen | None, size: int | None, truth: Truth
+    forecast: Foreseen | None, size: int | None, truth: Truth
 ) -> None:
-    assert truth_of(told, size) is truth
+    assert truth_of(forecast, size) is truth
 
 
 @pytest.mark.parametrize(("size", "asked"), [(5, 6), (6, 6), (7, 7), (9, 7)])

@@ -38,7 +38,7 @@ def project(stage: CloudstackStage, name: str = "fleet") -> str:
 
 
 @pytest.mark.parametrize("by", ["name", "id"])
-def test_every_command_that_takes_a_project_is_told_it(stage: CloudstackStage, by: str) -> None:
+def test_every_command_that_takes_a_project_gets_it(stage: CloudstackStage, by: str) -> None:
     cloud = stage.driver(project="fleet" if by == "name" else project(stage))
     made = cloud.create(stage.launch(affinity_groups=("apart",)))
     assert stage.wire.vms[made.id].project == project(stage)
@@ -58,7 +58,7 @@ def test_machines_of_the_account_itself_are_not_the_projects_nor_the_other_way_r
     assert [server.name for server in stage.driver().list(WEB).servers] == [NAME]
 
 
-def test_a_project_of_no_such_name_or_of_several_is_said(stage: CloudstackStage) -> None:
+def test_a_project_of_no_such_name_or_of_several_is_reported(stage: CloudstackStage) -> None:
     with pytest.raises(Permanent, match="no project that the account can see is called 'flete': name another, or"):
         stage.driver(project="flete").list(WEB)
     stage.wire.things["project"].append({"name": "fleet", "id": stage.wire.mint("another")})

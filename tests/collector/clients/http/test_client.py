@@ -291,7 +291,7 @@ def test_a_packed_answer_is_unpacked(members: int) -> None:
     ("host", "reply"),
     [("127.0.0.1", Reply.REFUSED), ("localhost", Reply.REFUSED), ("nowhere.invalid", Reply.UNREACHABLE)],
 )
-def test_no_listener_is_told_from_a_name_that_does_not_exist(host: str, reply: Reply) -> None:
+def test_a_port_without_listener_and_a_name_that_does_not_exist_differ(host: str, reply: Reply) -> None:
     assert failed(asked(f"http://{host}:{free_tcp_port()}/")).reply is reply
 
 
@@ -428,7 +428,7 @@ SECRETS = ["correct-horse", "two\r\nX-Admin: yes", "nul\x00nul", "pass\udcffword
     ids=["bearer", "basic"],
 )
 @pytest.mark.parametrize("status", ["401 {}", "200 {}"])
-def test_a_secret_never_comes_back_in_what_is_said(secret: str, access: HttpAccess, status: str) -> None:
+def test_a_secret_never_comes_back_in_what_is_reported(secret: str, access: HttpAccess, status: str) -> None:
     echo = secret.encode(errors="surrogateescape").replace(b"\r\n", b" ").replace(b"\x00", b"")[:1000]
     head = b"HTTP/1.1 " + status.encode().replace(b"{}", echo) + b"\r\nContent-Length: 0\r\n\r\n"
 
@@ -454,7 +454,7 @@ def test_a_header_cannot_be_smuggled_in_with_a_token() -> None:
     assert heard == []
 
 
-def test_a_secret_that_is_not_there_is_told_before_anybody_is_asked() -> None:
+def test_a_secret_that_is_not_there_is_reported_before_anybody_is_asked() -> None:
     def missing(ref: SecretRef) -> str:
         raise Refused(f"the environment variable {ref.env} holds no secret")
 

@@ -54,7 +54,7 @@ def test_the_file_of_certificates_is_not_there(port: int) -> None:
     assert detail == "the file of certificates (ca) cannot be read"
 
 
-def test_what_is_asked_is_never_told() -> None:
+def test_what_is_asked_is_never_reported() -> None:
     url = "http://127.0.0.1:1/?signature=s3cret"
     assert "s3cret" not in failure_of(url)
 

@@ -136,7 +136,7 @@ def test_a_wrong_password_is_tried_once_and_again_only_after_a_while_that_double
     played(scene)
 
 
-def test_a_refusal_says_what_the_appliance_said_and_never_the_password() -> None:
+def test_a_refusal_has_the_message_of_the_appliance_and_never_the_password() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = "wrong-one"
         stage.netscaler.instead = lambda path: (
@@ -171,7 +171,7 @@ def test_a_password_that_has_changed_is_tried_at_once() -> None:
     assert played(scene).logins == 2
 
 
-def test_a_secret_that_is_not_there_is_said_and_nothing_is_asked() -> None:
+def test_a_secret_that_is_not_there_is_reported_and_nothing_is_asked() -> None:
     async def scene(stage: Scene) -> None:
         stage.secret = None
         found = await stage.get()

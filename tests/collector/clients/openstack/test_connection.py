@@ -94,7 +94,7 @@ def test_a_new_secret_takes_effect_once_the_old_one_is_refused(stage: OpenstackS
     ask()
 
 
-def test_an_unknown_credential_is_told_with_how_to_make_one(stage: OpenstackStage) -> None:
+def test_an_unknown_credential_is_reported_with_how_to_make_one(stage: OpenstackStage) -> None:
     stage.wire.secrets.clear()
 
     with pytest.raises(Permanent, match=r"has no application credential with this id.*: create one with `openstack"):
@@ -121,7 +121,7 @@ def test_what_befalls_keystone_passes(stage: OpenstackStage, befalls: object) ->
     ask()
 
 
-def test_a_token_of_another_shape_is_told_before_the_deadline(stage: OpenstackStage) -> None:
+def test_a_token_of_another_shape_is_reported_before_the_deadline(stage: OpenstackStage) -> None:
     odd = b'{"token": {"expires_at": 7}}'
     stage.wire.script("POST /auth/tokens", answered(odd, status=201, headers=(("X-Subject-Token", "t"),)))
 

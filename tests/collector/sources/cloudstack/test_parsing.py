@@ -86,7 +86,7 @@ trees = st.recursive(
 
 
 @given(trees, st.sampled_from([200, 401, 431, 530]))
-def test_whatever_is_said_is_read_or_refused(body: object, status: int) -> None:
+def test_every_answer_is_read_or_refused(body: object, status: int) -> None:
     answer = opened(json.dumps({"response": body}).encode(), status)
     page = (
         ListingPage(entries=(), count=None)

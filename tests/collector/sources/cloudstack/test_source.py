@@ -210,7 +210,7 @@ def test_a_project_is_asked_by_its_id_and_nothing_outside_answers(
     assert wire.count("listProjects") == (written == "name")
 
 
-def test_a_project_that_is_not_known_is_told(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
+def test_a_project_that_is_not_known_is_reported(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
     wire.add(A, measured={"cpuused": "5%"})
 
     scrape = poll(replace(cloud, project="elsewhere"), CPU, members=(A,))
@@ -257,7 +257,7 @@ def test_a_refused_key_and_a_missing_secret_are_told_apart_from_silence(
     assert kept not in scrape.details[0]
 
 
-def test_a_role_without_the_command_is_told(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
+def test_a_role_without_the_command_is_reported(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
     wire.forbidden.add(METRICS)
 
     scrape = poll(cloud, CPU, members=(A,))
@@ -283,7 +283,7 @@ def test_a_role_without_the_command_is_told(wire: CloudstackWire, cloud: Cloudst
         pytest.param(answered(b"[" * 100_000), Reply.MALFORMED, id="deep"),
     ],
 )
-def test_every_failure_is_told_by_its_name_and_without_foreign_words(
+def test_every_failure_is_reported_by_its_name_and_without_foreign_words(
     wire: CloudstackWire, cloud: CloudstackCloud, fault: Fault, reply: Reply
 ) -> None:
     wire.add(A, measured={"cpuused": "1%"})

@@ -122,7 +122,7 @@ def test_a_page_where_no_program_listens_is_unreachable_and_no_member_is_to_blam
     assert set(answers(scrape).values()) == {Reply.UNREACHABLE}
 
 
-def test_neither_address_nor_password_of_a_page_is_ever_said() -> None:
+def test_neither_address_nor_password_of_a_page_is_ever_shown() -> None:
     scrape = asyncio.run(polled(a_page("http://127.0.0.1:9/hidden-path"), a_field("scur")))
 
     assert "hidden-path" not in "".join(scrape.details.values())

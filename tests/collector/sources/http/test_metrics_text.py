@@ -147,7 +147,7 @@ TWICE = {
 
 @pytest.mark.parametrize("kind", [TEXT, OPENMETRICS])
 @pytest.mark.parametrize("lines", TWICE.values(), ids=TWICE)
-def test_a_series_that_is_there_twice_is_said_to_be_so_in_both_formats(lines: str, kind: str) -> None:
+def test_a_series_that_is_there_twice_is_reported_in_both_formats(lines: str, kind: str) -> None:
     found = samples_of(f"# TYPE load gauge\n{lines}# EOF\n".encode(), kind, "load")
 
     assert not isinstance(found, HttpFailure)

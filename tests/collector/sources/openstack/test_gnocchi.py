@@ -113,7 +113,7 @@ def test_what_was_not_measured_is_no_zero(nova: MeasuringNova, gnocchi: Gnocchi,
         pytest.param(a_metric(granularity=7.0), id="granularity"),
     ],
 )
-def test_what_gnocchi_does_not_keep_is_told(
+def test_what_gnocchi_does_not_keep_is_reported(
     nova: MeasuringNova, gnocchi: Gnocchi, cloud: OpenstackCloud, counter: Counter
 ) -> None:
     measured(gnocchi, nova.member(A).id, (5, 1.0))
@@ -138,7 +138,7 @@ def test_a_member_without_a_server_has_no_value(gnocchi: Gnocchi, cloud: Opensta
     assert set(replies(poll(cloud, a_metric())).values()) == {Reply.REFUSED}
 
 
-def test_a_cloud_without_gnocchi_is_told(wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud) -> None:
+def test_a_cloud_without_gnocchi_is_reported(wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud) -> None:
     wire.services = (nova,)
     nova.member(A)
 
@@ -160,7 +160,7 @@ def test_a_cloud_without_gnocchi_is_told(wire: OpenstackWire, nova: MeasuringNov
         pytest.param(answered(b'{"measures": {}}'), Reply.NO_SUCH_COUNTER, id="no-measures"),
     ],
 )
-def test_every_failure_is_told_by_its_name_and_without_foreign_words(
+def test_every_failure_is_reported_by_its_name_and_without_foreign_words(
     wire: OpenstackWire, nova: MeasuringNova, gnocchi: Gnocchi, cloud: OpenstackCloud, fault: Fault, reply: Reply
 ) -> None:
     measured(gnocchi, nova.member(A).id, (5, 1.0))

@@ -72,7 +72,7 @@ trees = st.recursive(
 
 
 @given(trees)
-def test_whatever_is_said_is_read_or_refused(tree: object) -> None:
+def test_every_answer_is_read_or_refused(tree: object) -> None:
     assert isinstance(decode(json.dumps(tree).encode(), CPU), dict | HttpFailure)
     assert isinstance(
         decode(json.dumps({"measures": {"a": {"cpu": {"mean": tree}}}}).encode(), CPU), dict | HttpFailure

@@ -160,7 +160,7 @@ def test_no_listener_is_unreachable() -> None:
     assert SECRET not in str(found)
 
 
-def test_without_the_library_it_is_told_how_to_install_it(auth_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_message_says_how_to_install_it(auth_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     importlib.import_module("openstack.config")
     monkeypatch.setitem(sys.modules, "openstack.config", None)
 

@@ -164,7 +164,7 @@ def test_each_round_begins_with_others_than_the_one_before(
     assert {*first} & {*second} == set()
 
 
-def test_a_user_without_the_right_to_look_is_told_once_for_all(
+def test_a_user_without_the_right_to_look_is_reported_once_for_all(
     wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud
 ) -> None:
     nova.allows = False
@@ -203,7 +203,7 @@ def test_refused_credentials_and_a_missing_secret_are_told_apart_from_silence(
     assert "wrong" not in scrape.details[0]
 
 
-def test_a_project_without_compute_is_told(wire: OpenstackWire, cloud: OpenstackCloud) -> None:
+def test_a_project_without_compute_is_reported(wire: OpenstackWire, cloud: OpenstackCloud) -> None:
     wire.services = ()
 
     scrape = poll(cloud, USED, members=(A,))
@@ -231,7 +231,7 @@ def test_a_project_without_compute_is_told(wire: OpenstackWire, cloud: Openstack
         ),
     ],
 )
-def test_every_failure_is_told_by_its_name_and_without_foreign_words(
+def test_every_failure_is_reported_by_its_name_and_without_foreign_words(
     wire: OpenstackWire, nova: MeasuringNova, cloud: OpenstackCloud, fault: Fault, reply: Reply
 ) -> None:
     nova.member(A)

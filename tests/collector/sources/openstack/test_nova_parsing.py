@@ -78,7 +78,7 @@ trees = st.recursive(
 
 
 @given(trees, st.sampled_from(sorted(NOVA_FIELDS)))
-def test_whatever_is_said_has_a_meaning_or_a_reason(document: object, field: str) -> None:
+def test_every_answer_has_a_meaning_or_a_reason(document: object, field: str) -> None:
     body = json.dumps(document).encode()
 
     assert isinstance(decode_servers(body), Servers | HttpFailure)

@@ -127,7 +127,7 @@ def test_an_account_that_may_not_says_which_command(stage: RuleStage) -> None:
         stage.balancer.join(a_name(), "10.0.0.7", 9)
 
 
-def test_a_rule_that_was_renamed_is_told_and_is_no_rule_that_is_missing(stage: RuleStage) -> None:
+def test_a_rule_that_was_renamed_is_reported_and_is_no_rule_that_is_missing(stage: RuleStage) -> None:
     assert stage.balancer.registrations() == {}
     stage.rule.name = "web-2026"
     with pytest.raises(

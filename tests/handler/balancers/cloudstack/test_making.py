@@ -113,7 +113,7 @@ def test_parts_are_made_one_after_the_other_and_deleted_in_the_reverse_order(sta
     assert stage.left == ([], [], [], [])
 
 
-def test_cloudstack_is_told_every_property(stage: Stage) -> None:
+def test_every_property_is_sent_to_cloudstack(stage: Stage) -> None:
     rule = MadeRule(
         private_port=8443,
         public_port=443,
@@ -128,11 +128,11 @@ def test_cloudstack_is_told_every_property(stage: Stage) -> None:
         health_check=HealthCheck(path="/up", interval=10.0, timeout=5.0, healthy=3, unhealthy=4),
     )
     bring(stage.driver(rule), next_to_make)
-    told = {command: given for command, given in stage.wire.calls if command.startswith("create")}
+    created = {command: given for command, given in stage.wire.calls if command.startswith("create")}
     (made,) = stage.wire.rules
     (address,) = [each for each in stage.wire.addresses.values() if each.state == "Allocated"]
     assert (
-        told["createLoadBalancerRule"].items()
+        created["createLoadBalancerRule"].items()
         >= {
             "name": MARK,
             "publicipid": address.id,
@@ -146,7 +146,7 @@ def test_cloudstack_is_told_every_property(stage: Stage) -> None:
         }.items()
     )
     assert (
-        told["createLBStickinessPolicy"].items()
+        created["createLBStickinessPolicy"].items()
         >= {
             "lbruleid": made.id,
             "name": MARK,
@@ -158,7 +158,7 @@ def test_cloudstack_is_told_every_property(stage: Stage) -> None:
         }.items()
     )
     assert (
-        told["createLBHealthCheckPolicy"].items()
+        created["createLBHealthCheckPolicy"].items()
         >= {
             "lbruleid": made.id,
             "description": MARK,
@@ -190,7 +190,7 @@ def test_an_address_that_is_there_is_used_and_kept(stage: Stage, by: str) -> Non
     assert stage.left == ([there.ip], [], [], [])
 
 
-def test_an_address_that_is_not_there_is_said(stage: Stage) -> None:
+def test_an_address_that_is_not_there_is_reported(stage: Stage) -> None:
     driver = stage.driver(MadeRule(private_port=8080, address="203.0.113.77"))
     assert next_to_make(driver.declared, driver.parts()).why == "balancer front: address 203.0.113.77 does not exist"  # type: ignore[union-attr]
 
@@ -281,7 +281,7 @@ def test_a_cloudstack_that_does_not_tell_its_version_is_taken_for_a_new_one(stag
     assert len(stage.wire.taken) == 1
 
 
-def test_a_network_of_no_such_name_or_of_several_is_said(stage: Stage) -> None:
+def test_a_network_of_no_such_name_or_of_several_is_reported(stage: Stage) -> None:
     with pytest.raises(Permanent, match="no network that the account can see is called 'nowhere'"):
         bring(stage.driver(replace(PLAIN, network="nowhere")), next_to_make)
     stage.wire.things["network"].append({"name": "tier", "id": stage.wire.mint("other tier")})

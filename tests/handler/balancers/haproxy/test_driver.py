@@ -221,10 +221,10 @@ def test_the_result_of_checks_is_reported_of_each_registration(stage: HaproxySta
         with reconfigured(stage, CHECKED.format(open=answering.server_address[1], shut=shut)):
             stage.haproxy.ask("set server watched/web-k3f9ab-5 state drain")
             until(lambda: all(driver.registrations()[name].health is health for name, health in JUDGED.items()))
-            told = {
+            results = {
                 name.rpartition("-")[2]: registration.health for name, registration in driver.registrations().items()
             }
-    assert told == {"1": Health.HEALTHY, "2": Health.FAILING, "3": None, "4": Health.UNKNOWN, "5": Health.UNKNOWN}
+    assert results == {"1": Health.HEALTHY, "2": Health.FAILING, "3": None, "4": Health.UNKNOWN, "5": Health.UNKNOWN}
 
 
 @pytest.mark.real("haproxy")

@@ -28,7 +28,9 @@ TAKING = {"round": "roundrobin", "least": "leastconn", "hashed": "source\n    ha
 @pytest.fixture(scope="module")
 def haproxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Haproxy]:
     with running_haproxy(tmp_path_factory.mktemp("h"), slots=4) as running:
-        backends = "".join(_MORE.format(name=name, algorithm=said) for name, said in {**REFUSING, **TAKING}.items())
+        backends = "".join(
+            _MORE.format(name=name, algorithm=algorithm) for name, algorithm in {**REFUSING, **TAKING}.items()
+        )
         running.config.write_text(running.config.read_text() + backends + _ADDRESSED)
         running.restart()
         yield running
@@ -63,7 +65,7 @@ def test_a_template_has_a_server_for_every_member_those_that_drain_included(
     assert all("declare" in finding.words for finding in findings)
 
 
-def test_a_template_of_addresses_is_told_what_a_reload_does_to_it(haproxy: Haproxy) -> None:
+def test_a_template_of_addresses_is_a_finding_that_says_what_a_reload_does(haproxy: Haproxy) -> None:
     (finding,) = examine(a_balancer(haproxy, "addressed", template="a"), 2)
     assert not finding.grave
     assert "init-addr last,0.0.0.0" in finding.words

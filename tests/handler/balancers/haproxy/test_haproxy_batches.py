@@ -161,7 +161,7 @@ def test_a_connection_that_is_cut_has_failed_once_however_many_changes_were_to_f
     answers = driver.apply(joining(names))
 
     assert {type(answer) for answer in answers} == {type(None), Transient}
-    assert [told.position for told in circuits.statuses()] == [Position.CLOSED]
+    assert [status.position for status in circuits.statuses()] == [Position.CLOSED]
     way.cut_after = None
     assert set(driver.apply(joining(names))) == {None}
 

@@ -76,7 +76,7 @@ def test_a_pass_gives_a_member_in_service_its_weight_back(dynamic: HaproxyStage)
     assert dynamic.weight(name_of(1)) == "1 (initial 1)"
 
 
-def test_any_other_weight_stays_and_is_told(stage: HaproxyStage) -> None:
+def test_any_other_weight_stays_and_is_reported(stage: HaproxyStage) -> None:
     name = served(stage)
     stage.reweigh(name, "7")
 

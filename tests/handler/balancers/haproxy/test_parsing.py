@@ -127,7 +127,7 @@ def test_only_down_is_failing(status: str, health: Health | None) -> None:
 
 
 @pytest.mark.parametrize("status", ["UP", "DOWN"])
-def test_before_its_first_check_nothing_is_said_of_a_server(status: str) -> None:
+def test_a_server_has_no_health_before_its_first_check(status: str) -> None:
     assert health_of(status, "INI") is Health.UNKNOWN
 
 

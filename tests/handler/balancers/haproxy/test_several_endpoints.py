@@ -53,7 +53,7 @@ def test_connections_are_those_of_all_and_unknown_if_one_does_not_tell(
 
 
 @pytest.mark.parametrize(
-    ("said", "health"),
+    ("answers", "health"),
     [
         ((None, None), None),
         ((Health.FAILING, Health.FAILING), Health.FAILING),
@@ -63,9 +63,9 @@ def test_connections_are_those_of_all_and_unknown_if_one_does_not_tell(
     ],
 )
 def test_a_member_fails_only_if_no_endpoint_says_otherwise(
-    said: tuple[Health | None, ...], health: Health | None
+    answers: tuple[Health | None, ...], health: Health | None
 ) -> None:
-    assert together(NAME, [a_registration(SERVING, health=one) for one in said]).health is health
+    assert together(NAME, [a_registration(SERVING, health=one) for one in answers]).health is health
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ class _Failing:
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["first", "last"])
-def test_what_must_be_corrected_is_told_before_what_passes(order: slice) -> None:
+def test_what_must_be_corrected_is_reported_before_what_passes(order: slice) -> None:
     processes = [_Failing(Transient("passes")), _Failing(Permanent("repair it"))]
     with pytest.raises(Permanent, match="repair it"):
         HaproxySeveral(processes[order]).drain(NAME)  # type: ignore[arg-type] # a stand-in without names of its own

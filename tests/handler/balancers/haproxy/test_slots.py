@@ -213,13 +213,13 @@ def test_a_slot_that_another_client_has_named_is_theirs(haproxy: Haproxy) -> Non
     assert "127.0.0.1:81 payments" in haproxy.ask(f"show map {haproxy.map}")
 
 
-@pytest.mark.parametrize(("named", "told"), [("payments", "payments"), (None, "an unnamed server")])
-def test_no_member_is_put_where_another_server_is(haproxy: Haproxy, named: str | None, told: str) -> None:
+@pytest.mark.parametrize(("named", "message"), [("payments", "payments"), (None, "an unnamed server")])
+def test_no_member_is_put_where_another_server_is(haproxy: Haproxy, named: str | None, message: str) -> None:
     if named is not None:
         haproxy.ask(f"add map {haproxy.map} 127.0.0.1:81 {named}")
     haproxy.ask("set server web/slot2 addr 127.0.0.1 port 81")
     before = haproxy.ask(f"show map {haproxy.map}")
-    with pytest.raises(Permanent, match=f"127.0.0.1:81 is the place of {told} already"):
+    with pytest.raises(Permanent, match=f"127.0.0.1:81 is the place of {message} already"):
         a_driver(haproxy).join(a_name(), "127.0.0.1", 81)
     assert haproxy.ask(f"show map {haproxy.map}") == before
 

@@ -21,7 +21,7 @@ def test_an_appliance_tells_its_version_and_what_time_it_is(tmp_path: Path, ahea
     assert clock.verdict is verdict
 
 
-def test_a_refused_password_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_refused_password_is_reported_with_what_to_do(tmp_path: Path) -> None:
     with netscaler_stage(tmp_path) as stage:
         stage.password = "another"
         version, clock = asked(stage.driver().checks("ns"), 10.0)

@@ -36,7 +36,7 @@ def test_a_member_is_bound_by_its_name_and_waits_disabled(stage: NetscalerStage)
 
 
 @pytest.mark.parametrize(
-    ("declared", "told"),
+    ("declared", "sent"),
     [
         ({}, {"graceful": "YES"}),
         ({"delay": 90.0}, {"graceful": "YES", "delay": 90}),
@@ -44,14 +44,14 @@ def test_a_member_is_bound_by_its_name_and_waits_disabled(stage: NetscalerStage)
     ],
 )
 def test_a_member_is_drained_gracefully_for_as_long_as_declared(
-    stage: NetscalerStage, declared: Mapping[str, object], told: Mapping[str, object]
+    stage: NetscalerStage, declared: Mapping[str, object], sent: Mapping[str, object]
 ) -> None:
     name, driver = a_name(), stage.driver(**declared)
     driver.join(name, "10.0.0.7", 80)
     driver.enable(name)
     stage.members[name, 80].connections = 3
     driver.drain(name)
-    assert stage.members[name, 80].disabled_with == told
+    assert stage.members[name, 80].disabled_with == sent
     assert driver.registrations()[name].connections == 3
     assert state_of(driver, name) is DRAINING
     stage.there.finish(name)
@@ -114,7 +114,7 @@ def test_a_server_object_that_something_else_uses_stays(stage: NetscalerStage) -
     assert stage.there.servers == {}
 
 
-def test_an_address_of_another_server_object_is_told_and_nothing_is_bound(stage: NetscalerStage) -> None:
+def test_an_address_of_another_server_object_is_reported_and_nothing_is_bound(stage: NetscalerStage) -> None:
     stage.there.servers["by-hand"] = "10.0.0.7"
     with pytest.raises(Permanent, match=r"its address 10\.0\.0\.7 belongs to another server object"):
         stage.balancer.join(a_name(), "10.0.0.7", 80)
@@ -162,7 +162,7 @@ def test_the_secondary_of_a_pair_is_told_apart(stage: NetscalerStage) -> None:
         stage.balancer.join(a_name(), "10.0.0.7", 80)
 
 
-def test_a_user_who_may_only_look_is_told_what_is_lacking(stage: NetscalerStage) -> None:
+def test_the_message_for_a_user_who_may_only_look_says_what_is_lacking(stage: NetscalerStage) -> None:
     stage.there.forbidden = True
     assert stage.balancer.registrations() == {}
     with pytest.raises(Permanent, match="extend its policy"):

@@ -35,7 +35,7 @@ def test_a_pool_that_is_being_changed_is_no_problem(stage: OctaviaStage) -> None
     assert looks(stage)["state"].verdict is UNKNOWN
 
 
-def test_a_pool_in_error_is_told_with_how_to_correct_it(stage: OctaviaStage) -> None:
+def test_a_pool_in_error_is_reported_with_how_to_correct_it(stage: OctaviaStage) -> None:
     stage.pool.status = "ERROR"
 
     state = looks(stage)["state"]
@@ -59,7 +59,7 @@ def test_a_pool_in_error_is_told_with_how_to_correct_it(stage: OctaviaStage) -> 
         ),
     ],
 )
-def test_what_is_not_there_is_told_with_where_to_look(
+def test_what_is_not_there_is_reported_with_where_to_look(
     stage: OctaviaStage, fields: dict[str, object], words: str, remedy: str
 ) -> None:
     state = looks(stage, **fields)["state"]

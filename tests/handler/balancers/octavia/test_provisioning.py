@@ -111,7 +111,7 @@ def test_everything_is_pending_while_a_part_is(stage: Stage) -> None:
         driver.create(LISTENER, driver.parts())
 
 
-def test_octavia_is_told_every_property(stage: Stage) -> None:
+def test_every_property_is_sent_to_octavia(stage: Stage) -> None:
     declared = replace(
         PLAIN,
         vip=Vip(subnet=SUBNET, address="192.0.2.10", admin_state_up=False),
@@ -124,9 +124,9 @@ def test_octavia_is_told_every_property(stage: Stage) -> None:
     )
     bring(stage.driver(declared), next_to_make)
     ids = {part.kind: part.id for part in stage.octavia.parts.values()}
-    told = {kind: {key: value for key, value in body.items() if key not in {"name", "description"}}
+    created = {kind: {key: value for key, value in body.items() if key not in {"name", "description"}}
             for kind, body in stage.octavia.bodies.items()}  # fmt: skip
-    assert told == {
+    assert created == {
         "loadbalancers": {"vip_subnet_id": SUBNET, "vip_address": "192.0.2.10", "admin_state_up": False},
         "listeners": {
             "loadbalancer_id": ids["loadbalancers"],
@@ -156,7 +156,7 @@ def test_octavia_is_told_every_property(stage: Stage) -> None:
     }
 
 
-def test_a_ping_is_told_nothing_of_pages(stage: Stage) -> None:
+def test_a_ping_monitor_has_no_properties_of_pages(stage: Stage) -> None:
     bring(stage.driver(), next_to_make)
     assert not {"http_method", "url_path", "expected_codes"} & stage.octavia.bodies["healthmonitors"].keys()
     assert stage.octavia.bodies["listeners"]["connection_limit"] == -1
@@ -216,7 +216,7 @@ def test_what_makes_no_sense_proves_nothing(stage: Stage, body: bytes) -> None:
         stage.driver().parts()
 
 
-def test_a_quota_is_said_and_permanent(stage: Stage) -> None:
+def test_a_quota_is_reported_and_permanent(stage: Stage) -> None:
     stage.wire.script("POST /lbaas/loadbalancers", error(403, "Quota has been met for resources: Load Balancer"))
     with pytest.raises(Permanent, match="quota"):
         stage.driver().create(LB, {})

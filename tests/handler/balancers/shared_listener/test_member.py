@@ -28,16 +28,16 @@ class Program:
     """What a member program would be told."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.listening: socket.socket | None = None
         self.connections = 0
 
     async def start(self, listening: socket.socket) -> None:
-        self.told.append("start")
+        self.calls.append("start")
         self.listening = listening
 
     async def stop(self) -> None:
-        self.told.append("stop")
+        self.calls.append("stop")
         assert self.listening is not None
         self.listening.close()
 
@@ -99,7 +99,7 @@ def test_a_member_gives_its_name_and_waits(tmp_path: Path) -> None:
             assert await heard(wire) == a_hello()
             wire.send(Welcome(holder="h1"))
             assert await report(wire) == Active(connections=0)
-        assert program.told == []
+        assert program.calls == []
 
     asyncio.run(scene())
 
@@ -119,7 +119,7 @@ def test_start_hands_the_socket_over_and_stop_is_answered_with_the_connections_l
                 assert await report(wire) == Active(connections=2)
                 wire.send(Stop())
                 assert await report(wire) == Stopped(connections=2)
-        assert program.told == ["start", "stop"]
+        assert program.calls == ["start", "stop"]
 
     asyncio.run(scene())
 
@@ -178,7 +178,7 @@ def test_a_lost_holder_changes_nothing_and_the_next_is_given_the_socket(tmp_path
                     assert carried is not None
                     with carried:
                         assert carried.getsockname() == listening.getsockname()
-        assert program.told == ["start"]
+        assert program.calls == ["start"]
 
     asyncio.run(scene())
 
@@ -194,7 +194,7 @@ def test_a_dismissed_member_stops_and_gives_nothing_back(tmp_path: Path) -> None
                     wire.send(Start(), listening)
                     await report(wire)
                     wire.send(Dismiss())
-                    while program.told != ["start", "stop"]:
+                    while program.calls != ["start", "stop"]:
                         await report(wire) if program.connections else await asyncio.sleep(0.01)
                 async with gate.visitor() as wire:
                     assert await heard(wire) == a_hello(of="h1")

@@ -45,21 +45,23 @@ def stage() -> Iterator[CloudstackStage]:
 # Error codes.
 
 
-@pytest.mark.parametrize(("code", "kind", "said"), CODES)
-def test_a_deployment_is_refused_at_once(stage: CloudstackStage, code: int, kind: type[DriverError], said: str) -> None:
+@pytest.mark.parametrize(("code", "kind", "message"), CODES)
+def test_a_deployment_is_refused_at_once(
+    stage: CloudstackStage, code: int, kind: type[DriverError], message: str
+) -> None:
     stage.wire.script("deployVirtualMachine", *[error(code, "come back later")] * 2)
-    with pytest.raises(kind, match=said) as raised:
+    with pytest.raises(kind, match=message) as raised:
         stage.driver().create(stage.launch())
     assert type(raised.value) is kind
     assert stage.wire.vms == {}
 
 
-@pytest.mark.parametrize(("code", "kind", "said"), [each for each in CODES if each[0] >= 430 and each[0] != 503])
+@pytest.mark.parametrize(("code", "kind", "message"), [each for each in CODES if each[0] >= 430 and each[0] != 503])
 def test_a_deployment_is_refused_by_its_job_and_leaves_no_machine(
-    stage: CloudstackStage, code: int, kind: type[DriverError], said: str
+    stage: CloudstackStage, code: int, kind: type[DriverError], message: str
 ) -> None:
     stage.wire.failing.append((code, "come back later"))
-    with pytest.raises(kind, match=said) as raised:
+    with pytest.raises(kind, match=message) as raised:
         stage.driver().create(stage.launch())
     assert type(raised.value) is kind
     assert stage.wire.alive == []

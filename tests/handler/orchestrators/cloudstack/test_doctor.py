@@ -59,14 +59,14 @@ def test_without_its_zone_nothing_in_it_is_looked_for(stage: CloudstackStage) ->
     assert found["offering"] == [OK]
 
 
-def test_groups_that_may_outgrow_the_account_are_told(stage: CloudstackStage) -> None:
+def test_groups_that_may_outgrow_the_account_are_reported(stage: CloudstackStage) -> None:
     stage.wire.quota = 17
     (quota,) = looks(stage.driver(), most=18)["quota"]
 
     assert quota.words.startswith("there is room for 17 more machines, and groups may want 18")
 
 
-def test_wrong_keys_are_told_check_by_check_and_never_shown(stage: CloudstackStage) -> None:
+def test_wrong_keys_are_reported_check_by_check_and_never_shown(stage: CloudstackStage) -> None:
     stage.secrets["SECRET"] = "not it"
     found = looks(stage.driver(), a_machine_recipe())
 
@@ -82,7 +82,7 @@ def test_nothing_is_changed(stage: CloudstackStage) -> None:
     assert {command for command, _ in stage.wire.calls if not command.startswith("list")} == set()
 
 
-def test_a_clock_that_is_wrong_is_told() -> None:
+def test_a_clock_that_is_wrong_is_reported() -> None:
     with cloudstack_stage(clock=lambda: Instant(time.time() + 90.0)) as stage:
         (clock,) = looks(stage.driver())["clock"]
 

@@ -148,7 +148,7 @@ def test_a_look_at_a_job_that_fails_says_nothing_about_the_job(stage: Cloudstack
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "said"),
+    ("code", "kind", "message"),
     [
         pytest.param(533, Transient, "no host has room", id="capacity passes"),
         pytest.param(530, Transient, "no host has room", id="failures pass"),
@@ -156,11 +156,11 @@ def test_a_look_at_a_job_that_fails_says_nothing_about_the_job(stage: Cloudstack
     ],
 )
 def test_what_a_failed_deployment_leaves_behind_is_removed(
-    stage: CloudstackStage, code: int, kind: type[DriverError], said: str
+    stage: CloudstackStage, code: int, kind: type[DriverError], message: str
 ) -> None:
     stage.wire.failing.append((code, "no host has room"))
 
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         stage.driver().create(stage.launch())
 
     assert stage.wire.alive == []
@@ -285,7 +285,7 @@ def test_a_shy_count_does_not_end_a_listing(stage: CloudstackStage) -> None:
         stage.wire.add(name(sequence))
     page = stage.wire._page
     stage.wire._page = lambda kind, found, given: (  # type: ignore[method-assign]
-        said | {"count": len(said[kind])} if (said := page(kind, found, given)) else said
+        answer | {"count": len(answer[kind])} if (answer := page(kind, found, given)) else answer
     )
 
     listing = stage.driver().list(WEB)
@@ -400,15 +400,15 @@ def test_no_error_and_no_log_tells_a_secret(stage: CloudstackStage, caplog: pyte
         answered(f"<html>{KEY}".encode(), status=500),
         answered(SECRET.encode()),
     ]
-    said = []
+    errors = []
     for fault in faults:
         stage.wire.script("deployVirtualMachine", fault)
         with pytest.raises(DriverError) as raised:
             stage.driver().create(stage.launch())
-        said.append(f"{raised.value} {raised.value.__cause__!r}")
+        errors.append(f"{raised.value} {raised.value.__cause__!r}")
         stage.wire.vms.clear()
 
-    assert not [line for line in [*said, caplog.text] if KEY in line or SECRET in line]
+    assert not [line for line in [*errors, caplog.text] if KEY in line or SECRET in line]
 
 
 # The wire.
@@ -444,10 +444,12 @@ def test_no_redirection_is_followed(stage: CloudstackStage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wait"), [("7", 7.0), ("999999", 3600.0), ("-1", None), ("soon", None), ("²", None), ("", None)]
+    ("message", "wait"), [("7", 7.0), ("999999", 3600.0), ("-1", None), ("soon", None), ("²", None), ("", None)]
 )
-def test_the_other_sides_wish_to_be_left_alone_is_heard(stage: CloudstackStage, said: str, wait: float | None) -> None:
-    headers = (("Retry-After", said.encode().decode("latin-1")),)
+def test_the_other_sides_wish_to_be_left_alone_is_heard(
+    stage: CloudstackStage, message: str, wait: float | None
+) -> None:
+    headers = (("Retry-After", message.encode().decode("latin-1")),)
     stage.wire.script("listVirtualMachines", answered(b"{}", status=503, headers=headers))
 
     with pytest.raises(Transient) as refused:

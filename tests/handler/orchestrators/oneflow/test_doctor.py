@@ -30,7 +30,7 @@ def test_a_role_in_order_is_found_in_order(stage: OneflowStage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("changes", "message"),
     [
         pytest.param({"elasticity_policies": [{"type": "CHANGE"}]}, "1 policies of its own", id="policies"),
         pytest.param({"scheduled_policies": [{"type": "CHANGE"}]}, "1 policies of its own", id="schedules"),
@@ -39,13 +39,13 @@ def test_a_role_in_order_is_found_in_order(stage: OneflowStage) -> None:
     ],
 )
 def test_what_would_fight_is_named_with_the_way_to_correct_it(
-    stage: OneflowStage, told: Mapping[str, Any], said: str
+    stage: OneflowStage, changes: Mapping[str, Any], message: str
 ) -> None:
-    stage.flow.role(3, "node").update(told)
+    stage.flow.role(3, "node").update(changes)
     found = looks(stage.driver(), RECIPE)
 
     assert [each for each, seen in verdicts(found).items() if PROBLEM in seen] == ["role"]
-    assert said in found["role"][0].words
+    assert message in found["role"][0].words
     assert "oneflow update 3" in found["role"][0].remedy
 
 
@@ -58,16 +58,16 @@ def test_a_service_of_another_owner_is_a_problem(stage: OneflowStage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"), [({"automatic_deletion": True}, "is deleted when"), ({"state": 4}, "is WARNING")]
+    ("changes", "message"), [({"automatic_deletion": True}, "is deleted when"), ({"state": 4}, "is WARNING")]
 )
 def test_a_service_that_goes_or_does_not_scale_is_a_problem(
-    stage: OneflowStage, told: Mapping[str, Any], said: str
+    stage: OneflowStage, changes: Mapping[str, Any], message: str
 ) -> None:
-    stage.flow.services[3].update(told)
+    stage.flow.services[3].update(changes)
     found = looks(stage.driver(), RECIPE)
 
     assert verdicts(found)["service"] == [PROBLEM]
-    assert said in found["service"][0].words
+    assert message in found["service"][0].words
 
 
 def test_nodes_that_are_no_members_are_named(stage: OneflowStage) -> None:
@@ -94,7 +94,7 @@ def test_what_a_profile_names_and_is_not_there_is_a_problem(
     assert [each for each, seen in found.items() if PROBLEM in seen] == what
 
 
-def test_a_wrong_password_is_told_and_never_shown(stage: OneflowStage) -> None:
+def test_a_wrong_password_is_reported_and_never_shown(stage: OneflowStage) -> None:
     stage.secrets["PASSWORD"] = "not it"
     found = looks(stage.driver(), RECIPE)
 

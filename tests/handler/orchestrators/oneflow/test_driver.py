@@ -106,7 +106,7 @@ def test_a_service_that_is_at_something_is_left_alone(stage: OneflowStage, state
     assert (stage.flow.count("PUT"), stage.flow.count("scale")) == (0, 0)
 
 
-def test_what_has_failed_is_told_to_recover_and_its_newcomer_is_taken(stage: OneflowStage) -> None:
+def test_what_has_failed_is_asked_to_recover_and_its_newcomer_is_taken(stage: OneflowStage) -> None:
     stage.wire.quota = 0
     with pytest.raises(Full):
         stage.driver().create(stage.launch())
@@ -120,15 +120,15 @@ def test_what_has_failed_is_told_to_recover_and_its_newcomer_is_taken(stage: One
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         pytest.param({"service": "nix"}, "no service .* is called 'nix'", id="service"),
         pytest.param({"service": "44"}, "Error getting document", id="service by id"),
         pytest.param({"role": "nix"}, "has no role nix: its roles are node", id="role"),
     ],
 )
-def test_what_is_not_there_is_permanent(stage: OneflowStage, fields: Mapping[str, Any], said: str) -> None:
-    with pytest.raises(Permanent, match=said):
+def test_what_is_not_there_is_permanent(stage: OneflowStage, fields: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(Permanent, match=message):
         stage.driver().create(stage.launch(**fields))
 
 
@@ -150,7 +150,7 @@ def test_a_profile_of_another_kind_is_refused(stage: OneflowStage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "standing"),
+    ("changes", "standing"),
     [
         pytest.param({}, 1, id="foreign"),
         pytest.param({"user_template": {"TRIMTAB": "web-zzzzzz-1", "TRIMTAB_VM": "7"}}, 0, id="another owner's"),
@@ -163,11 +163,11 @@ def test_a_profile_of_another_kind_is_refused(stage: OneflowStage) -> None:
     ],
 )
 def test_only_nodes_that_run_and_are_free_are_taken(
-    stage: OneflowStage, told: Mapping[str, Any], standing: int
+    stage: OneflowStage, changes: Mapping[str, Any], standing: int
 ) -> None:
     own = stage.flow.service("old", "node", nodes=1)
     vm = stage.wire.vms[stage.flow.nodes(own, "node")[0]]
-    for name, value in told.items():
+    for name, value in changes.items():
         setattr(vm, name, value)
 
     assert stage.driver().standing(stage.launch(service="old").profile) == standing
@@ -269,7 +269,7 @@ def test_a_secret_that_cannot_be_read_is_permanent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "kind"),
+    ("status", "message", "kind"),
     [
         (500, "Service cannot be scaled in state: SCALING", Transient),
         (500, "Role zz not found", Permanent),
@@ -284,9 +284,9 @@ def test_a_secret_that_cannot_be_read_is_permanent() -> None:
         (429, "", Transient),
     ],
 )
-def test_refusals_pass_or_do_not(status: int, said: str, kind: type) -> None:
-    assert type(refusal(status, said, "prod")) is kind or isinstance(refusal(status, said, "prod"), kind)
-    assert isinstance(refusal(status, said, "prod"), Transient) is (kind is Transient)
+def test_refusals_pass_or_do_not(status: int, message: str, kind: type) -> None:
+    assert type(refusal(status, message, "prod")) is kind or isinstance(refusal(status, message, "prod"), kind)
+    assert isinstance(refusal(status, message, "prod"), Transient) is (kind is Transient)
 
 
 _JSON = st.recursive(
@@ -394,7 +394,7 @@ def test_a_failure_reaches_all_that_wait_and_not_the_next_caller(raised: DriverE
     assert together.ask(MemberName("a")) == 1
 
 
-def test_a_fault_of_our_own_is_told_and_answers_no_later_call() -> None:
+def test_a_fault_of_our_own_is_reported_and_answers_no_later_call() -> None:
     faults = [ValueError("a fault")]
 
     def do(asked: Sequence[int]) -> Mapping[int, int | DriverError]:

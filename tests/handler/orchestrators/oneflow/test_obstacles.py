@@ -39,7 +39,7 @@ def test_what_scales_or_will_by_itself_is_in_no_ones_way(state: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("service", "states", "said"),
+    ("service", "states", "message"),
     [
         pytest.param(
             a_service("WARNING", 1, 2, 3),
@@ -78,13 +78,13 @@ def test_what_scales_or_will_by_itself_is_in_no_ones_way(state: str) -> None:
         ),
     ],
 )
-def test_a_person_is_told_what_is_waited_for_and_what_to_do(
-    service: Service, states: Sequence[tuple[int, int]], said: str
+def test_an_obstacle_says_what_is_waited_for_and_what_to_do(
+    service: Service, states: Sequence[tuple[int, int]], message: str
 ) -> None:
-    told = in_the_way(service, machines(*states))
+    obstacle = in_the_way(service, machines(*states))
 
-    assert told.startswith(f"it is {service.state}, and ") or "being removed" in told
-    assert said in told
+    assert obstacle.startswith(f"it is {service.state}, and ") or "being removed" in obstacle
+    assert message in obstacle
 
 
 @pytest.mark.parametrize("state", STATES)

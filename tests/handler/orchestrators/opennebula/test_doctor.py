@@ -53,7 +53,7 @@ def test_what_a_profile_names_and_is_not_there_is_a_problem_of_its_own(
     assert found[what][-1].remedy == f"put the {what} back, or name another in the profile"
 
 
-def test_a_wrong_password_is_told_and_never_shown(stage: OpennebulaStage) -> None:
+def test_a_wrong_password_is_reported_and_never_shown(stage: OpennebulaStage) -> None:
     stage.secrets["PASSWORD"] = "not it"
     found = looks(stage.driver(), a_template_recipe())
 

@@ -231,10 +231,10 @@ def test_every_state_of_an_active_machine_has_its_meaning(
 
 
 def test_no_state_that_pyone_knows_is_forgotten() -> None:
-    told_apart = {word for words in _OF_LCM.values() for word in words.split()}
+    distinct = {word for words in _OF_LCM.values() for word in words.split()}
     assert {state.value for state in pyone.VM_STATE} == {*STATES, pyone.VM_STATE.ACTIVE, pyone.VM_STATE.DONE}
     assert {state.value for state in pyone.LCM_STATE} | set(_NEWER_THAN_PYONE.values()) == set(LCM_STATES)
-    assert {word for word, _ in LCM_STATES.values()} == told_apart
+    assert {word for word, _ in LCM_STATES.values()} == distinct
 
 
 def test_a_state_that_is_not_known_says_nothing(stage: OpennebulaStage) -> None:
@@ -253,7 +253,7 @@ def test_a_state_that_is_not_known_says_nothing(stage: OpennebulaStage) -> None:
         pytest.param(3, 3, "RUNNING", id="that was before"),
     ],
 )
-def test_what_opennebula_complains_of_is_told_with_the_state(
+def test_what_opennebula_complains_of_is_reported_with_the_state(
     stage: OpennebulaStage, state: int, lcm: int, word: str
 ) -> None:
     vm = stage.wire.member(name(), state=state, lcm=lcm, looks=1000)
@@ -304,7 +304,7 @@ def test_pages_that_end_on_the_border_are_read_to_the_end(stage: OpennebulaStage
     assert (len(listing.servers), listing.complete) == (count, True)
 
 
-def happening(stage: OpennebulaStage, at: Callable[[int], None]) -> None:
+def changing(stage: OpennebulaStage, at: Callable[[int], None]) -> None:
     """Between two looks at the pool, whose number is told."""
     looks: list[str] = []
 
@@ -327,7 +327,7 @@ def test_a_machine_that_moves_over_the_border_of_pages_while_others_go_is_seen(
         if look == 2:
             machines[where].state = machines[149 - where].state = DONE
 
-    happening(stage, go)
+    changing(stage, go)
     listing = stage.driver().list(WEB)
 
     assert listing.complete
@@ -339,7 +339,7 @@ def test_machines_that_come_while_a_pool_is_read_hide_no_other(stage: Opennebula
     stage.wire.descending = descending
     for sequence in range(1, 251):
         stage.wire.member(name(sequence))
-    happening(stage, lambda look: [stage.wire.member(name(1000 * look + more)) for more in range(30)] and None)
+    changing(stage, lambda look: [stage.wire.member(name(1000 * look + more)) for more in range(30)] and None)
 
     listing = stage.driver().list(WEB)
 
@@ -354,7 +354,7 @@ def test_a_pool_that_changes_all_the_time_is_not_all(stage: OpennebulaStage) -> 
         for vm in machines[1000 - 100 * look :][:100] if look > 1 else ():  # what has been read already, and more
             vm.state = DONE
 
-    happening(stage, go)
+    changing(stage, go)
     listing = stage.driver().list(WEB)
 
     assert not listing.complete
@@ -401,14 +401,16 @@ def test_an_entry_that_makes_no_sense_leaves_the_listing_partial(stage: Opennebu
 # Removing.
 
 
-@pytest.mark.parametrize(("hard", "said"), [(False, ["terminate"]), (True, ["terminate-hard"])])
-def test_the_guest_is_asked_unless_the_cloud_is_to_be_hard(stage: OpennebulaStage, hard: bool, said: list[str]) -> None:
+@pytest.mark.parametrize(("hard", "actions"), [(False, ["terminate"]), (True, ["terminate-hard"])])
+def test_the_guest_is_asked_unless_the_cloud_is_to_be_hard(
+    stage: OpennebulaStage, hard: bool, actions: list[str]
+) -> None:
     cloud = stage.driver(hard=hard)
     made = cloud.create(stage.launch())
 
     cloud.destroy(name(), grace=30.0)
 
-    assert stage.wire.vms[int(made.id)].calls == said
+    assert stage.wire.vms[int(made.id)].calls == actions
     assert cloud.find(name()) is None
 
 
@@ -524,7 +526,7 @@ def test_another_users_machine_is_no_foreign_member_that_could_be_given(stage: O
         stage.driver().mark(str(theirs.id), stage.launch(5).id)
 
 
-def test_a_name_that_several_machines_have_is_told_with_their_ids(stage: OpennebulaStage) -> None:
+def test_a_name_that_several_machines_have_is_reported_with_their_ids(stage: OpennebulaStage) -> None:
     both = [stage.foreign_member("database") for _ in range(2)]
 
     with pytest.raises(Permanent, match=rf"write the id .*{both[1]}.*{both[0]}"):
@@ -544,7 +546,7 @@ def test_a_machine_that_is_given_keeps_its_name_and_attributes(stage: Opennebula
 
 
 @pytest.mark.parametrize(
-    ("code", "text", "kind", "said"),
+    ("code", "text", "kind", "message"),
     [
         pytest.param(AUTHENTICATION, "no", Permanent, "check user and password", id="authentication"),
         pytest.param(AUTHORISATION, "Not authorized", Permanent, "what the user may use", id="authorisation"),
@@ -559,11 +561,11 @@ def test_a_machine_that_is_given_keeps_its_name_and_attributes(stage: Opennebula
     ],
 )
 def test_every_refusal_is_transient_or_permanent_and_says_why(
-    stage: OpennebulaStage, code: int, text: str, kind: type[DriverError], said: str
+    stage: OpennebulaStage, code: int, text: str, kind: type[DriverError], message: str
 ) -> None:
     stage.wire.script("template.instantiate", *[refused(code, f"[one.template.instantiate] {text}")] * 2)
 
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         stage.driver().create(stage.launch())
 
     assert stage.wire.alive == []
@@ -595,15 +597,15 @@ def test_no_error_and_no_log_tells_a_secret(stage: OpennebulaStage, caplog: pyte
                  b"<int>1</int></value></member><member><name>faultString</name><value><string>s3cr-et:&amp; "
                  b"&lt;of the wire&gt;</string></value></member></struct></value></fault></methodResponse>"),
     ]  # fmt: skip
-    said = []
+    errors = []
     for fault in faults:
         stage.wire.script("template.instantiate", fault)
         with pytest.raises(DriverError) as raised:
             stage.driver().create(stage.launch())
-        said.append(f"{raised.value} {raised.value.__cause__!r}")
+        errors.append(f"{raised.value} {raised.value.__cause__!r}")
         stage.wire.vms.clear()
 
-    assert not [line for line in [*said, caplog.text] if PASSWORD in line]
+    assert not [line for line in [*errors, caplog.text] if PASSWORD in line]
 
 
 # The wire.

@@ -132,7 +132,7 @@ def beside(stage: OpenstackStage, what: str, *parts: MemberPart, most: int = 4, 
         ),
     ],
 )
-def test_quotas_of_other_services_are_told_in_members(
+def test_quotas_of_other_services_are_reported_in_members(
     stage: OpenstackStage, what: str, parts: tuple[MemberPart, ...], quota: dict[str, int], words: str
 ) -> None:
     stage.neutron.quota = {kind: most for kind, most in quota.items() if kind in {"ports", "floatingips"}}
@@ -161,7 +161,7 @@ def test_the_disk_that_a_server_starts_from_is_a_volume_too(stage: OpenstackStag
         pytest.param({}, DISKS, "part a, part b", id="parts"),
     ],
 )
-def test_a_cloud_without_block_storage_is_told_of_each_profile_that_needs_it(
+def test_a_cloud_without_block_storage_is_a_finding_for_each_profile_that_needs_it(
     stage: OpenstackStage, fields: dict[str, object], parts: tuple[MemberPart, ...], needs: str
 ) -> None:
     def found() -> list[Look]:
@@ -195,14 +195,14 @@ def test_a_neutron_that_tells_no_quotas_is_no_problem(stage: OpenstackStage) -> 
     assert look.verdict is UNKNOWN
 
 
-def test_cores_that_are_used_up_are_told(stage: OpenstackStage) -> None:
+def test_cores_that_are_used_up_are_reported(stage: OpenstackStage) -> None:
     stage.nova.cores = 0
     (quota,) = looks(stage.driver())["quota"]
 
     assert (quota.verdict, quota.words.startswith("no cores left")) == (PROBLEM, True)
 
 
-def test_a_wrong_secret_is_told_and_never_shown(stage: OpenstackStage) -> None:
+def test_a_wrong_secret_is_reported_and_never_shown(stage: OpenstackStage) -> None:
     stage.secrets["SECRET"] = "not it"
     found = looks(stage.driver(), a_server_recipe())
 
@@ -217,7 +217,7 @@ def test_nothing_is_changed(stage: OpenstackStage) -> None:
     assert {call for call in stage.wire.calls if not call.startswith("GET ")} == {"POST /auth/tokens"}
 
 
-def test_a_clock_that_is_wrong_is_told() -> None:
+def test_a_clock_that_is_wrong_is_reported() -> None:
     with openstack_stage(clock=lambda: Instant(time.time() - 90.0)) as stage:
         (clock,) = looks(stage.driver())["clock"]
 

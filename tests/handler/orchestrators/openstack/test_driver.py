@@ -163,7 +163,7 @@ def test_a_server_of_another_owner_under_the_name_is_not_taken_for_ours_nor_doub
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "kind", "said"),
+    ("status", "message", "kind", "pattern"),
     [
         pytest.param(403, "Quota exceeded for cores: Requested 1", Permanent, "quota: Quota exceeded", id="quota"),
         pytest.param(403, "Maximum number of ports exceeded", Permanent, "quota: Maximum", id="quota of ports"),
@@ -181,11 +181,11 @@ def test_a_server_of_another_owner_under_the_name_is_not_taken_for_ours_nor_doub
     ],
 )
 def test_refusals_are_told_apart(
-    stage: OpenstackStage, status: int, message: str, kind: type[Exception], said: str
+    stage: OpenstackStage, status: int, message: str, kind: type[Exception], pattern: str
 ) -> None:
     stage.wire.script("POST /servers", error(status, message))
 
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=pattern):
         stage.driver().create(stage.launch())
 
 
@@ -317,7 +317,7 @@ def nic(address: str, *, version: int = 4, kind: str = "fixed") -> dict[str, Any
         pytest.param(Reach(network="back", version=6), None, id="nothing fits"),
     ],
 )
-def test_a_member_is_reached_where_its_profile_said_when_it_was_made(
+def test_a_member_is_reached_by_the_address_that_its_profile_named_when_it_was_made(
     stage: OpenstackStage, reach: Reach, address: str | None
 ) -> None:
     made = stage.driver().create(stage.launch(reach=reach))
@@ -364,7 +364,7 @@ def test_whatever_is_answered_is_read_or_not_a_server(body: Any) -> None:
 # Removing.
 
 
-def test_a_server_is_told_to_stop_and_deleted_once_it_has(stage: OpenstackStage) -> None:
+def test_a_server_is_asked_to_stop_and_deleted_once_it_has(stage: OpenstackStage) -> None:
     stage.nova.stops = 5
     cloud = stage.driver()
     cloud.create(stage.launch())

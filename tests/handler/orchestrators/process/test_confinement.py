@@ -115,14 +115,14 @@ def test_a_file_that_grows_too_large_ends_the_program_that_writes_it(
     assert stage.log(launch).stat().st_size == MIB
 
 
-@pytest.mark.parametrize(("new_privileges", "said"), [(False, "1"), (True, "0")])
+@pytest.mark.parametrize(("new_privileges", "ending"), [(False, "1"), (True, "0")])
 def test_privileges_are_gained_only_where_that_is_declared(
-    new_privileges: bool, said: str, box: ProcessOrchestrator, stage: ProcessStage
+    new_privileges: bool, ending: str, box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
     made = box.create(stage.launch(recipe=a_recipe(new_privileges=new_privileges)))
 
     status = Path(f"/proc/{pid_of(made)}/status").read_text()
-    assert f"NoNewPrivs:\t{said}\n" in status
+    assert f"NoNewPrivs:\t{ending}\n" in status
 
 
 def test_limits_that_this_process_may_not_give_are_refused_and_no_member_is_made(tmp_path: Path) -> None:
@@ -207,21 +207,21 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "ending"),
     [
         pytest.param(("sh", "-c", "exit 3"), "ended by itself with status 3", id="by itself"),
         pytest.param(("sh", "-c", "kill -SEGV $$"), "ended by signal 11 (SIGSEGV)", id="by a signal"),
     ],
 )
 def test_the_end_of_a_member_is_known_to_the_driver_that_saw_it(
-    command: tuple[str, ...], said: str, box: ProcessOrchestrator, stage: ProcessStage
+    command: tuple[str, ...], ending: str, box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
     launch = stage.launch(recipe=a_recipe(command))
 
     box.create(launch)
 
     until(lambda: box.find(launch.id.name) is None)
-    assert box.ending(launch.id.name) == said
+    assert box.ending(launch.id.name) == ending
     assert box.ending(stage.launch(2).id.name) == ""
 
 

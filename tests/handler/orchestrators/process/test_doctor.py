@@ -18,7 +18,7 @@ def looked(what: str, directory: Path, **recipe: object):
     return check.look()
 
 
-def test_a_program_that_gains_privileges_is_told_before_it_fails(tmp_path: Path) -> None:
+def test_a_program_that_gains_privileges_is_reported_before_it_fails(tmp_path: Path) -> None:
     program = tmp_path / "ping"
     program.touch()
     program.chmod(0o4755)

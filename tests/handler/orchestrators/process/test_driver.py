@@ -66,7 +66,7 @@ def gone(server: Server) -> bool:
 # What a member is given
 
 
-def test_a_member_is_told_its_name_and_place(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_member_gets_its_name_and_place(box: ProcessOrchestrator, stage: ProcessStage) -> None:
     launch = stage.launch(
         12, recipe=shell('echo "$TRIMTAB_MEMBER $TRIMTAB_INSTALLATION $TRIMTAB_GROUP $TRIMTAB_ADDRESS"; exec sleep 60')
     )
@@ -80,7 +80,9 @@ def test_a_member_is_told_its_name_and_place(box: ProcessOrchestrator, stage: Pr
     )  # which one: `choose_address`; another installation may hold its first choice
 
 
-def test_a_member_starts_in_the_state_directory_which_it_is_told(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_member_starts_in_the_state_directory_which_it_is_reported(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
     launch = stage.launch(recipe=shell('pwd; echo "$TRIMTAB_STATE"; exec sleep 60'))
 
     box.create(launch)
@@ -445,19 +447,21 @@ def test_a_shorter_grace_counts_at_once(box: ProcessOrchestrator, stage: Process
     until(lambda: gone(made))
 
 
-def test_a_member_is_told_to_stop_once_and_again_after_a_restart(box: ProcessOrchestrator, stage: ProcessStage) -> None:
+def test_a_member_is_asked_to_stop_once_and_again_after_a_restart(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
     launch = stage.launch(recipe=shell("trap 'echo told' TERM; echo up; while :; do sleep 0.05; done"))
     box.create(launch)
     printed(stage, launch)
-    told = lambda: stage.log(launch).read_text().split().count("told")  # noqa: E731
+    times = lambda: stage.log(launch).read_text().split().count("told")  # noqa: E731
     for _ in range(3):
         box.destroy(launch.id.name, grace=30.0)
-        until(lambda: told() >= 1)
+        until(lambda: times() >= 1)
 
     stage.driver().destroy(launch.id.name, grace=30.0)
 
-    until(lambda: told() >= 2)
-    assert told() == 2
+    until(lambda: times() >= 2)
+    assert times() == 2
 
 
 def test_everything_that_a_member_started_goes_with_it(

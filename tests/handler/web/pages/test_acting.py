@@ -117,7 +117,7 @@ def test_a_size_says_what_it_does_and_then_shows_by_itself(daemon: Daemon, page:
     assert "for the fair" in daemon.ask("GET", "/api/v1/audit", unix=True).text
 
 
-def test_a_refusal_is_said_in_words_before_and_after(page: Page) -> None:
+def test_a_refusal_is_reported_in_words_before_and_after(page: Page) -> None:
     press(page, "#act-scale")
     enter(page, 9)
     assert "this is refused: more than max" in page.run(_DIALOG)

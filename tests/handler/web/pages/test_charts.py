@@ -78,16 +78,16 @@ def test_values_below_zero_have_room() -> None:
 
 
 def test_a_person_who_points_gets_numbers_and_absence_for_unknown_values() -> None:
-    told = numbers(drawn(a_trace((10, 71.23456), (20, None))))
-    assert told["at"] == [10.0, 20.0, 45.0]  # nothing is joined over the time after the last row
-    assert told["columns"] == [{"label": "load", "kind": "value", "stepped": False, "values": [71.23, None, None]}]
-    assert told["unit"] == "%"
+    shown = numbers(drawn(a_trace((10, 71.23456), (20, None))))
+    assert shown["at"] == [10.0, 20.0, 45.0]  # nothing is joined over the time after the last row
+    assert shown["columns"] == [{"label": "load", "kind": "value", "stepped": False, "values": [71.23, None, None]}]
+    assert shown["unit"] == "%"
 
 
 def test_a_size_goes_on_to_the_end_for_the_script_too() -> None:
-    told = numbers(drawn(a_trace((60, 5.0), (80, 9.5), stepped=True)))
-    assert told["at"] == [60.0, 80.0, 100.0]
-    assert told["columns"][0]["values"] == [5.0, 9.5, 9.5]
+    shown = numbers(drawn(a_trace((60, 5.0), (80, 9.5), stepped=True)))
+    assert shown["at"] == [60.0, 80.0, 100.0]
+    assert shown["columns"][0]["values"] == [5.0, 9.5, 9.5]
 
 
 def test_a_range_is_the_space_between_its_least_and_greatest_values() -> None:

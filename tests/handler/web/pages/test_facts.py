@@ -54,10 +54,10 @@ def test_two_marks_of_one_instant_have_names_of_their_own() -> None:
 
 
 def test_the_why_of_a_decision_is_what_was_measured_by_the_policy_that_spoke() -> None:
-    told = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 4), values=(90.0,), answers=(an_answer(),))
-    (policy,) = told.policies
+    explanation = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 4), values=(90.0,), answers=(an_answer(),))
+    (policy,) = explanation.policies
     silent = replace(policy, policy=PolicyId("in"))
-    lines = why_of(replace(told, policies=(replace(policy, reason=Reason.SCALED_OUT), silent)))
+    lines = why_of(replace(explanation, policies=(replace(policy, reason=Reason.SCALED_OUT), silent)))
     assert len(lines) == 1
     assert lines[0].startswith("out: scaled out; wants 5 members; cpu avg 1m = 90 %")
 
@@ -71,24 +71,24 @@ def test_the_why_of_a_persons_resize_is_the_person() -> None:
 class Asked:
     """A daemon that is asked why."""
 
-    def __init__(self, told: Explanation | None, seconds_later: float) -> None:
-        self.told, self.asked, self.seconds_later = told, 0, seconds_later
+    def __init__(self, explanation: Explanation | None, seconds_later: float) -> None:
+        self.explanation, self.asked, self.seconds_later = explanation, 0, seconds_later
 
     async def why(self, group: GroupId, at: Instant | None) -> Explanation | None:
         self.asked += 1
-        return self.told
+        return self.explanation
 
     def now(self) -> Instant:
         return Instant(NOW + self.seconds_later)
 
 
-def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
-    """Whether a page that is looked at twice says why; ``told`` is in the store from then on."""
+def looked_twice(daemon: Asked, explanation: Explanation | None) -> list[bool]:
+    """Whether a page that is looked at twice says why; ``explanation`` is in the store from then on."""
     gatherer = PageGatherer(cast("Operations", daemon))
 
     async def scene() -> list[bool]:
         first = await gatherer.why(an_event())
-        daemon.told = told
+        daemon.explanation = explanation
         return [bool(first), bool(await gatherer.why(an_event()))]
 
     return asyncio.run(scene())
@@ -96,8 +96,8 @@ def looked_twice(daemon: Asked, told: Explanation | None) -> list[bool]:
 
 def test_a_why_that_is_written_after_the_first_look_is_shown() -> None:
     answer = an_answer(cause=RequestCause.PERSON, by="ada")
-    told = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,))
-    assert looked_twice(Asked(None, seconds_later=1.0), told) == [False, True]
+    explanation = an_explanation(reason=Reason.SCALED_OUT, sizes=(2, 5), values=(), answers=(answer,))
+    assert looked_twice(Asked(None, seconds_later=1.0), explanation) == [False, True]
 
 
 def test_an_old_decision_without_a_why_is_asked_about_once() -> None:

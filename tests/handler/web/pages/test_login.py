@@ -174,7 +174,7 @@ def test_a_token_counts_before_a_session_and_needs_no_csrf_token(daemon: Daemon,
     assert ada.scale(Authorization=f"Bearer {made.out.strip()}", **{"X-Trimtab-CSRF": ""}) == 200
 
 
-def test_wrong_tries_wait_and_are_told_for_how_long(daemon: Daemon) -> None:
+def test_wrong_tries_wait_and_the_page_says_for_how_long(daemon: Daemon) -> None:
     tries = (posted(daemon, "/login", {"user": "mallory", "password": "wrong"}) for _ in range(15))
     waits = next(answer for answer in tries if answer.status != 403)
     assert (waits.status, f"wait {waits.headers['retry-after']} s" in waits.text) == (429, True)

@@ -80,13 +80,13 @@ def test_a_line_that_the_choice_leaves_out_is_in_the_page_and_not_shown() -> Non
 
 
 def test_a_group_whose_size_is_not_changed_says_so() -> None:
-    said = {mode: row(a_glance(replace(a_status(), mode=mode))) for mode in Mode}
-    assert "advises only" in said[Mode.ADVISE]
-    assert "mode off" in said[Mode.OFF]
-    assert 'class="mode"' not in said[Mode.ACT]
+    rows = {mode: row(a_glance(replace(a_status(), mode=mode))) for mode in Mode}
+    assert "advises only" in rows[Mode.ADVISE]
+    assert "mode off" in rows[Mode.OFF]
+    assert 'class="mode"' not in rows[Mode.ACT]
 
 
-def test_no_groups_are_said_to_be_none() -> None:
+def test_a_fleet_without_groups_says_so() -> None:
     assert "No groups are declared" in first_page([], [], Choice())
     assert "No group fits" in first_page([an_outline()], [(row(a_glance()), False)], Choice(words="x"))
 

@@ -152,9 +152,9 @@ def test_a_tick_comes_as_an_event_with_the_parts_of_the_page(tmp_path: Path) -> 
             assert first["parts"].keys() == {"head", "sizes", "conditions", "now", "decisions", "members", "fleet"}
             await site.up.operations.scale(WEB, 4, force=False, by="<b>ada</b>")
             async with asyncio.timeout(PATIENT):
-                while "scaled out 2 → 4" not in (told := (await events.next("tick"))["parts"]["decisions"]):
+                while "scaled out 2 → 4" not in (data := (await events.next("tick"))["parts"]["decisions"]):
                     pass
-            assert "&lt;b&gt;ada&lt;/b&gt;" in told
+            assert "&lt;b&gt;ada&lt;/b&gt;" in data
 
     play(scene, tmp_path)
 
@@ -171,9 +171,9 @@ def test_the_overview_gets_lines_of_changed_and_of_new_groups_and_parts_only_whe
             site.up.bed.declare(text + second)
             await site.up.operations.reload()
             async with asyncio.timeout(PATIENT):
-                while "second" not in (told := await events.next("tick"))["rows"]:
+                while "second" not in (data := await events.next("tick"))["rows"]:
                     pass
-            assert 'data-name="second"' in told["rows"]["second"]
+            assert 'data-name="second"' in data["rows"]["second"]
 
     play(scene, tmp_path)
 
@@ -186,8 +186,8 @@ def test_a_page_that_connects_again_learns_what_it_has_missed(tmp_path: Path) ->
         async with site.events(here[1]) as events:
             assert (await events.next("tick"))["gone"] == ["left"]
         async with site.events("/events?since=anotherlife.7") as events:
-            assert (told := await events.next("tick"))["rows"].keys() == {"web"}
-            assert told["gone"] == []
+            assert (data := await events.next("tick"))["rows"].keys() == {"web"}
+            assert data["gone"] == []
 
     play(scene, tmp_path, model(interval="1h"))
 

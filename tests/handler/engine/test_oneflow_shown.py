@@ -52,8 +52,8 @@ def test_status_and_why_show_what_oneflow_waits_for_and_what_else_scales(stage: 
     until(lambda: not daemon.group()["waits"], log=daemon.log)
 
     assert daemon.group()["condition"] == "warning"
-    for told in (daemon.trimtab("status", "web").out, daemon.trimtab("why", "web").out):
-        assert f"it is WARNING, and scales only after all its nodes run: it waits for node {off} (POWEROFF)" in told
-        assert "OneFlow scales role node as well, by 1 policies of its own" in told
+    for text in (daemon.trimtab("status", "web").out, daemon.trimtab("why", "web").out):
+        assert f"it is WARNING, and scales only after all its nodes run: it waits for node {off} (POWEROFF)" in text
+        assert "OneFlow scales role node as well, by 1 policies of its own" in text
     assert "problem: prod: service shop" in daemon.trimtab("why", "web").out
     assert f"node {off} (POWEROFF)" in daemon.get("/groups/web").text

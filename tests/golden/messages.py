@@ -28,7 +28,7 @@ def metrics_text() -> str:
     return "".join(f"{line}\n" for line in (*sorted(types), *sorted(series)))
 
 
-def told_text() -> str:
+def messages_text() -> str:
     """A notice, the kinds of steps, the words of replies, and each message of the shared listener."""
     words = [json.dumps(sorted(KINDS.values())), json.dumps(sorted(REPLIES.values()))]
     messages = [encode(filled(kind)).decode().rstrip("\n") for kind in get_args(Message)]

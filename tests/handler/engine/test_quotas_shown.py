@@ -30,8 +30,8 @@ def test_status_why_and_metrics_show_the_quota_until_it_is_lifted() -> None:
         daemon.start()
         until(lambda: WAITING in daemon.trimtab("status", "web").out, log=daemon.log)
 
-        said = daemon.trimtab("status", "web").out
-        assert "no room for 2 more: servers 3 of 3: raise the account's limit, or lower max" in said
+        text = daemon.trimtab("status", "web").out
+        assert "no room for 2 more: servers 3 of 3: raise the account's limit, or lower max" in text
         assert daemon.json("status", "web")["condition"] == "warning"
         assert daemon.trimtab("converge", "web", "--dry-run").out == f"{WAITING}\n"
         assert daemon.json("converge", "web", "--dry-run")["quota"] == "servers 3 of 3"
@@ -43,8 +43,8 @@ def test_status_why_and_metrics_show_the_quota_until_it_is_lifted() -> None:
         daemon.json("reload")
         daemon.settled(5)
 
-        told = [event["name"] for event in reversed(daemon.json("history", "web"))]
-        assert [name for name in told if name.startswith("quota")] == ["quota_reached", "quota_leaves_room"]
+        names = [event["name"] for event in reversed(daemon.json("history", "web"))]
+        assert [name for name in names if name.startswith("quota")] == ["quota_reached", "quota_leaves_room"]
         failed = [event for event in daemon.json("history", "web") if event["result"] not in {"done", None}]
         assert failed == []
         assert "no room" not in daemon.trimtab("why", "web").out
