@@ -117,7 +117,7 @@ class Pointer:
     x: str
     title: str
     why: str
-    said: str
+    label: str
     """Title and why."""
 
 

@@ -36,7 +36,7 @@ class VerdictLine:
 
     glyph: str
     truth: str
-    said: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

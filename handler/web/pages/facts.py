@@ -18,7 +18,7 @@ from trigger.explain.explanation import Explanation
 from trigger.explain.words import say, sentence_of
 from trigger.reasons import Reason
 
-_TOLD = frozenset({EventKind.DECISION, EventKind.NOTE})
+_SHOWN = frozenset({EventKind.DECISION, EventKind.NOTE})
 _MARKS_AT_MOST = 40
 _PARTS = 60
 """Of half an hour, for the small charts of a list."""
@@ -81,7 +81,7 @@ class PageGatherer:
         """
         found = await self._operations.why(group, None)
         end = None if window.span is not None else window.end
-        events = await self._operations.history(group, before=end, limit=_MARKS_AT_MOST, kinds=_TOLD)
+        events = await self._operations.history(group, before=end, limit=_MARKS_AT_MOST, kinds=_SHOWN)
         marks = [mark_of(event, await self.why(event)) for event in events]
         now = self._operations.now()
         return Facts(

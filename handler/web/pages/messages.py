@@ -1,4 +1,4 @@
-"""Messages of all groups in trouble, each said once: a cloud that is down is one message, not one for each group."""
+"""Messages of all groups in trouble, each shown once: a cloud that is down is one message, not one for each group."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from handler.web.pages.messages import why
 from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
 from handler.web.pages.setup import setup_page
-from handler.web.pages.streams import FleetNews, OtherTime, PageStreams, Told
+from handler.web.pages.streams import EventData, FleetNews, OtherTime, PageStreams
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
@@ -171,7 +171,7 @@ class Console:
         )
         return HTMLResponse(document(page, main), status, PAGE_HEADERS)
 
-    async def _group(self, group: GroupId) -> Told:
+    async def _group(self, group: GroupId) -> EventData:
         """Render the last half hour of a group once for all who look."""
         beats = self._operations.pulse.beats(group)
         if group not in self._rendered or self._rendered[group][0] != beats:

@@ -32,8 +32,8 @@ from handler.web.pages.windows import Window
 from handler.web.problems import Problem, problem_response
 
 News = frozenset[GroupId]
-Told = dict[str, object]
-"""What an event says: ``parts`` by name; on the first page also ``rows`` of groups with news, and groups ``gone``."""
+EventData = dict[str, object]
+"""The data of an event: ``parts`` by name; on the first page also ``rows`` of groups with news, and groups ``gone``."""
 
 _TOGETHER: Seconds = 0.25
 """Changes within this time are one event."""
@@ -55,14 +55,14 @@ class PageStreams:
         self._streams = Counter[tuple[str, str]]()
 
     def open(
-        self, request: Request, group: GroupId | None, told_of: Callable[[News], Awaitable[Told]], first: News
+        self, request: Request, group: GroupId | None, data_of: Callable[[News], Awaitable[EventData]], first: News
     ) -> Response:
         """Return a stream that ends when the group or the daemon ends, or soon after its caller's rights.
 
         Args:
             request: what asks for it.
             group: the only one that it is about; ``None``: all.
-            told_of: what an event says, given the groups with news. Raises `NoSuch` and `StoreError`.
+            data_of: returns an event's data, given the groups with news. Raises `NoSuch` and `StoreError`.
             first: groups whose news the page has missed.
         """
         actor, grants = actor_of(request), grants_of(request)
@@ -76,8 +76,8 @@ class PageStreams:
             return problem_response(Problem.BUSY, str(error), {"Retry-After": "10"})
         for each in first:
             listener.hear(each)
-        told = self._told(listener, told_of, request.scope.get(AGAIN, lambda: actor), grants)
-        return _Stream(listener, told, self._counted(token))
+        texts = self._events(listener, data_of, request.scope.get(AGAIN, lambda: actor), grants)
+        return _Stream(listener, texts, self._counted(token))
 
     @contextlib.contextmanager
     def _counted(self, token: tuple[str, str]) -> Iterator[None]:
@@ -89,10 +89,10 @@ class PageStreams:
             if not self._streams[token]:
                 del self._streams[token]
 
-    async def _told(
+    async def _events(
         self,
         listener: PulseListener,
-        told_of: Callable[[News], Awaitable[Told]],
+        data_of: Callable[[News], Awaitable[EventData]],
         again: Callable[[], Actor | None],
         grants: Grants,
     ) -> AsyncIterator[str]:
@@ -108,18 +108,18 @@ class PageStreams:
             if not news and quiet < every:
                 continue
             try:
-                told = await told_of(news) if news else {"every": every}
+                data = await data_of(news) if news else {"every": every}
             except NoSuch:
                 yield _event("gone", {"now": self._operations.now()})
                 return
             except StoreError:
                 continue  # the next tick may succeed; until then the page shows its age
-            yield _event("tick" if news else "beat", {"now": self._operations.now(), **told})
+            yield _event("tick" if news else "beat", {"now": self._operations.now(), **data})
             await asyncio.sleep(_TOGETHER if news else 0)
 
 
 class FleetNews:
-    """What one page of all groups is told: lines of groups with news, and parts that have changed."""
+    """The events of one page of all groups: lines of groups with news, and parts that have changed."""
 
     def __init__(self, operations: Operations, rows: FleetRows, grants: Grants) -> None:
         self._operations = operations
@@ -127,8 +127,8 @@ class FleetNews:
         self._grants = grants
         self._parts: Parts = {}
 
-    async def __call__(self, news: News) -> Told:
-        """Return what an event says."""
+    async def __call__(self, news: News) -> EventData:
+        """Return the data of an event."""
         mark = self._rows.mark()
         there = tuple(filter(self._grants.sees, self._operations.groups()))
         gone = news - frozenset(self._operations.groups())
@@ -147,25 +147,27 @@ class FleetNews:
 
 
 class OtherTime:
-    """What one page of a group is told that shows another time than the last half hour."""
+    """The events of one page of a group that shows another time than the last half hour."""
 
-    def __init__(self, gatherer: PageGatherer, asked: TimeAsked, recent: Callable[[GroupId], Awaitable[Told]]) -> None:
+    def __init__(
+        self, gatherer: PageGatherer, asked: TimeAsked, recent: Callable[[GroupId], Awaitable[EventData]]
+    ) -> None:
         self._gatherer = gatherer
         self._asked = asked
         self._recent = recent
         self._drawn: Instant | None = None
 
-    async def __call__(self, group: GroupId) -> Told:
-        """Return what an event says: how the group is now, and charts only once they look different."""
-        told = await self._recent(group)
+    async def __call__(self, group: GroupId) -> EventData:
+        """Return the data of an event: how the group is now, and charts only once they look different."""
+        data = await self._recent(group)
         window = self._asked.window(self._gatherer.now())
         kept = _CHARTS if window.span is not None else {*_CHARTS, "decisions"}
-        parts = {name: markup for name, markup in cast("Parts", told["parts"]).items() if name not in kept}
+        parts = {name: markup for name, markup in cast("Parts", data["parts"]).items() if name not in kept}
         if window.span is not None and self._is_old(window):
             self._drawn = window.end
             facts = await self._gatherer.facts(group, window)
             parts |= await asyncio.to_thread(chart_parts, facts)
-        return told | {"parts": parts}
+        return data | {"parts": parts}
 
     def _is_old(self, window: Window) -> bool:
         return self._drawn is None or window.end - self._drawn >= window.length / _LOOKS_ALIKE
@@ -175,9 +177,9 @@ class _Stream(StreamingResponse):
     """A stream of events; however it ends, the listener's place is free again."""
 
     def __init__(
-        self, listener: PulseListener, told: AsyncIterator[str], counted: contextlib.AbstractContextManager[None]
+        self, listener: PulseListener, texts: AsyncIterator[str], counted: contextlib.AbstractContextManager[None]
     ) -> None:
-        super().__init__(told, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        super().__init__(texts, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
         self._listener = listener
         self._counted = counted
 
@@ -186,5 +188,5 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _event(name: str, told: Mapping[str, object]) -> str:
-    return f"event: {name}\ndata: {json.dumps(told, separators=(',', ':'))}\n\n"
+def _event(name: str, data: Mapping[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
