@@ -129,7 +129,7 @@ def _plain(fleet: AdvisedFleet) -> dict[str, float]:
 
 def _write(path: Path, advices: Sequence[Advice], *, json: bool) -> None:
     """Write the figures of all groups as a table, or a picture of each."""
-    from handler.tuning.advice_picture import advice_picture
+    from handler.tuning.pictures import advice_picture
 
     if path.suffix != ".csv":
         write_pictures(path, {advice.group: advice_picture(advice) for advice in advices}, json=json)

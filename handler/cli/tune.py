@@ -203,7 +203,7 @@ def _tell(declared: DeclaredFile, tunings: Sequence[Tuning], refused: Mapping[Gr
 
 def _write(path: Path, tunings: Sequence[Tuning], *, json: bool) -> None:
     """Write the table of all groups, or a picture of each: of several, the name has the group."""
-    from handler.tuning.frontier_picture import frontier_picture
+    from handler.tuning.pictures import frontier_picture
     from handler.tuning.results import table
 
     if path.suffix == ".csv":

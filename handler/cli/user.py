@@ -12,7 +12,7 @@ from handler.cli.credentials import key
 from handler.cli.names import account_names, user_names
 from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
 from handler.identity.grants import Anonymous
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 
 user = Program("Users, their roles and key pairs, and what requests without a credential may do.")
 user.add_typer(key, name="key")

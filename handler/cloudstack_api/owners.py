@@ -10,8 +10,7 @@ from handler.cloudstack_api.parameters import Given
 from handler.cloudstack_api.rendering import Shown
 from handler.identity.accounts import CloudStackRole, Domain, cloudstack_role, path_of
 from handler.identity.actors import Actor
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 from handler.users.accounts import KnownAccounts
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -18,7 +20,6 @@ from handler.cloudstack_api.parameters import Given
 from handler.cloudstack_api.relations import groups_of_profile, refuse_running, refuse_used
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.snmp_access import AGENT_KEYS, agent_of, given_agent
-from handler.cloudstack_api.user_data import decoded, encoded
 from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import entries
 
@@ -41,7 +42,7 @@ def shown(view: View, entity_id: str) -> Shown:
             "serviceofferingid": recipe.offering,
             "templateid": recipe.template,
             "otherdeployparams": shown_deploy_parameters(recipe, () if zone is None else zone.networks) or None,
-            "userdata": encoded(recipe.user_data) if recipe.user_data else None,
+            "userdata": _encoded(recipe.user_data) if recipe.user_data else None,
         }
     agent = {name: details[name] for name in AGENT_KEYS if name in details}
     return {
@@ -139,7 +140,7 @@ def _write(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
     if more is not None:
         body.update(deploy_keys(more, body))
     if given.text("userdata") is not None:
-        body["user_data"] = decoded(given.need("userdata"))
+        body["user_data"] = _decoded(given.need("userdata"))
     agent = given_agent(given)
     if agent:
         details.update(agent)
@@ -170,3 +171,20 @@ def _write_user(call: Call, details: dict[str, str]) -> None:
     if found.account != call.view.by.account:
         raise wrong("AutoScale User id does not belong to the same account")
     details[_USER] = wanted
+
+
+def _decoded(text: str) -> str:
+    """Return user data, base64 on the wire, as text.
+
+    Raises:
+        CloudstackFault: it is not base64 of UTF-8.
+    """
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        raise wrong("userdata must be text in UTF-8, encoded in base64") from None
+
+
+def _encoded(text: str) -> str:
+    """Return user data as it is sent."""
+    return base64.b64encode(text.encode()).decode()

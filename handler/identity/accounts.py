@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from config.units import ROOT_ACCOUNT, AccountId, DomainId, Instant
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

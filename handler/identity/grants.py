@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from config.units import AccountId, GroupId
-from handler.identity.rights import OnAccount, OnEntity, OnGroups, OnInstallation, OnOwn, OnUser, OnWebhook, Right, Verb
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import (
+    VERBS,
+    OnAccount,
+    OnEntity,
+    OnGroups,
+    OnInstallation,
+    OnOwn,
+    OnUser,
+    OnWebhook,
+    Right,
+    UserRole,
+    Verb,
+)
 
 
 class Ruling(enum.Enum):

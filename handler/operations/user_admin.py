@@ -7,8 +7,7 @@ from collections.abc import Collection
 from config.units import AccountId, GroupId, Instant, Seconds
 from handler.engine.engine import Engine
 from handler.identity.grants import Anonymous, Grants
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 from handler.operations.lookup import NoSuch, nearest, no_group
 from handler.ports.identity import StoredToken, StoredUser
 from handler.users.known import KnownUsers

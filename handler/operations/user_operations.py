@@ -11,8 +11,7 @@ from config.errors import Refused
 from config.units import AccountId, GroupId
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 from handler.operations.address import ABOUT, installation, its_account, its_user, over
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from config.units import AccountId, DomainId, GroupId, Instant, Seconds
 from handler.identity.accounts import Account, Domain
 from handler.identity.audit import AuditEntry, AuditRow
 from handler.identity.grants import Anonymous
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

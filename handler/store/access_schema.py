@@ -7,8 +7,7 @@ from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Table, Text,
 from config.model.access import SecretRef
 from config.model.effects import EffectKind
 from config.units import GroupId
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 from handler.ports.alerts import TokenHash
 from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word
 from trigger.verdicts import Direction

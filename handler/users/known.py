@@ -13,7 +13,7 @@ from handler import logs
 from handler.identity.accounts import Account, reach_of
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous, Grants, grants_of_anonymous
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.ports.identity import IdentityStore, StoredToken, StoredUser, TokenKey
 from handler.users.accounts import KnownAccounts
 from handler.users.tokens import check_name, digest_of, mint, new_uuid

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from config.units import CounterId, GroupId, Instant
+from config.units import AccountId, CounterId, GroupId, Instant
+from handler.operations.account_operations import shown_account, shown_domain
 from handler.operations.facade import Operations
 from handler.operations.key_operations import shown_key_pair
 from handler.operations.size_tags import size_tag
@@ -16,13 +17,13 @@ from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
-from handler.web.accounts import account_routes
 from handler.web.conditional import tagged_group
 from handler.web.needs import (
     CHECKS_HOOKS,
     EXAMINES,
     MANAGES_USERS,
     READS,
+    READS_ACCOUNT,
     READS_ALL,
     READS_AUDIT,
     READS_OWN,
@@ -43,7 +44,7 @@ _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; lef
 def reading_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
     routes = APIRouter()
-    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _audit, account_routes):
+    for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _accounts, _audit):
         routes.include_router(some(operations))
     return routes
 
@@ -266,6 +267,27 @@ def _users(operations: Operations) -> APIRouter:
     @routes.get("/seal", dependencies=[SEES_SEAL])
     async def seal() -> JSONResponse:
         return JSONResponse(plain(operations.keys.seal()))
+
+    return routes
+
+
+def _accounts(operations: Operations) -> APIRouter:
+    """Make the routes of accounts and the domains that they are in. A caller sees its own."""
+    routes, known = APIRouter(tags=["users"]), operations.accounts
+
+    @routes.get("/accounts", dependencies=[READS_OWN])
+    async def accounts(request: Request, paging: Paged) -> JSONResponse:
+        found, link = chosen(request, paging, known.all(grants_of(request)), lambda each: (each.account.id,))
+        return JSONResponse([plain(shown_account(each)) for each in found], headers=link)
+
+    @routes.get("/accounts/{account}", dependencies=[READS_ACCOUNT])
+    async def account(account: str) -> JSONResponse:
+        return JSONResponse(plain(shown_account(known.account(AccountId(account)))))
+
+    @routes.get("/domains", dependencies=[READS_OWN])
+    async def domains(request: Request, paging: Paged) -> JSONResponse:
+        found, link = chosen(request, paging, known.domains(grants_of(request)), lambda each: (each.domain.id,))
+        return JSONResponse([plain(shown_domain(each)) for each in found], headers=link)
 
     return routes
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from tests.support.api_requests import TOKEN
 from tests.support.daemon import Daemon
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from handler.cloudstack_api.service import CloudstackCommands
 from handler.identity.grants import Anonymous
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from tests.support.engines import EngineBed, Up
 
 ZONE = "7c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11"

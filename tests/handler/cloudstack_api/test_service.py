@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from tests.support.cloudstack_api import (
     RULE,
     TEXT,

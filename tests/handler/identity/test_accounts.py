@@ -15,7 +15,7 @@ from handler.identity.accounts import (
     path_of,
     reach_of,
 )
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 
 TREE = {"ROOT": None, "shops": "ROOT", "books": "shops", "labs": "ROOT"}
 IN = {"root": "ROOT", "guests": "ROOT", "till": "shops", "paper": "books", "web": "books", "mice": "labs"}

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from config.units import GroupId
 from handler.identity.grants import EVERYTHING, NOTHING, READING, Anonymous, Grants, Ruling, grants_of_anonymous
-from handler.identity.rights import INSTALLATION, OWN, OnGroups, OnWebhook, Right, Verb, on_groups
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import INSTALLATION, OWN, VERBS, OnGroups, OnWebhook, Right, UserRole, Verb, on_groups
 
 WEB, DB = GroupId("web"), GroupId("db")
 OF_WEB = Grants(VERBS[UserRole.OPERATOR], frozenset({WEB}))

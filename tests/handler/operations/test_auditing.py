@@ -15,7 +15,7 @@ from config.errors import StoreError
 from config.units import ROOT_ACCOUNT, GroupId
 from handler.identity.actors import Actor, Origin, Way, local
 from handler.identity.grants import Anonymous, Grants
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.operations.auditing import audited
 from handler.operations.authorising import Forbidden
 from handler.operations.daemon_operations import MakeHook

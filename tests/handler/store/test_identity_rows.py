@@ -9,8 +9,7 @@ import pytest
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, GroupId
 from handler.identity.accounts import Account, Domain, Quota
 from handler.identity.grants import Anonymous
-from handler.identity.rights import Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole, Verb
 from handler.ports.identity import IdentityStore, StoredToken, StoredUser
 from tests.support.memory_store import MemoryStore
 from tests.support.store import at, opened

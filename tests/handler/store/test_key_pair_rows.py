@@ -8,7 +8,7 @@ import pytest
 
 from config.errors import StoreError
 from config.units import ROOT_ACCOUNT
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.ports.identity import StoredUser
 from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.store import Store

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from handler.tuning.advice import Advice, AdvisedFleet, advice_of
-from handler.tuning.advice_picture import advice_picture
 from handler.tuning.drawing import Label
 from handler.tuning.drawing import Path as Line
+from handler.tuning.pictures import advice_picture
 from tests.support.replay import flat, written
 from tests.support.tuning import a_load, ground, recorded
 

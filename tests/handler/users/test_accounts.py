@@ -12,7 +12,7 @@ from config.errors import Refused, StoreError
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, GroupId, Instant
 from handler.identity.accounts import Quota
 from handler.identity.grants import Anonymous, Grants
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.ports.identity import StoredToken
 from handler.users.accounts import DEEPEST, KnownAccounts
 from handler.users.known import KnownUsers

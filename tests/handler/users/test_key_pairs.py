@@ -13,7 +13,7 @@ from config.errors import Refused, StoreError
 from config.units import GroupId, Instant
 from handler.identity.actors import Origin, Way
 from handler.identity.grants import Anonymous
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.sealing.boxes import key_of
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal

@@ -12,8 +12,7 @@ from config.errors import Refused, StoreError
 from config.units import GroupId, Instant
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous
-from handler.identity.rights import Verb
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole, Verb
 from handler.ports.identity import StoredToken
 from handler.users.known import KnownUsers
 from tests.support.memory_users import MemoryUsers

@@ -11,7 +11,7 @@ from argon2 import PasswordHasher
 from config.errors import Refused, StoreError
 from config.units import Instant
 from handler.identity.grants import Anonymous
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.users.known import KnownUsers
 from handler.users.login import LoggedIn, Login, NotLoggedIn, TooManyTries
 from handler.users.login_limits import FREE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.web.problems import Problem, uri_of
 from tests.handler.web.test_rights import WEB, play, user
 from tests.support.asked import Reply, asked

@@ -17,7 +17,7 @@ from config.model.sections import Section
 from config.units import GroupId
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Grants
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.planning.status import GroupCondition, MemberState
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.store.sqlite import SqliteStore

@@ -19,8 +19,7 @@ from config.units import ROOT_DOMAIN, AccountId, DomainId, GroupId
 from handler.identity.accounts import Quota
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous
-from handler.identity.rights import OWN_ACCOUNT, OnInstallation, OnOwn, Reach, Verb
-from handler.identity.roles import UserRole
+from handler.identity.rights import OWN_ACCOUNT, OnInstallation, OnOwn, Reach, UserRole, Verb
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.address import right_of
 from handler.operations.registry import OPERATIONS

@@ -14,7 +14,7 @@ import pytest
 from config.units import Instant
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.ports.identity import StoredToken
 from handler.web.api import build
 from handler.web.callers import Access

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.units import GroupId
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.web.paging import BadCursor, cursor_of, key_in, page
 from handler.web.problems import Problem, uri_of
 from tests.handler.web.test_rights import API, play, user

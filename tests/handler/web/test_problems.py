@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from config.errors import StoreError
 from handler.identity.actors import Actor
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.web.problems import MEDIA, TYPES, Problem, uri_of
 from tests.handler.web.test_rights import ANONYMOUS, WEB, play, user
 from tests.support.asked import asked

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from config.errors import StoreError
 from handler.identity.actors import Actor
-from handler.identity.roles import UserRole
+from handler.identity.rights import UserRole
 from handler.operations.address import address_of
 from handler.operations.registry import OPERATIONS
 from handler.web.api import build

@@ -13,8 +13,18 @@ from fastapi import FastAPI
 from config.units import GroupId
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import NOTHING, Grants
-from handler.identity.rights import OnAccount, OnEntity, OnGroups, OnInstallation, OnUser, OnWebhook, Reach, Verb
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import (
+    VERBS,
+    OnAccount,
+    OnEntity,
+    OnGroups,
+    OnInstallation,
+    OnUser,
+    OnWebhook,
+    Reach,
+    UserRole,
+    Verb,
+)
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.operations.address import address_of, right_of
 from handler.operations.registry import OPERATIONS

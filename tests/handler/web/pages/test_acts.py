@@ -12,7 +12,7 @@ import pytest
 
 from config.model.catalogue import Mode
 from handler.identity.grants import Grants
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole
 from handler.operations.address import address_of, right_of
 from handler.operations.member_operations import ProtectMember
 from handler.operations.outcomes import RevisionStatus

@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 
 from handler.identity.actors import Actor, Origin, Way, local
-from handler.identity.rights import Verb
-from handler.identity.roles import VERBS, UserRole
+from handler.identity.rights import VERBS, UserRole, Verb
 
 
 def test_a_role_has_every_verb_of_the_roles_before_it_and_more() -> None:
